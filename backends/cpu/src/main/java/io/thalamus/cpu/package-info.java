@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The reference device. */
+package io.thalamus.cpu;
