@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import io.thalamus.model.Model;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * A model prepared for execution. It outlives the devices it was prepared on. Thread-safe; owned by
+ * whoever compiled it.
+ */
+@ProviderType
+public interface Compilation extends AutoCloseable {
+  /** The model that was compiled. */
+  Model model();
+
+  /** Which operation goes where at the moment. */
+  Plan plan();
+
+  /**
+   * A new execution, to be used once.
+   *
+   * @throws IllegalStateException where the compilation is closed
+   */
+  Execution createExecution();
+
+  /** Ends running executions' claim on it, then gives everything back. */
+  @Override
+  void close();
+}

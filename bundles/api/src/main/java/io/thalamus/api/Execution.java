@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Shape;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * One execution of a compilation: set the arguments, then start it once. Not thread-safe until it
+ * is started; a second start ends with BAD_STATE.
+ *
+ * <p>Arguments in plain memory are copied in when the execution starts and copied out before its
+ * result is there; they must not be touched meanwhile. Values are little-endian and row-major.
+ */
+@ProviderType
+public interface Execution {
+  /** Gives input {@code index}; an empty segment leaves an optional input out. */
+  default Execution setInput(int index, MemorySegment value) {
+    return setInput(index, value, Shape.NONE);
+  }
+
+  /**
+   * Gives input {@code index} with dimensions that the model left open.
+   *
+   * @throws IllegalArgumentException where there is no such input
+   */
+  Execution setInput(int index, MemorySegment value, Shape shape);
+
+  /** Gives input {@code index} in shared memory, which is lent until the result is there. */
+  Execution setInput(int index, SharedMemory memory, long offset, long length, Shape shape);
+
+  /** Where output {@code index} goes; an empty segment ignores it. */
+  default Execution setOutput(int index, MemorySegment buffer) {
+    return setOutput(index, buffer, Shape.NONE);
+  }
+
+  /**
+   * Where output {@code index} goes, with dimensions that the model left open.
+   *
+   * @throws IllegalArgumentException where there is no such output
+   */
+  Execution setOutput(int index, MemorySegment buffer, Shape shape);
+
+  /** Where output {@code index} goes, in shared memory lent until the result is there. */
+  Execution setOutput(int index, SharedMemory memory, long offset, long length, Shape shape);
+
+  /** Whether the device's own timing is wanted; only where exactly one device was named. */
+  Execution setMeasureTiming(boolean measure);
+
+  /** The time that the execution may take, from its start. */
+  Execution setTimeout(Duration timeout);
+
+  /** The time that one WHILE may loop; at most 15 s, 2 s where nothing is said. */
+  Execution setLoopTimeout(Duration timeout);
+
+  /** Executes in the calling thread. Never throws for what goes wrong; the report tells. */
+  ExecutionReport compute();
+
+  /** Executes in a thread of the runtime. Cancelling the future stops the execution soon. */
+  CompletableFuture<ExecutionReport> computeAsync();
+
+  /**
+   * Executes once all events have completed; an event that failed, or whose report did, fails this
+   * one with OP_FAILED. All outputs must be fully specified.
+   */
+  CompletableFuture<ExecutionReport> startComputeWithDependencies(
+      List<? extends CompletableFuture<ExecutionReport>> waitFor);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import io.thalamus.model.Model;
+import java.nio.file.Path;
+import java.util.List;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * The entrance. An OSGi service of scope BUNDLE: the bundle that asks for it is the application
+ * whose priorities are compared, and what it opened here ends with it. Thread-safe.
+ */
+@ProviderType
+public interface NeuralNetworks {
+  /** The devices that are here now, in the order of their arrival; the CPU device is the last. */
+  List<DeviceDescription> devices();
+
+  /**
+   * Reads a model file with the reader that knows its format.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where the file is damaged or of no known format,
+   *     UNMAPPABLE where it cannot be opened
+   */
+  LoadedModel load(Path file) throws NeuralNetworksException;
+
+  /**
+   * Says which operation would go where, without preparing anything.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where the model is invalid, or no device supports
+   *     one of its operations
+   */
+  Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException;
+
+  /**
+   * Prepares a model on the devices that suit it best. The model's pools must stay open as long as
+   * the compilation is.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where the model is invalid or an option is, or no
+   *     device supports one of its operations; otherwise with what the devices say
+   */
+  Compilation compile(Model model, CompilationOptions options) throws NeuralNetworksException;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.hal;
+
+import io.thalamus.model.Shape;
+import java.util.Objects;
+
+/**
+ * What a buffer must hold.
+ *
+ * @param shape dimensions that add to those of the roles; {@link Shape#NONE} for nothing to add
+ */
+public record BufferDesc(Shape shape) {
+  public BufferDesc {
+    Objects.requireNonNull(shape, "shape");
+  }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.hal;
+
+import io.thalamus.memory.SharedMemory;
+import java.util.List;
+
+/** How the server of a burst learns the memories behind slots that it does not know. */
+@FunctionalInterface
+public interface BurstCallback {
+  /**
+   * The memories in these slots, in the same order.
+   *
+   * @throws DeviceException with INVALID_ARGUMENT where a slot holds none
+   */
+  List<SharedMemory> getMemories(int[] slots) throws DeviceException;
+}

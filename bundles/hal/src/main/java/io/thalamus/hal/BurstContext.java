@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.hal;
+
+import org.osgi.annotation.versioning.ConsumerType;
+
+/** A burst being served. Thread-safe; closing it ends the service. */
+@ConsumerType
+public interface BurstContext extends AutoCloseable {
+  /** Forgets the memory in a slot; an unknown slot is ignored. */
+  void freeMemory(int slot);
+
+  @Override
+  void close();
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.hal;
+
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Model;
+import java.util.BitSet;
+import java.util.List;
+import org.osgi.annotation.versioning.ConsumerType;
+
+/**
+ * A device that prepares and executes models. Registered as a singleton OSGi service; its
+ * unregistration is the notice of its departure.
+ *
+ * <p>Thread-safe. A device reads the models and memories that it is given until the call returns,
+ * and those of a prepared model until that is closed; it owns what it allocates itself.
+ */
+@ConsumerType
+public interface Device {
+  /** The facts of the device; constant while it is registered. */
+  DeviceInfo info();
+
+  /**
+   * Which operations of the main graph the device executes, by index. True is a promise: a model
+   * of only such operations can be prepared. IF and WHILE are supported only where all operations
+   * that they refer to are.
+   *
+   * @throws DeviceException with INVALID_ARGUMENT where the model is invalid
+   */
+  BitSet supportedOperations(Model model) throws DeviceException;
+
+  /**
+   * Compiles a model. Trouble with the cache files of {@code config} never fails a prepare; it only
+   * makes a later {@link #prepareFromCache} fail.
+   *
+   * @throws DeviceException with INVALID_ARGUMENT for an invalid or unsupported model,
+   *     MISSED_DEADLINE_* where the deadline passed, GENERAL_FAILURE for a constant in memory that
+   *     the device cannot read
+   */
+  PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException;
+
+  /**
+   * Restores a model that {@link #prepare} stored under the same token.
+   *
+   * @throws DeviceException with GENERAL_FAILURE where the cache does not hold it untouched, or the
+   *     device does not cache
+   */
+  default PreparedModel prepareFromCache(PrepareConfig config) throws DeviceException {
+    throw new DeviceException(
+        ErrorStatus.GENERAL_FAILURE, info().name() + " does not cache compilations");
+  }
+
+  /**
+   * Allocates memory of the device's own for arguments of its prepared models.
+   *
+   * @param roles what the buffer will be used for; a role given twice is refused
+   * @throws DeviceException with INVALID_ARGUMENT for contradicting roles, GENERAL_FAILURE where
+   *     the device has no such memory
+   */
+  default DeviceBuffer allocate(BufferDesc desc, List<BufferRole> roles) throws DeviceException {
+    throw new DeviceException(
+        ErrorStatus.GENERAL_FAILURE, info().name() + " has no memory of its own");
+  }
+}

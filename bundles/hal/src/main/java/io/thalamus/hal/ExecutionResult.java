@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.hal;
+
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.OutputShape;
+import io.thalamus.model.Timing;
+import java.util.List;
+import java.util.Objects;
+
+/** How an execution ended. A value: executing is a loop, and a loop does not throw. */
+public sealed interface ExecutionResult {
+  /** The HAL's word for it. */
+  ErrorStatus status();
+
+  /**
+   * The outputs are written.
+   *
+   * @param outputs one for each output of the model
+   * @param timing as far as it was asked for and measured
+   */
+  record Completed(List<OutputShape> outputs, Timing timing) implements ExecutionResult {
+    public Completed {
+      outputs = List.copyOf(outputs);
+      Objects.requireNonNull(timing, "timing");
+    }
+
+    @Override
+    public ErrorStatus status() {
+      return ErrorStatus.NONE;
+    }
+  }
+
+  /** A buffer was too small; the shapes say which, and what is needed. */
+  record OutputInsufficientSize(List<OutputShape> outputs) implements ExecutionResult {
+    public OutputInsufficientSize {
+      outputs = List.copyOf(outputs);
+    }
+
+    @Override
+    public ErrorStatus status() {
+      return ErrorStatus.OUTPUT_INSUFFICIENT_SIZE;
+    }
+  }
+
+  /**
+   * Nothing useful was written.
+   *
+   * @param status what kind of failure
+   * @param message what is wrong, for people
+   */
+  record Failed(ErrorStatus status, String message) implements ExecutionResult {
+    public Failed {
+      if (status == ErrorStatus.NONE || status == ErrorStatus.OUTPUT_INSUFFICIENT_SIZE) {
+        throw new IllegalArgumentException(status + " is not a failure");
+      }
+      Objects.requireNonNull(message, "message");
+    }
+  }
+}

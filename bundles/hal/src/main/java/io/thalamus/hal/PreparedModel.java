@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.hal;
+
+import io.thalamus.model.ErrorStatus;
+import java.util.List;
+import org.osgi.annotation.versioning.ConsumerType;
+
+/**
+ * A model compiled for a device. Thread-safe: any number of executions may run at once. Owned by
+ * whoever prepared it; closing waits for no execution, so its owner ends them first.
+ */
+@ConsumerType
+public interface PreparedModel extends AutoCloseable {
+  /**
+   * Executes synchronously. Never throws for what a request or a device does wrong; the answer
+   * tells. The memories of the request are lent until the call returns.
+   */
+  ExecutionResult execute(Request request, ExecutionConfig config);
+
+  /**
+   * Executes once all fences have signalled. Outputs must be fully specified.
+   *
+   * @throws DeviceException with INVALID_ARGUMENT for a bad request, GENERAL_FAILURE where a fence
+   *     that was waited for failed
+   */
+  default FencedExecution executeFenced(
+      Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
+    throw new DeviceException(
+        ErrorStatus.GENERAL_FAILURE, "this device does not execute behind fences");
+  }
+
+  /**
+   * Serves requests from a queue until the context is closed.
+   *
+   * @throws DeviceException with GENERAL_FAILURE where the device has no burst of its own
+   */
+  default BurstContext configureExecutionBurst(
+      BurstCallback callback, QueueDescriptor requestChannel, QueueDescriptor resultChannel)
+      throws DeviceException {
+    throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "this device does not serve bursts");
+  }
+
+  /** Gives back what the device holds for the model. Calling it again does nothing. */
+  @Override
+  void close();
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.memory;
+
+/** Memory could not be allocated, opened or mapped. The message says which and why. */
+public final class SharedMemoryException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  public SharedMemoryException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

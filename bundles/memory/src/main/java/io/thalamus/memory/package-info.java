@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Shared memory by the names that the NN HAL gives it. The only owner of native mappings. */
+@Export
+@Version("1.0.0")
+package io.thalamus.memory;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;

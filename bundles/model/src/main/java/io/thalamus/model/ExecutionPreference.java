@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.model;
+
+/** What an application wants from a compilation. Numbers as in NNAPI. */
+public enum ExecutionPreference {
+  LOW_POWER(0),
+  FAST_SINGLE_ANSWER(1),
+  SUSTAINED_SPEED(2);
+
+  private final int code;
+
+  ExecutionPreference(int code) {
+    this.code = code;
+  }
+
+  /** NNAPI's number, which also enters the cache token. */
+  public int code() {
+    return code;
+  }
+}

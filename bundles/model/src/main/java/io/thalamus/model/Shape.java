@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.model;
+
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/**
+ * The dimensions of an operand, outermost first. Immutable.
+ *
+ * <p>As in NNAPI, in a model a dimension of 0 is not known yet, and a tensor without dimensions is
+ * of unknown rank; a scalar has none. In a result, 0 means that there are no elements.
+ */
+public final class Shape {
+  /** No dimensions: a scalar, or a tensor of unknown rank. */
+  public static final Shape NONE = new Shape(new int[0]);
+
+  private final int[] dimensions;
+
+  private Shape(int[] dimensions) {
+    this.dimensions = dimensions;
+  }
+
+  /**
+   * A shape with these dimensions.
+   *
+   * @throws IllegalArgumentException where one is negative
+   */
+  public static Shape of(int... dimensions) {
+    if (dimensions.length == 0) {
+      return NONE;
+    }
+    for (int dimension : dimensions) {
+      if (dimension < 0) {
+        throw new IllegalArgumentException(
+            "a dimension is negative: " + Arrays.toString(dimensions));
+      }
+    }
+    return new Shape(dimensions.clone());
+  }
+
+  /** The number of dimensions. */
+  public int rank() {
+    return dimensions.length;
+  }
+
+  /** The dimension at {@code axis}, which is in [0, rank). */
+  public int dimension(int axis) {
+    return dimensions[axis];
+  }
+
+  /** A copy of the dimensions. */
+  public int[] toArray() {
+    return dimensions.clone();
+  }
+
+  /** Whether no dimension is 0. True for a shape without dimensions. */
+  public boolean isFullySpecified() {
+    for (int dimension : dimensions) {
+      if (dimension == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * The product of the dimensions; 1 for none.
+   *
+   * @throws ArithmeticException where it exceeds a long
+   */
+  public long elementCount() {
+    long count = 1;
+    for (int dimension : dimensions) {
+      count = Math.multiplyExact(count, dimension);
+    }
+    return count;
+  }
+
+  /** This shape with one dimension replaced. */
+  public Shape with(int axis, int dimension) {
+    int[] changed = dimensions.clone();
+    changed[axis] = dimension;
+    return of(changed);
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Shape that && Arrays.equals(dimensions, that.dimensions);
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(dimensions);
+  }
+
+  /** For people: {@code 1x224x224x3}, or {@code []} for none; {@code ?} for a dimension of 0. */
+  @Override
+  public String toString() {
+    if (dimensions.length == 0) {
+      return "[]";
+    }
+    return Arrays.stream(dimensions)
+        .mapToObj(dimension -> dimension == 0 ? "?" : Integer.toString(dimension))
+        .collect(Collectors.joining("x"));
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.model;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.Lifetime.ConstantReference;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Collects operands and operations into a {@link Subgraph}. Each method that adds an operand returns
+ * its index. Not thread-safe; used once.
+ */
+public final class SubgraphBuilder {
+  private final List<Operand> operands = new ArrayList<>();
+  private final List<Operation> operations = new ArrayList<>();
+  private final List<Integer> inputs = new ArrayList<>();
+  private final List<Integer> outputs = new ArrayList<>();
+
+  /** Adds an operand as it is; inputs and outputs of the graph are named by the caller. */
+  public int operand(Operand operand) {
+    operands.add(operand);
+    return operands.size() - 1;
+  }
+
+  /** Adds a value that the caller gives. */
+  public int input(String name, OperandType type, Shape shape, Quantization quantization) {
+    int index = operand(new Operand(type, shape, quantization, Lifetime.SUBGRAPH_INPUT, name));
+    inputs.add(index);
+    return index;
+  }
+
+  /** Adds a value that the caller gets. */
+  public int output(String name, OperandType type, Shape shape, Quantization quantization) {
+    int index = operand(new Operand(type, shape, quantization, Lifetime.SUBGRAPH_OUTPUT, name));
+    outputs.add(index);
+    return index;
+  }
+
+  /** Adds an intermediate value. */
+  public int temporary(String name, OperandType type, Shape shape, Quantization quantization) {
+    return operand(new Operand(type, shape, quantization, Lifetime.TEMPORARY_VARIABLE, name));
+  }
+
+  /** Adds an optional input that is left out. */
+  public int noValue(OperandType type) {
+    return operand(new Operand(type, Shape.NONE, Quantization.NONE, Lifetime.NO_VALUE, ""));
+  }
+
+  /** Adds an INT32 scalar constant. */
+  public int int32(int value) {
+    return scalar(OperandCode.INT32, bytes(4).putInt(value).array());
+  }
+
+  /** Adds a FLOAT32 scalar constant. */
+  public int float32(float value) {
+    return scalar(OperandCode.FLOAT32, bytes(4).putFloat(value).array());
+  }
+
+  /** Adds a BOOL scalar constant. */
+  public int bool(boolean value) {
+    return scalar(OperandCode.BOOL, new byte[] {(byte) (value ? 1 : 0)});
+  }
+
+  /** Adds a TENSOR_INT32 vector constant. */
+  public int int32Vector(int... values) {
+    ByteBuffer buffer = bytes(4 * values.length);
+    for (int value : values) {
+      buffer.putInt(value);
+    }
+    return constant(
+        "",
+        OperandCode.TENSOR_INT32,
+        Shape.of(values.length),
+        Quantization.NONE,
+        new ConstantCopy(buffer.array()));
+  }
+
+  /** Adds a constant whose value stands where {@code value} says. */
+  public int constant(
+      String name,
+      OperandType type,
+      Shape shape,
+      Quantization quantization,
+      Lifetime.Constant value) {
+    return operand(new Operand(type, shape, quantization, value, name));
+  }
+
+  /** Where a constant of this range of a pool should stand: copied when small, else referred to. */
+  public static Lifetime.Constant place(SharedMemory pool, long offset, long length) {
+    if (length > ConstantCopy.MAX_SIZE) {
+      return new ConstantReference(pool, offset, length);
+    }
+    return new ConstantCopy(
+        pool.segment()
+            .asSlice(offset, length)
+            .toArray(java.lang.foreign.ValueLayout.JAVA_BYTE));
+  }
+
+  /** Adds an operation. */
+  public void operation(OperationType type, List<Integer> inputs, List<Integer> outputs) {
+    operations.add(new Operation(type, inputs, outputs));
+  }
+
+  /** The operand at an index, as added so far. */
+  public Operand get(int index) {
+    return operands.get(index);
+  }
+
+  /** The graph, with its inputs and outputs in the order in which they were added. */
+  public Subgraph build() {
+    return build(inputs, outputs);
+  }
+
+  /** The graph with inputs and outputs in an order of their own. */
+  public Subgraph build(List<Integer> inputIndexes, List<Integer> outputIndexes) {
+    return new Subgraph(operands, operations, inputIndexes, outputIndexes);
+  }
+
+  private int scalar(OperandType type, byte[] value) {
+    return constant("", type, Shape.NONE, Quantization.NONE, new ConstantCopy(value));
+  }
+
+  private static ByteBuffer bytes(int size) {
+    return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
+  }
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/** How model files become models: a service for each file format. */
+@Export
+@Version("1.0.0")
+package io.thalamus.model.reader;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;
