@@ -3,6 +3,7 @@ package io.thalamus.api;
 
 import io.thalamus.model.Model;
 import java.nio.file.Path;
+import java.util.BitSet;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -22,6 +23,15 @@ public interface NeuralNetworks {
    *     UNMAPPABLE where it cannot be opened
    */
   LoadedModel load(Path file) throws NeuralNetworksException;
+
+  /**
+   * Which operations of the main graph, by index, at least one of the devices executes. The NDK's
+   * getSupportedOperationsForDevices; unlike {@link #plan} it is no error where none does.
+   *
+   * @param devices ids or names; empty for all
+   * @throws NeuralNetworksException with BAD_DATA where the model is invalid or a device is not here
+   */
+  BitSet supportedOperations(Model model, List<String> devices) throws NeuralNetworksException;
 
   /**
    * Says which operation would go where, without preparing anything.
