@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.batch;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.ToIntFunction;
+import org.apache.felix.gogo.runtime.CommandNotFoundException;
+import org.apache.felix.gogo.runtime.EOFError;
+import org.apache.felix.gogo.runtime.Parser;
+import org.apache.felix.gogo.runtime.SyntaxError;
+import org.apache.felix.service.command.CommandProcessor;
+import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Converter;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * Runs one request of the launcher in a Gogo session of its own and returns the exit status.
+ * Thread-safe: nothing is kept between requests.
+ *
+ * <p>A request is a map of JDK values: {@code words} (a command of scope {@code nn} and its
+ * arguments, or the arguments of a script), {@code text} (Gogo text) or {@code file} (a {@link
+ * Path} to a script), and {@code json}, which commands see as the session variable {@code nn.json}.
+ *
+ * <p>The status is 0 where all went well; where a command throws, one line goes to standard error
+ * and the status is what the exception's public method {@code int exitStatus()} says, 2 for an
+ * unknown command or arguments that fit none of its forms, 1 for anything else.
+ */
+@Component(service = ToIntFunction.class, property = "thalamus.batch=true")
+public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
+  private static final int FAILED = 1;
+  private static final int USAGE = 2;
+  private static final String SCOPE = "nn";
+
+  private final CommandProcessor processor;
+
+  /**
+   * Called by the component runtime.
+   *
+   * @param processor Gogo
+   */
+  @Activate
+  public BatchRunner(@Reference CommandProcessor processor) {
+    this.processor = processor;
+  }
+
+  @Override
+  public int applyAsInt(Map<String, Object> request) {
+    List<String> words = ((List<?>) request.get("words")).stream().map(String::valueOf).toList();
+    PrintStream err = System.err;
+    try (CommandSession session = processor.createSession(System.in, System.out, err)) {
+      session.put("SCOPE", SCOPE + ":*");
+      session.put("nn.json", request.get("json"));
+      try {
+        if (request.get("text") instanceof String text) {
+          script(session, text, words);
+        } else if (request.get("file") instanceof Path file) {
+          script(session, read(file), words);
+        } else {
+          command(session, words);
+        }
+        return 0;
+      } catch (Exception e) {
+        System.out.flush();
+        err.println("thalamus: " + message(session, e));
+        return status(e);
+      }
+    }
+  }
+
+  /** Arguments travel as variables: nothing in them is Gogo's to read. */
+  private static void command(CommandSession session, List<String> words) throws Exception {
+    String name = words.getFirst();
+    String qualified = name.contains(":") ? name : SCOPE + ":" + name;
+    if (!commands(session).contains(qualified)) {
+      throw new UnknownCommandException(qualified, near(session, qualified));
+    }
+    StringBuilder line = new StringBuilder(qualified);
+    for (int i = 1; i < words.size(); i++) {
+      session.put("word" + i, words.get(i));
+      line.append(" $word").append(i);
+    }
+    print(session, session.execute(line));
+  }
+
+  /** Prints every statement's result, where Gogo would only return the last one's. */
+  private static void script(CommandSession session, String text, List<String> arguments)
+      throws Exception {
+    session.put("args", new ArrayList<>(arguments));
+    StringBuilder statement = new StringBuilder();
+    for (Parser.Executable part : new Parser(text).program().tokens()) {
+      String piece = part.toString();
+      boolean ends = part instanceof Parser.Operator && (piece.equals(";") || piece.equals("\n"));
+      if (ends) {
+        execute(session, statement);
+      } else {
+        statement.append(piece).append(' ');
+      }
+    }
+    execute(session, statement);
+  }
+
+  private static void execute(CommandSession session, StringBuilder statement) throws Exception {
+    if (!statement.isEmpty()) {
+      String text = statement.toString();
+      statement.setLength(0);
+      print(session, session.execute(text));
+    }
+  }
+
+  private static void print(CommandSession session, Object result) throws Exception {
+    if (result != null) {
+      session.getConsole().println(session.format(result, Converter.INSPECT));
+    }
+    session.getConsole().flush();
+  }
+
+  private static String read(Path file) throws IOException {
+    try {
+      return Files.readString(file);
+    } catch (java.nio.file.NoSuchFileException e) {
+      throw new IOException("no such file: " + file, e);
+    }
+  }
+
+  private static String message(CommandSession session, Exception e) {
+    if (e instanceof CommandNotFoundException notFound) {
+      String name = notFound.getCommand();
+      return new UnknownCommandException(name, near(session, name)).getMessage();
+    }
+    if (e instanceof SyntaxError || e instanceof java.io.EOFException) {
+      return "not a Gogo command: " + firstLine(e);
+    }
+    if (isMisfit(e)) {
+      return firstLine(e).replaceFirst("^Cannot coerce ", "these arguments do not fit: ");
+    }
+    return firstLine(e);
+  }
+
+  private static String firstLine(Exception e) {
+    String message = e.getMessage();
+    return message == null || message.isBlank()
+        ? e.getClass().getSimpleName()
+        : message.strip().lines().findFirst().orElseThrow();
+  }
+
+  private static int status(Exception e) {
+    if (e instanceof UnknownCommandException
+        || e instanceof CommandNotFoundException
+        || e instanceof NoSuchMethodException
+        || e instanceof SyntaxError
+        || e instanceof EOFError
+        || isMisfit(e)) {
+      return USAGE;
+    }
+    try {
+      var method = e.getClass().getMethod("exitStatus");
+      method.setAccessible(true); // the class itself may be its bundle's own affair
+      return method.invoke(e) instanceof Integer status ? status : FAILED;
+    } catch (ReflectiveOperationException noStatusOfItsOwn) {
+      return FAILED;
+    }
+  }
+
+  /** Gogo's answer where no form of a command takes the arguments. */
+  private static boolean isMisfit(Exception e) {
+    return e instanceof IllegalArgumentException
+        && e.getMessage() != null
+        && e.getMessage().startsWith("Cannot coerce ");
+  }
+
+  private static Set<String> commands(CommandSession session) {
+    Set<String> names = new TreeSet<>();
+    if (session.get(".commands") instanceof Iterable<?> all) {
+      all.forEach(name -> names.add(String.valueOf(name)));
+    }
+    return names;
+  }
+
+  private static List<String> near(CommandSession session, String wanted) {
+    String name = wanted.substring(wanted.indexOf(':') + 1);
+    return commands(session).stream()
+        .filter(known -> known.startsWith(SCOPE + ":"))
+        .map(known -> known.substring(SCOPE.length() + 1))
+        .filter(known -> known.startsWith(name) || distance(known, name) <= 2)
+        .toList();
+  }
+
+  /** Levenshtein's distance, by rows. */
+  private static int distance(String a, String b) {
+    int[] row = new int[b.length() + 1];
+    for (int j = 0; j < row.length; j++) {
+      row[j] = j;
+    }
+    for (int i = 1; i <= a.length(); i++) {
+      int diagonal = row[0];
+      row[0] = i;
+      for (int j = 1; j < row.length; j++) {
+        int replace = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+        diagonal = row[j];
+        row[j] = Math.min(replace, 1 + Math.min(row[j], row[j - 1]));
+      }
+    }
+    return row[b.length()];
+  }
+
+  private static final class UnknownCommandException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    UnknownCommandException(String name, List<String> near) {
+      super(
+          "no command "
+              + name
+              + (near.isEmpty()
+                  ? "; ./thalamus --help lists them"
+                  : "; did you mean " + String.join(" or ", near) + "?"));
+    }
+  }
+}

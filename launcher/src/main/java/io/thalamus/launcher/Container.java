@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.launcher;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToIntFunction;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.Constants;
+import org.osgi.framework.FrameworkEvent;
+import org.osgi.framework.InvalidSyntaxException;
+import org.osgi.framework.ServiceReference;
+import org.osgi.framework.launch.Framework;
+import org.osgi.framework.launch.FrameworkFactory;
+import org.osgi.framework.startlevel.BundleStartLevel;
+import org.osgi.framework.startlevel.FrameworkStartLevel;
+
+/**
+ * One framework over the bundles of a distribution. Owns the framework from {@link #start} to
+ * {@link #stop}, or to the end of the process. Used by one thread.
+ */
+final class Container {
+  private static final String BATCH = "(thalamus.batch=true)";
+
+  private final Framework framework;
+  private final List<String> problems = new ArrayList<>();
+
+  private Container(Framework framework) {
+    this.framework = framework;
+  }
+
+  /**
+   * Starts a framework with exactly the given bundles.
+   *
+   * @param properties framework properties, visible to all bundles
+   * @param interactive whether the bundles of the interactive level start too
+   */
+  static Container start(
+      Slot slot,
+      String id,
+      List<Distribution.Item> wanted,
+      Map<String, String> properties,
+      boolean interactive)
+      throws IOException, BundleException {
+    boolean reuse = slot.isFilledFrom(id);
+    if (!reuse) {
+      slot.clear();
+    }
+    Map<String, String> configuration = new HashMap<>(properties);
+    configuration.put(Constants.FRAMEWORK_STORAGE, slot.cache().toString());
+    configuration.put(
+        Constants.FRAMEWORK_BEGINNING_STARTLEVEL,
+        Integer.toString(Distribution.INTERACTIVE_LEVEL - (interactive ? 0 : 1)));
+    // JLine reaches for signals through it, so that Ctrl-C ends a command and not the container.
+    configuration.put(Constants.FRAMEWORK_BOOTDELEGATION, "sun.misc");
+    FrameworkFactory factory = ServiceLoader.load(FrameworkFactory.class).iterator().next();
+    Container container = new Container(factory.newFramework(configuration));
+    container.framework.init();
+    container.install(wanted);
+    if (!reuse) {
+      slot.markFilledFrom(id);
+    }
+    container.framework.start();
+    container.awaitStartLevel();
+    container.collectProblems(interactive);
+    return container;
+  }
+
+  /** Installs what is missing, removes what is not wanted, and marks everything to be started. */
+  private void install(List<Distribution.Item> wanted) throws BundleException {
+    BundleContext context = framework.getBundleContext();
+    Map<String, Bundle> present = new HashMap<>();
+    for (Bundle bundle : context.getBundles()) {
+      if (bundle.getBundleId() != Constants.SYSTEM_BUNDLE_ID) {
+        present.put(bundle.getLocation(), bundle);
+      }
+    }
+    for (Distribution.Item item : wanted) {
+      Bundle bundle = present.remove(item.location());
+      if (bundle == null) {
+        bundle = context.installBundle(item.location());
+        bundle.adapt(BundleStartLevel.class).setStartLevel(item.level());
+        bundle.start(Bundle.START_ACTIVATION_POLICY);
+      }
+    }
+    for (Bundle left : present.values()) {
+      left.uninstall();
+    }
+  }
+
+  private void awaitStartLevel() throws BundleException {
+    FrameworkStartLevel levels = framework.adapt(FrameworkStartLevel.class);
+    CountDownLatch reached = new CountDownLatch(1);
+    int wanted = Integer.parseInt(property(Constants.FRAMEWORK_BEGINNING_STARTLEVEL));
+    if (levels.getStartLevel() >= wanted) {
+      return; // the usual case: Felix raises the level before start returns
+    }
+    framework
+        .getBundleContext()
+        .addFrameworkListener(
+            event -> {
+              if (event.getType() == FrameworkEvent.STARTLEVEL_CHANGED
+                  || event.getType() == FrameworkEvent.STARTED) {
+                reached.countDown();
+              }
+            });
+    try {
+      if (levels.getStartLevel() < wanted && !reached.await(30, TimeUnit.SECONDS)) {
+        throw new BundleException("the bundles did not start within 30 seconds");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new BundleException("interrupted while the bundles started", e);
+    }
+  }
+
+  private void collectProblems(boolean interactive) {
+    for (Bundle bundle : framework.getBundleContext().getBundles()) {
+      int level = bundle.adapt(BundleStartLevel.class).getStartLevel();
+      boolean due = interactive || level < Distribution.INTERACTIVE_LEVEL;
+      if (due && bundle.getState() != Bundle.ACTIVE) {
+        try {
+          bundle.start(Bundle.START_TRANSIENT);
+        } catch (BundleException e) {
+          problems.add(bundle.getSymbolicName() + " does not start: " + e.getMessage());
+        }
+      }
+    }
+  }
+
+  /** One line for each bundle that did not start. */
+  List<String> problems() {
+    return List.copyOf(problems);
+  }
+
+  String property(String name) {
+    return framework.getBundleContext().getProperty(name);
+  }
+
+  /**
+   * Runs one request through the shell's batch service, which is a {@code ToIntFunction} from a map
+   * of JDK values to the exit status.
+   *
+   * @throws IllegalStateException where the shell is not there
+   */
+  int run(Map<String, Object> request) {
+    BundleContext context = framework.getBundleContext();
+    try {
+      for (ServiceReference<?> reference :
+          context.getServiceReferences(ToIntFunction.class, BATCH)) {
+        @SuppressWarnings("unchecked")
+        ToIntFunction<Map<String, Object>> batch =
+            (ToIntFunction<Map<String, Object>>) context.getService(reference);
+        if (batch != null) {
+          return batch.applyAsInt(request);
+        }
+      }
+    } catch (InvalidSyntaxException e) {
+      throw new IllegalStateException(e);
+    }
+    throw new IllegalStateException("the shell did not start; see ./thalamus -c lb");
+  }
+
+  /** Waits until somebody stops the framework from inside. */
+  void waitForStop() throws InterruptedException {
+    framework.waitForStop(0);
+  }
+}

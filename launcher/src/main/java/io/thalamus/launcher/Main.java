@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.launcher;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import org.osgi.framework.BundleException;
+
+/** The entry point: one process, one container, one exit status (0 done, 1 failed, 2 usage). */
+public final class Main {
+  private static final int FAILED = 1;
+  private static final int USAGE = 2;
+
+  private final Path home;
+  private final PrintStream err;
+  private final Timing timing;
+
+  private Main(Path home, PrintStream err, Timing timing) {
+    this.home = home;
+    this.err = err;
+    this.timing = timing;
+  }
+
+  /**
+   * Runs the container and ends the process.
+   *
+   * @param arguments the command line; the system properties {@code thalamus.home} (the
+   *     distribution) and {@code thalamus.started} (epoch nanoseconds) come from the start script
+   */
+  public static void main(String[] arguments) {
+    String started = System.getProperty("thalamus.started", "");
+    Timing timing = new Timing(started.isEmpty() ? Timing.now() : Long.parseLong(started));
+    timing.lap("jvm");
+    Path home = Path.of(System.getProperty("thalamus.home", "."));
+    // Bundles may replace System.out; the end of the process flushes what was there before.
+    PrintStream out = System.out;
+    int status = new Main(home, System.err, timing).run(List.of(arguments), !started.isEmpty());
+    out.flush();
+    System.out.flush();
+    System.err.flush();
+    // At once: an orderly stop of the framework costs more than most commands.
+    System.exit(status);
+  }
+
+  private int run(List<String> arguments, boolean timingWanted) {
+    try {
+      Options options = Options.parse(arguments, timingWanted);
+      return switch (options.mode()) {
+        case HELP -> print(Files.readString(home.resolve("bin/help.txt")).stripTrailing());
+        case VERSION -> print("thalamus " + Files.readString(home.resolve("bin/version")).strip());
+        default -> container(options);
+      };
+    } catch (Options.UsageException e) {
+      err.println("thalamus: " + e.getMessage());
+      return USAGE;
+    } catch (IOException | BundleException | IllegalStateException e) {
+      err.println("thalamus: cannot start: " + e);
+      return FAILED;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return FAILED;
+    }
+  }
+
+  private static int print(String text) {
+    System.out.println(text);
+    return 0;
+  }
+
+  private int container(Options options)
+      throws Options.UsageException, IOException, BundleException, InterruptedException {
+    boolean interactive = options.mode() == Options.Mode.SHELL;
+    Distribution distribution = Distribution.at(home);
+    List<Distribution.Item> wanted = distribution.chosen(options.devices());
+    Path storage = options.storage().orElseGet(Main::defaultStorage).toAbsolutePath();
+    Slot slot = Slot.take(storage.resolve("framework").resolve(digest(home)));
+    Container container =
+        Container.start(
+            slot, distribution.id(), wanted, properties(storage, interactive), interactive);
+    timing.lap("container");
+    container.problems().forEach(problem -> err.println("thalamus: " + problem));
+    int status = 0;
+    if (interactive) {
+      container.waitForStop();
+    } else {
+      status = container.run(request(options));
+    }
+    timing.lap(interactive ? "shell" : "command");
+    slot.discard();
+    if (options.timing()) {
+      timing.print(err);
+    }
+    return status;
+  }
+
+  private Map<String, String> properties(Path storage, boolean interactive) {
+    Map<String, String> properties = new HashMap<>();
+    properties.put("thalamus.home", home.toString());
+    properties.put("thalamus.storage", storage.toString());
+    properties.put("org.osgi.service.log.admin.loglevel", "INFO");
+    properties.put("ds.loglevel", "2");
+    properties.put("gosh.home", home.resolve("bin").toString());
+    if (interactive) {
+      properties.put("felix.fileinstall.dir", storage.resolve("deploy").toString());
+      properties.put("felix.fileinstall.tmpdir", storage.resolve("deploy/.tmp").toString());
+      properties.put("felix.fileinstall.poll", "500");
+      properties.put("felix.fileinstall.noInitialDelay", "true");
+      properties.put("felix.fileinstall.start.level", "10");
+      properties.put("felix.fileinstall.bundles.new.start", "true");
+    }
+    return properties;
+  }
+
+  private static Map<String, Object> request(Options options) {
+    Map<String, Object> request = new HashMap<>();
+    request.put("words", options.words());
+    request.put("json", options.json());
+    switch (options.mode()) {
+      case TEXT -> request.put("text", options.text());
+      case FILE -> request.put("file", Path.of(options.text()));
+      default -> {
+        // the words are the command
+      }
+    }
+    return request;
+  }
+
+  private static Path defaultStorage() {
+    String state = System.getenv("XDG_STATE_HOME");
+    if (state != null && !state.isBlank()) {
+      return Path.of(state, "thalamus");
+    }
+    return Path.of(System.getProperty("user.home"), ".local", "state", "thalamus");
+  }
+
+  /** Two distributions that share a storage directory do not share bundle caches. */
+  private static String digest(Path home) {
+    try {
+      byte[] name = home.toAbsolutePath().toString().getBytes(StandardCharsets.UTF_8);
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(name);
+      return HexFormat.of().formatHex(digest, 0, 6);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // every JDK has it
+    }
+  }
+}
