@@ -20,9 +20,9 @@ public interface Device {
   DeviceInfo info();
 
   /**
-   * Which operations of the main graph the device executes, by index. True is a promise: a model
-   * of only such operations can be prepared. IF and WHILE are supported only where all operations
-   * that they refer to are.
+   * Which operations of the main graph the device executes, by index. True is a promise: a model of
+   * only such operations can be prepared. IF and WHILE are supported only where all operations that
+   * they refer to are.
    *
    * @throws DeviceException with INVALID_ARGUMENT where the model is invalid
    */

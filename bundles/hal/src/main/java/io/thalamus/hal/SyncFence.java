@@ -32,7 +32,9 @@ public final class SyncFence {
     return signal.isDone();
   }
 
-  /** Completes when the fence signals, exceptionally where it fails. A copy: it cannot be misused. */
+  /**
+   * Completes when the fence signals, exceptionally where it fails. A copy: it cannot be misused.
+   */
   public CompletableFuture<Void> future() {
     return signal.copy();
   }

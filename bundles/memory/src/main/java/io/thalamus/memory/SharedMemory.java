@@ -86,8 +86,7 @@ public final class SharedMemory implements AutoCloseable {
       }
     } catch (IOException e) {
       file.close();
-      throw new SharedMemoryException(
-          "cannot map " + descriptor.file() + ": " + e.getMessage(), e);
+      throw new SharedMemoryException("cannot map " + descriptor.file() + ": " + e.getMessage(), e);
     }
     return map(
         descriptor.kind(),
@@ -219,8 +218,7 @@ public final class SharedMemory implements AutoCloseable {
                 : FileChannel.open(path, StandardOpenOption.READ);
         return new BackingFile(channel, path, 0, false);
       } catch (IOException e) {
-        throw new SharedMemoryException(
-            "cannot open " + path + ": " + IoMessages.reason(e), e);
+        throw new SharedMemoryException("cannot open " + path + ": " + IoMessages.reason(e), e);
       }
     }
 

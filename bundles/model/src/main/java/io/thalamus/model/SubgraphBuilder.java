@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Collects operands and operations into a {@link Subgraph}. Each method that adds an operand returns
- * its index. Not thread-safe; used once.
+ * Collects operands and operations into a {@link Subgraph}. Each method that adds an operand
+ * returns its index. Not thread-safe; used once.
  */
 public final class SubgraphBuilder {
   private final List<Operand> operands = new ArrayList<>();
@@ -94,9 +94,7 @@ public final class SubgraphBuilder {
       return new ConstantReference(pool, offset, length);
     }
     return new ConstantCopy(
-        pool.segment()
-            .asSlice(offset, length)
-            .toArray(java.lang.foreign.ValueLayout.JAVA_BYTE));
+        pool.segment().asSlice(offset, length).toArray(java.lang.foreign.ValueLayout.JAVA_BYTE));
   }
 
   /** Adds an operation. */
