@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import io.thalamus.driver.KernelDevice;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceDriver;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.Capabilities;
+import io.thalamus.model.DeviceType;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.PerformanceInfo;
+import io.thalamus.operations.OperationCatalog;
+import java.util.HashMap;
+import java.util.Map;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+
+/** The reference CPU. By definition all its costs are 1. */
+@Component(service = Device.class)
+@DeviceDriver(device = "cpu")
+public final class CpuDevice extends KernelDevice {
+  @Activate
+  public CpuDevice(BundleContext context) {
+    this(context.getBundle().getVersion().toString());
+  }
+
+  /** For use without a framework. */
+  public CpuDevice(String version) {
+    super(facts(version), kernels(), OperationCatalog.standard());
+  }
+
+  private static DeviceInfo facts(String version) {
+    PerformanceInfo one = PerformanceInfo.of(1);
+    Map<OperandType, PerformanceInfo> performance = new HashMap<>();
+    for (OperandCode type : OperandCode.values()) {
+      if (type != OperandCode.SUBGRAPH) {
+        performance.put(type, one);
+      }
+    }
+    return DeviceInfo.builder("thalamus-cpu", version)
+        .type(DeviceType.CPU)
+        .capabilities(new Capabilities(one, one, performance, one, one))
+        .exactQuantized(true)
+        .build();
+  }
+
+  private static KernelTable kernels() {
+    KernelTable.Builder table = KernelTable.builder();
+    Convolution.register(table);
+    Elementwise.register(table);
+    return table.build();
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import io.thalamus.model.OperandType;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+
+/** Reads and writes the elements of a floating-point type as float. */
+enum FloatElements {
+  FLOAT32 {
+    @Override
+    float get(MemorySegment segment, long index) {
+      return segment.getAtIndex(FLOAT, index);
+    }
+
+    @Override
+    void set(MemorySegment segment, long index, float value) {
+      segment.setAtIndex(FLOAT, index, value);
+    }
+  },
+  FLOAT16 {
+    @Override
+    float get(MemorySegment segment, long index) {
+      return Float.float16ToFloat(segment.getAtIndex(SHORT, index));
+    }
+
+    @Override
+    void set(MemorySegment segment, long index, float value) {
+      segment.setAtIndex(SHORT, index, Float.floatToFloat16(value));
+    }
+  };
+
+  private static final ValueLayout.OfFloat FLOAT =
+      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  private static final ValueLayout.OfShort SHORT =
+      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  /** For a floating-point type, told by the size of its elements. */
+  static FloatElements of(OperandType type) {
+    return type.elementSize() == Float.BYTES ? FLOAT32 : FLOAT16;
+  }
+
+  abstract float get(MemorySegment segment, long index);
+
+  abstract void set(MemorySegment segment, long index, float value);
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver;
+
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.MemoryPool;
+import io.thalamus.hal.Request;
+import io.thalamus.hal.Request.Argument;
+import io.thalamus.hal.Request.Location;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The arguments of a request, checked against the graph: bytes and shapes by input and output.
+ *
+ * @param inputs bytes of each input; empty where it has no value
+ * @param inputShapes dimensions of each input
+ * @param outputs the room for each output
+ * @param outputShapes the dimensions that model and request together state
+ */
+record RequestArguments(
+    MemorySegment[] inputs, Shape[] inputShapes, MemorySegment[] outputs, Shape[] outputShapes) {
+
+  static RequestArguments of(Subgraph graph, Request request, DeviceInfo info)
+      throws DeviceException {
+    checkCount("inputs", graph.inputIndexes().size(), request.inputs().size());
+    checkCount("outputs", graph.outputIndexes().size(), request.outputs().size());
+    for (MemoryPool pool : request.pools()) {
+      if (!(pool instanceof MemoryPool.Shared shared)) {
+        throw invalid(info.name() + " did not allocate the buffer in the request");
+      }
+      if (!info.memoryKinds().contains(shared.memory().kind())) {
+        throw new DeviceException(
+            ErrorStatus.GENERAL_FAILURE,
+            info.name() + " cannot read " + shared.memory().kind().halName() + " memory");
+      }
+    }
+    int inputs = request.inputs().size();
+    int outputs = request.outputs().size();
+    RequestArguments arguments =
+        new RequestArguments(
+            new MemorySegment[inputs],
+            new Shape[inputs],
+            new MemorySegment[outputs],
+            new Shape[outputs]);
+    for (int i = 0; i < inputs; i++) {
+      arguments.bindInput(i, graph.input(i), request.inputs().get(i), request.pools());
+    }
+    for (int i = 0; i < outputs; i++) {
+      arguments.bindOutput(i, graph.output(i), request.outputs().get(i), request.pools());
+    }
+    return arguments;
+  }
+
+  private static void checkCount(String what, int wanted, int given) throws DeviceException {
+    if (wanted != given) {
+      throw invalid("the model has " + wanted + " " + what + ", the request " + given);
+    }
+  }
+
+  private void bindInput(int index, Operand operand, Argument argument, List<MemoryPool> pools)
+      throws DeviceException {
+    String place = "input " + index;
+    if (!(argument instanceof Location location)) {
+      inputs[index] = MemorySegment.NULL;
+      inputShapes[index] = operand.shape();
+      return;
+    }
+    inputs[index] = bytes(place, location, pools).asReadOnly();
+    inputShapes[index] = combine(place, operand, location.shape());
+    if (operand.type().isTensor()
+        && (inputShapes[index].rank() == 0 || hasUnknown(inputShapes[index], operand))) {
+      throw invalid(place + " needs dimensions in the request");
+    }
+    long size =
+        operand.type().isTensor()
+            ? inputShapes[index].elementCount() * operand.type().elementSize()
+            : operand.type().elementSize();
+    if (inputs[index].byteSize() != size) {
+      throw invalid(
+          place + " has " + inputs[index].byteSize() + " bytes, but its shape takes " + size);
+    }
+  }
+
+  private static boolean hasUnknown(Shape shape, Operand operand) {
+    return !shape.isFullySpecified() && shape.equals(operand.shape());
+  }
+
+  private void bindOutput(int index, Operand operand, Argument argument, List<MemoryPool> pools)
+      throws DeviceException {
+    String place = "output " + index;
+    if (!(argument instanceof Location location)) {
+      outputShapes[index] = operand.shape();
+      return;
+    }
+    outputs[index] = bytes(place, location, pools);
+    if (outputs[index].isReadOnly()) {
+      throw invalid(place + " is in read-only memory");
+    }
+    outputShapes[index] = combine(place, operand, location.shape());
+  }
+
+  private static MemorySegment bytes(String place, Location location, List<MemoryPool> pools)
+      throws DeviceException {
+    if (location.pool() < 0 || location.pool() >= pools.size()) {
+      throw invalid(
+          place + " names pool " + location.pool() + " of " + pools.size());
+    }
+    SharedMemory memory = ((MemoryPool.Shared) pools.get(location.pool())).memory();
+    try {
+      Objects.checkFromIndexSize(location.offset(), location.length(), memory.size());
+    } catch (IndexOutOfBoundsException e) {
+      throw new DeviceException(
+          ErrorStatus.INVALID_ARGUMENT,
+          place
+              + " stands at "
+              + location.offset()
+              + "+"
+              + location.length()
+              + ", outside its pool of "
+              + memory.size()
+              + " bytes",
+          e);
+    }
+    return memory.segment().asSlice(location.offset(), location.length());
+  }
+
+  /** What the model and the request say together; they must not contradict each other. */
+  private static Shape combine(String place, Operand operand, Shape requested)
+      throws DeviceException {
+    Shape declared = operand.shape();
+    if (requested.rank() == 0) {
+      return declared;
+    }
+    if (declared.rank() == 0 && operand.type().isTensor()) {
+      return requested;
+    }
+    int[] combined = requested.toArray();
+    boolean fits = declared.rank() == requested.rank();
+    for (int i = 0; fits && i < combined.length; i++) {
+      int dimension = declared.dimension(i);
+      fits = dimension == 0 || combined[i] == 0 || dimension == combined[i];
+      combined[i] = combined[i] == 0 ? dimension : combined[i];
+    }
+    if (!fits) {
+      throw invalid(
+          place + " is " + declared + " in the model, but " + requested + " in the request");
+    }
+    return Shape.of(combined);
+  }
+
+  /** Refuses a request whose outputs have sizes that only the execution would tell. */
+  void requireKnownOutputs(GraphProgram program) throws DeviceException {
+    for (int i = 0; i < outputs.length; i++) {
+      Operand operand = program.graph().output(i);
+      boolean known =
+          !operand.type().isTensor()
+              || (outputShapes[i].rank() > 0 && outputShapes[i].isFullySpecified());
+      long size =
+          known && operand.type().isTensor()
+              ? outputShapes[i].elementCount() * operand.type().elementSize()
+              : operand.type().elementSize();
+      if (!known || (outputs[i] != null && outputs[i].byteSize() < size)) {
+        throw invalid("output " + i + " of a fenced execution must be fully specified");
+      }
+    }
+  }
+
+  private static DeviceException invalid(String message) {
+    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Shape;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/**
+ * Checks one operation against its signature and collects the least feature level on the way. Used
+ * by one thread for one validation.
+ */
+final class Check {
+  private final OperationView operation;
+  private FeatureLevel level;
+
+  Check(OperationView operation, FeatureLevel introducedIn) {
+    this.operation = operation;
+    this.level = introducedIn;
+  }
+
+  /** The least feature level by what was checked so far. */
+  FeatureLevel level() {
+    return level;
+  }
+
+  Check atLeast(FeatureLevel needed) {
+    level = FeatureLevel.max(level, needed);
+    return this;
+  }
+
+  Check inputCount(int... allowed) throws ValidationException {
+    return count("inputs", operation.inputs().size(), allowed);
+  }
+
+  Check outputCount(int... allowed) throws ValidationException {
+    return count("outputs", operation.outputs().size(), allowed);
+  }
+
+  private Check count(String what, int actual, int[] allowed) throws ValidationException {
+    for (int count : allowed) {
+      if (count == actual) {
+        return this;
+      }
+    }
+    throw new ValidationException(
+        "it has "
+            + actual
+            + " "
+            + what
+            + ", but takes "
+            + Arrays.stream(allowed).mapToObj(Integer::toString).collect(Collectors.joining(" or ")));
+  }
+
+  /** The type of an input, which must be one of those given; its level counts. */
+  OperandCode inputType(int index, TypeLevels allowed) throws ValidationException {
+    OperandType type = operation.input(index).type();
+    if (!(type instanceof OperandCode code) || allowed.level(code) == null) {
+      throw new ValidationException(
+          "input " + index + " is " + type.text() + ", but must be one of " + allowed.types());
+    }
+    atLeast(allowed.level(code));
+    return code;
+  }
+
+  Check inputType(int index, OperandType... allowed) throws ValidationException {
+    return type("input " + index, operation.input(index).type(), allowed);
+  }
+
+  Check outputType(int index, OperandType... allowed) throws ValidationException {
+    return type("output " + index, operation.output(index).type(), allowed);
+  }
+
+  private Check type(String place, OperandType actual, OperandType[] allowed)
+      throws ValidationException {
+    for (OperandType type : allowed) {
+      if (type.equals(actual)) {
+        return this;
+      }
+    }
+    throw new ValidationException(
+        place
+            + " is "
+            + actual.text()
+            + ", but must be "
+            + Arrays.stream(allowed).map(OperandType::text).collect(Collectors.joining(" or ")));
+  }
+
+  /** Each of the inputs from an index on that is there has the type given at its place. */
+  Check inputTypesFrom(int first, OperandType... types) throws ValidationException {
+    for (int i = first; i < operation.inputs().size(); i++) {
+      inputType(i, types[i - first]);
+    }
+    return this;
+  }
+
+  /** The rank of an input, where it is known, is within these bounds. */
+  Check inputRank(int index, int least, int most) throws ValidationException {
+    OperandView input = operation.input(index);
+    if (input.isRankKnown() && (input.shape().rank() < least || input.shape().rank() > most)) {
+      throw new ValidationException(
+          "input "
+              + index
+              + " has rank "
+              + input.shape().rank()
+              + ", but must have "
+              + (least == most ? "" + least : least + " to " + most));
+    }
+    return this;
+  }
+
+  /** An input and an output are quantized alike. */
+  Check sameQuantization(OperandView a, OperandView b) throws ValidationException {
+    return that(
+        a.quantization().equals(b.quantization()),
+        "scale and zero point differ: " + a.quantization() + " and " + b.quantization());
+  }
+
+  /** Two known shapes are equal. */
+  Check sameShape(OperandView a, OperandView b) throws ValidationException {
+    Shape x = a.shape();
+    Shape y = b.shape();
+    return that(
+        !a.isShapeKnown() || !b.isShapeKnown() || x.equals(y), "shapes differ: " + x + " and " + y);
+  }
+
+  Check that(boolean condition, String broken) throws ValidationException {
+    if (!condition) {
+      throw new ValidationException(broken);
+    }
+    return this;
+  }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Operation;
+import io.thalamus.model.Subgraph;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Checks whole models by the rules of NNAPI 1.3: operands, index lists, the order of the graph,
+ * single writers, references between graphs, and each operation. Immutable and thread-safe.
+ */
+public final class ModelValidator {
+  private final OperationCatalog catalog;
+
+  public ModelValidator(OperationCatalog catalog) {
+    this.catalog = catalog;
+  }
+
+  /**
+   * Checks a model.
+   *
+   * @return the least feature level that has all of it
+   * @throws ValidationException with the first rule that is broken, and where
+   */
+  public FeatureLevel validate(Model model) throws ValidationException {
+    FeatureLevel level = FeatureLevel.V1_0;
+    List<Subgraph> subgraphs = model.subgraphs().toList();
+    for (int i = 0; i < subgraphs.size(); i++) {
+      try {
+        level = FeatureLevel.max(level, validate(subgraphs.get(i), model));
+      } catch (ValidationException e) {
+        throw i == 0 ? e : e.at("referenced graph " + (i - 1));
+      }
+    }
+    checkReferences(model);
+    return level;
+  }
+
+  private FeatureLevel validate(Subgraph graph, Model model) throws ValidationException {
+    FeatureLevel level = FeatureLevel.V1_0;
+    for (int i = 0; i < graph.operands().size(); i++) {
+      Operand operand = graph.operands().get(i);
+      try {
+        level = FeatureLevel.max(level, OperandRules.check(operand, model.referenced().size()));
+      } catch (ValidationException e) {
+        throw e.at("operand " + i + (operand.name().isEmpty() ? "" : " '" + operand.name() + "'"));
+      }
+    }
+    checkInterface(graph, graph.inputIndexes(), "input", Lifetime.SubgraphInput.class);
+    checkInterface(graph, graph.outputIndexes(), "output", Lifetime.SubgraphOutput.class);
+    checkOrder(graph);
+    for (int i = 0; i < graph.operations().size(); i++) {
+      Operation operation = graph.operations().get(i);
+      try {
+        level = FeatureLevel.max(level, validate(graph, operation));
+      } catch (ValidationException e) {
+        throw e.at("operation " + i + " " + operation.type().text());
+      }
+    }
+    return level;
+  }
+
+  private FeatureLevel validate(Subgraph graph, Operation operation) throws ValidationException {
+    OperationDefinition definition =
+        catalog
+            .find(operation.type())
+            .orElseThrow(() -> new ValidationException("nobody here defines this operation"));
+    return definition.validate(OperationView.of(graph, operation));
+  }
+
+  private static void checkInterface(
+      Subgraph graph, List<Integer> indexes, String what, Class<? extends Lifetime> lifetime)
+      throws ValidationException {
+    Set<Integer> seen = new HashSet<>();
+    for (int index : indexes) {
+      checkIndex(graph, index, "the graph's " + what + "s");
+      if (!seen.add(index)) {
+        throw new ValidationException("operand " + index + " is an " + what + " twice");
+      }
+      Lifetime actual = graph.operands().get(index).lifetime();
+      if (!lifetime.isInstance(actual)) {
+        throw new ValidationException(
+            "operand " + index + " is an " + what + " of the graph, but is " + actual.text());
+      }
+    }
+    for (int i = 0; i < graph.operands().size(); i++) {
+      if (lifetime.isInstance(graph.operands().get(i).lifetime()) && !seen.contains(i)) {
+        throw new ValidationException(
+            "operand " + i + " says it is an " + what + " of the graph, but is not listed");
+      }
+    }
+  }
+
+  private static void checkOrder(Subgraph graph) throws ValidationException {
+    boolean[] known = new boolean[graph.operands().size()];
+    for (int i = 0; i < known.length; i++) {
+      known[i] = !isComputed(graph.operands().get(i).lifetime());
+    }
+    for (int i = 0; i < graph.operations().size(); i++) {
+      Operation operation = graph.operations().get(i);
+      String place = "operation " + i + " " + operation.type().text();
+      for (int input : operation.inputs()) {
+        checkIndex(graph, input, place);
+        if (!known[input]) {
+          throw new ValidationException(
+              place + " reads operand " + input + ", which is not written before");
+        }
+      }
+      for (int output : operation.outputs()) {
+        checkIndex(graph, output, place);
+        if (!isComputed(graph.operands().get(output).lifetime())) {
+          throw new ValidationException(
+              place
+                  + " writes operand "
+                  + output
+                  + ", which is "
+                  + graph.operands().get(output).lifetime().text());
+        }
+        if (known[output]) {
+          throw new ValidationException(
+              place + " writes operand " + output + ", which is written before");
+        }
+        known[output] = true;
+      }
+    }
+    for (int i = 0; i < known.length; i++) {
+      if (!known[i]) {
+        throw new ValidationException("operand " + i + " is never written");
+      }
+    }
+  }
+
+  private static boolean isComputed(Lifetime lifetime) {
+    return lifetime instanceof Lifetime.TemporaryVariable
+        || lifetime instanceof Lifetime.SubgraphOutput;
+  }
+
+  private static void checkIndex(Subgraph graph, int index, String place)
+      throws ValidationException {
+    if (index < 0 || index >= graph.operands().size()) {
+      throw new ValidationException(
+          place
+              + " names operand "
+              + index
+              + ", but there are "
+              + graph.operands().size()
+              + " operands");
+    }
+  }
+
+  /** Graphs must not refer to each other in a circle. */
+  private static void checkReferences(Model model) throws ValidationException {
+    int[] state = new int[model.referenced().size()];
+    visit(model, model.main(), state);
+  }
+
+  private static void visit(Model model, Subgraph graph, int[] state) throws ValidationException {
+    final int open = 1;
+    final int done = 2;
+    for (Operand operand : graph.operands()) {
+      if (operand.lifetime() instanceof Lifetime.SubgraphReference reference) {
+        int index = reference.index();
+        if (state[index] == open) {
+          throw new ValidationException(
+              "referenced graph " + index + " refers to itself, directly or through others");
+        }
+        if (state[index] != done) {
+          state[index] = open;
+          visit(model, model.referenced().get(index), state);
+          state[index] = done;
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import java.lang.foreign.ValueLayout;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * An operand as an operation sees it: with the dimensions and the value that are known by now.
+ *
+ * @param type the type of an element
+ * @param shape the dimensions as far as they are known
+ * @param quantization how stored integers stand for real numbers
+ * @param isOmitted whether an optional input is left out
+ * @param value the bytes where they are known: constants, and computed values while executing
+ */
+public record OperandView(
+    OperandType type,
+    Shape shape,
+    Quantization quantization,
+    boolean isOmitted,
+    Optional<MemorySegment> value) {
+  private static final ValueLayout.OfInt INT =
+      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  private static final ValueLayout.OfFloat FLOAT =
+      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  private static final ValueLayout.OfShort SHORT =
+      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  public OperandView {
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(shape, "shape");
+    Objects.requireNonNull(quantization, "quantization");
+    Objects.requireNonNull(value, "value");
+  }
+
+  /** The operand as its model describes it, with its value where it is a constant. */
+  public static OperandView of(Operand operand) {
+    return new OperandView(
+        operand.type(),
+        operand.shape(),
+        operand.quantization(),
+        operand.lifetime() instanceof Lifetime.NoValue,
+        operand.lifetime() instanceof Lifetime.Constant constant
+            ? Optional.of(constant.bytes())
+            : Optional.empty());
+  }
+
+  /** The operand with the dimensions and, where given, the value that it has by now. */
+  public OperandView with(Shape known, Optional<MemorySegment> knownValue) {
+    return new OperandView(type, known, quantization, isOmitted, knownValue);
+  }
+
+  /** Whether the number of dimensions is known; true for scalars. */
+  public boolean isRankKnown() {
+    return !type.isTensor() || shape.rank() > 0;
+  }
+
+  /** Whether the dimensions are all known; true for scalars. */
+  public boolean isShapeKnown() {
+    return isRankKnown() && shape.isFullySpecified();
+  }
+
+  /** The scale; 0 where the operand is not quantized as a whole. */
+  public float scale() {
+    return quantization.scale();
+  }
+
+  /** The zero point; 0 where the operand is not quantized. */
+  public int zeroPoint() {
+    return quantization.zeroPoint();
+  }
+
+  /** The first element as a 32-bit integer. The value must be known. */
+  public int int32() {
+    return int32(0);
+  }
+
+  /** The element at {@code index} as a 32-bit integer. The value must be known. */
+  public int int32(int index) {
+    return bytes().getAtIndex(INT, index);
+  }
+
+  /** All elements as 32-bit integers. The value must be known. */
+  public int[] int32s() {
+    return bytes().toArray(INT);
+  }
+
+  /** The first element as a float, read from FLOAT32 or FLOAT16. The value must be known. */
+  public float float32() {
+    return type.elementSize() == Short.BYTES
+        ? Float.float16ToFloat(bytes().get(SHORT, 0))
+        : bytes().get(FLOAT, 0);
+  }
+
+  /** The first element as a BOOL. The value must be known. */
+  public boolean bool() {
+    return bytes().get(ValueLayout.JAVA_BYTE, 0) != 0;
+  }
+
+  private MemorySegment bytes() {
+    return value.orElseThrow(
+        () -> new IllegalStateException("the value of a " + type.text() + " is not known yet"));
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Shape;
+import java.util.List;
+
+/**
+ * What one operation is. Stateless and thread-safe. The calls build on each other: {@link #validate}
+ * accepts an operation of a model; when all input shapes and the {@linkplain #needsValue needed
+ * values} are known, {@link #infer} gives the output shapes, and with those {@link #resolve} gives
+ * everything that a kernel must know.
+ */
+public interface OperationDefinition {
+  /** The operation that this defines. */
+  OperationType type();
+
+  /**
+   * Checks the operation as far as the model tells: counts, types, quantization, and ranks and
+   * dimensions where they are known.
+   *
+   * @return the least feature level that has the operation in this form
+   * @throws ValidationException with the rule that is broken
+   */
+  FeatureLevel validate(OperationView operation) throws ValidationException;
+
+  /**
+   * Whether shapes and parameters depend on the value of an input. True for scalars; operations
+   * that take shapes, axes or paddings in a tensor say so.
+   */
+  default boolean needsValue(OperationView operation, int input) {
+    return !operation.input(input).type().isTensor();
+  }
+
+  /**
+   * The shapes of the outputs. All input shapes and needed values are known.
+   *
+   * @throws ValidationException where the inputs do not fit together
+   */
+  List<Shape> infer(OperationView operation) throws ValidationException;
+
+  /**
+   * The type by which kernels for this operation are told apart: that of the first input, unless
+   * that is not the data.
+   */
+  default OperandType kernelType(OperationView operation) {
+    return operation.input(0).type();
+  }
+
+  /**
+   * Everything that a kernel must know besides types and shapes. All shapes and needed values are
+   * known.
+   *
+   * @throws ValidationException where a value is not allowed
+   */
+  default OperationParameters resolve(OperationView operation) throws ValidationException {
+    return OperationParameters.NONE;
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import io.thalamus.model.Operation;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * One operation together with its operands. Immutable.
+ *
+ * @param type what is computed
+ * @param inputs in the order of the signature
+ * @param outputs in the order of the signature
+ */
+public record OperationView(
+    OperationType type, List<OperandView> inputs, List<OperandView> outputs) {
+  public OperationView {
+    Objects.requireNonNull(type, "type");
+    inputs = List.copyOf(inputs);
+    outputs = List.copyOf(outputs);
+  }
+
+  /** The operation as its graph describes it. */
+  public static OperationView of(Subgraph subgraph, Operation operation) {
+    return new OperationView(
+        operation.type(),
+        operation.inputs().stream().map(i -> OperandView.of(subgraph.operands().get(i))).toList(),
+        operation.outputs().stream().map(i -> OperandView.of(subgraph.operands().get(i))).toList());
+  }
+
+  /** The input at an index that exists. */
+  public OperandView input(int index) {
+    return inputs.get(index);
+  }
+
+  /** The output at an index that exists. */
+  public OperandView output(int index) {
+    return outputs.get(index);
+  }
+
+  /** The output where the operation has only one. */
+  public OperandView output() {
+    return outputs.get(0);
+  }
+
+  /** Whether there is an input at this index that is not left out. */
+  public boolean has(int index) {
+    return index < inputs.size() && !inputs.get(index).isOmitted();
+  }
+
+  /** The BOOL at this index, or the default where the arguments end before. */
+  public boolean bool(int index, boolean defaultValue) {
+    return has(index) ? input(index).bool() : defaultValue;
+  }
+
+  /** The INT32 at this index, or the default where the arguments end before. */
+  public int int32(int index, int defaultValue) {
+    return has(index) ? input(index).int32() : defaultValue;
+  }
+
+  /** The FLOAT32 or FLOAT16 at this index, or the default where the arguments end before. */
+  public float float32(int index, float defaultValue) {
+    return has(index) ? input(index).float32() : defaultValue;
+  }
+
+  /** The operation with these output shapes. */
+  public OperationView withOutputShapes(List<Shape> shapes) {
+    List<OperandView> shaped = new ArrayList<>(outputs.size());
+    for (int i = 0; i < outputs.size(); i++) {
+      shaped.add(outputs.get(i).with(shapes.get(i), Optional.empty()));
+    }
+    return new OperationView(type, inputs, shaped);
+  }
+}

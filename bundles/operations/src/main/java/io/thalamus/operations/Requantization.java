@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+/**
+ * A positive real factor as a 31-bit mantissa and a power of two, and how products with it are
+ * rounded: what turns the accumulator of one scale into a stored value of another. Immutable.
+ *
+ * @param multiplier mantissa in [2^30, 2^31), or 0 for the factor 0
+ * @param shift power of two; positive shifts left
+ * @param rounding how often a product is rounded
+ */
+public record Requantization(int multiplier, int shift, Rounding rounding) {
+  /** How a product is rounded. */
+  public enum Rounding {
+    /** Once, at the end: TensorFlow Lite's FULLY_CONNECTED. */
+    SINGLE,
+    /** After the multiplication and after the shift: gemmlowp, and CONV_2D of TensorFlow Lite. */
+    DOUBLE
+  }
+
+  /** The factor with its mantissa rounded to 31 bits, as TensorFlow Lite's QuantizeMultiplier. */
+  public static Requantization of(double factor, Rounding rounding) {
+    if (factor == 0) {
+      return new Requantization(0, 0, rounding);
+    }
+    int exponent = Math.getExponent(factor) + 1;
+    long mantissa = Math.round(factor * Math.pow(2, -exponent) * (1L << 31));
+    if (mantissa == 1L << 31) {
+      mantissa /= 2;
+      exponent++;
+    }
+    if (exponent < -31) {
+      return new Requantization(0, 0, rounding);
+    }
+    return new Requantization((int) mantissa, exponent, rounding);
+  }
+
+  /** The product with the factor, rounded. */
+  public int apply(int value) {
+    if (rounding == Rounding.SINGLE) {
+      int total = 31 - shift;
+      return (int) (((long) value * multiplier + (1L << (total - 1))) >> total);
+    }
+    int left = Math.max(shift, 0);
+    int right = Math.max(-shift, 0);
+    return FixedPoint.roundingDivideByPowerOfTwo(
+        FixedPoint.saturatingRoundingDoublingHighMul(value << left, multiplier), right);
+  }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Collects the families. */
+final class StandardOperations {
+  private StandardOperations() {}
+
+  static List<OperationDefinition> definitions() {
+    return Stream.of(Convolution.definitions(), Elementwise.definitions())
+        .flatMap(List::stream)
+        .toList();
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Set;
+
+/** The element types that an operation accepts, each with the HAL version that brought it there. */
+final class TypeLevels {
+  private final Map<OperandCode, FeatureLevel> levels;
+
+  private TypeLevels(Map<OperandCode, FeatureLevel> levels) {
+    this.levels = levels;
+  }
+
+  static TypeLevels since(FeatureLevel level, OperandCode... types) {
+    return new TypeLevels(new EnumMap<>(OperandCode.class)).andSince(level, types);
+  }
+
+  TypeLevels andSince(FeatureLevel level, OperandCode... types) {
+    EnumMap<OperandCode, FeatureLevel> all = new EnumMap<>(OperandCode.class);
+    all.putAll(levels);
+    for (OperandCode type : types) {
+      all.put(type, level);
+    }
+    return new TypeLevels(all);
+  }
+
+  FeatureLevel level(OperandCode type) {
+    return levels.get(type);
+  }
+
+  Set<OperandCode> types() {
+    return levels.keySet();
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+/**
+ * How a filter or a pooling window moves along one axis, with its padding made explicit.
+ *
+ * @param size of the window
+ * @param stride between two positions
+ * @param dilation distance of two neighbours within the window
+ * @param before padding in front of the input
+ * @param after padding behind the input
+ */
+public record Window(int size, int stride, int dilation, int before, int after) {
+  /** NNAPI's implicit padding scheme SAME. */
+  public static final int SAME = 1;
+
+  /** NNAPI's implicit padding scheme VALID. */
+  public static final int VALID = 2;
+
+  /** The cells that the window reaches over. */
+  public int reach() {
+    return (size - 1) * dilation + 1;
+  }
+
+  /**
+   * The window with the padding of an implicit scheme: SAME gives {@code ceil(input / stride)}
+   * positions, the odd cell of padding behind.
+   */
+  public static Window implicit(int input, int size, int stride, int dilation, int scheme)
+      throws ValidationException {
+    if (scheme == VALID) {
+      return explicit(size, stride, dilation, 0, 0);
+    }
+    if (scheme != SAME) {
+      throw new ValidationException("there is no padding scheme " + scheme);
+    }
+    Window bare = explicit(size, stride, dilation, 0, 0);
+    int positions = (input + stride - 1) / stride;
+    int padding = Math.max(0, (positions - 1) * stride + bare.reach() - input);
+    return new Window(size, stride, dilation, padding / 2, padding - padding / 2);
+  }
+
+  /** The window with padding given. */
+  public static Window explicit(int size, int stride, int dilation, int before, int after)
+      throws ValidationException {
+    if (stride <= 0 || dilation <= 0 || size <= 0 || before < 0 || after < 0) {
+      throw new ValidationException(
+          "size, stride and dilation must be positive, padding not negative; they are "
+              + size + ", " + stride + ", " + dilation + ", " + before + " and " + after);
+    }
+    return new Window(size, stride, dilation, before, after);
+  }
+
+  /** The number of positions over an input of this size. */
+  public int positions(int input) throws ValidationException {
+    int room = input + before + after - reach();
+    if (room < 0) {
+      throw new ValidationException(
+          "a window over " + reach() + " cells does not fit into " + (input + before + after));
+    }
+    return room / stride + 1;
+  }
+}
