@@ -66,8 +66,7 @@ final class Convolution {
   }
 
   private static Kernel quantized(ResolvedOperation operation, Grid grid) {
-    Accumulation accumulation =
-        operation.parameters(Parameters.class).quantized().orElseThrow();
+    Accumulation accumulation = operation.parameters(Parameters.class).quantized().orElseThrow();
     IntElements elements = IntElements.of(operation.view().output().type());
     IntElements weights = IntElements.of(operation.view().input(1).type());
     int inputZeroPoint = accumulation.inputZeroPoint();
@@ -175,9 +174,7 @@ final class Convolution {
 
     int lastY() {
       return Spans.last(
-          originY,
-          grid.parameters.height(),
-          grid.parameters.layout().height(grid.input));
+          originY, grid.parameters.height(), grid.parameters.layout().height(grid.input));
     }
 
     int firstX() {

@@ -65,8 +65,7 @@ final class Elementwise {
                     outputs[0],
                     result,
                     range.clamp(
-                        function.apply(
-                            elements.get(inputs[0], a), elements.get(inputs[1], b)))));
+                        function.apply(elements.get(inputs[0], a), elements.get(inputs[1], b)))));
   }
 
   private static Kernel integers(ResolvedOperation operation, IntBinaryOperator function) {
@@ -82,8 +81,7 @@ final class Elementwise {
                     outputs[0],
                     result,
                     Math.clamp(
-                        function.applyAsInt(
-                            elements.get(inputs[0], a), elements.get(inputs[1], b)),
+                        function.applyAsInt(elements.get(inputs[0], a), elements.get(inputs[1], b)),
                         min,
                         max)));
   }

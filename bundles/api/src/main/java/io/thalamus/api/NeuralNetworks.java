@@ -29,7 +29,8 @@ public interface NeuralNetworks {
    * getSupportedOperationsForDevices; unlike {@link #plan} it is no error where none does.
    *
    * @param devices ids or names; empty for all
-   * @throws NeuralNetworksException with BAD_DATA where the model is invalid or a device is not here
+   * @throws NeuralNetworksException with BAD_DATA where the model is invalid or a device is not
+   *     here
    */
   BitSet supportedOperations(Model model, List<String> devices) throws NeuralNetworksException;
 

@@ -3,9 +3,7 @@ package io.thalamus.driver;
 
 import java.lang.foreign.MemorySegment;
 
-/**
- * The memory of one run and the arrays that kernels are called with. Used by one run at a time.
- */
+/** The memory of one run and the arrays that kernels are called with. Used by one run at a time. */
 final class Frame {
   private final MemorySegment scratch;
   private final MemorySegment[] temporaries;

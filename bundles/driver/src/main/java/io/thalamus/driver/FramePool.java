@@ -30,8 +30,7 @@ final class FramePool {
     if (frame == null) {
       frame =
           new Frame(
-              program,
-              arena.allocate(Math.max(1, program.memory().size()), MemoryPlan.ALIGNMENT));
+              program, arena.allocate(Math.max(1, program.memory().size()), MemoryPlan.ALIGNMENT));
     }
     taken++;
     return frame;

@@ -46,7 +46,8 @@ final class GraphProgram {
     List<Step> steps = new ArrayList<>();
     for (int i = 0; i < graph.operations().size(); i++) {
       Operation operation = graph.operations().get(i);
-      Step step = new Step(i, graph, operation, catalog.find(operation.type()).orElseThrow(), table);
+      Step step =
+          new Step(i, graph, operation, catalog.find(operation.type()).orElseThrow(), table);
       OperationView view = step.view(shapes, new MemorySegment[shapes.length]);
       if (step.isReady(view)) {
         step = step.bind(view, shapes);

@@ -66,7 +66,10 @@ public abstract class KernelDevice implements Device {
       if (!isSupported(graph, graph.operations().get(i))) {
         throw new DeviceException(
             ErrorStatus.INVALID_ARGUMENT,
-            info.name() + " does not support operation " + i + " "
+            info.name()
+                + " does not support operation "
+                + i
+                + " "
                 + graph.operations().get(i).type().text());
       }
     }

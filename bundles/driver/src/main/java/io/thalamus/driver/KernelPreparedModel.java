@@ -31,8 +31,7 @@ final class KernelPreparedModel implements PreparedModel {
     this.program = program;
     this.info = info;
     this.constants = model.pools().stream().map(SharedMemory::lend).toList();
-    this.frames =
-        new FramePool(program, () -> this.constants.forEach(SharedMemory.Lease::close));
+    this.frames = new FramePool(program, () -> this.constants.forEach(SharedMemory.Lease::close));
   }
 
   @Override

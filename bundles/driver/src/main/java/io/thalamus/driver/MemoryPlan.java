@@ -49,8 +49,7 @@ record MemoryPlan(long[] offsets, long scratchOffset, long size) {
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
 
-  private static List<Value> values(
-      Subgraph graph, List<GraphProgram.Step> steps, Shape[] shapes) {
+  private static List<Value> values(Subgraph graph, List<GraphProgram.Step> steps, Shape[] shapes) {
     int[] first = new int[shapes.length];
     int[] last = new int[shapes.length];
     Arrays.fill(first, -1);

@@ -109,8 +109,7 @@ record RequestArguments(
   private static MemorySegment bytes(String place, Location location, List<MemoryPool> pools)
       throws DeviceException {
     if (location.pool() < 0 || location.pool() >= pools.size()) {
-      throw invalid(
-          place + " names pool " + location.pool() + " of " + pools.size());
+      throw invalid(place + " names pool " + location.pool() + " of " + pools.size());
     }
     SharedMemory memory = ((MemoryPool.Shared) pools.get(location.pool())).memory();
     try {

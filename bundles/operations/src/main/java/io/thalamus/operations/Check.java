@@ -51,7 +51,9 @@ final class Check {
             + " "
             + what
             + ", but takes "
-            + Arrays.stream(allowed).mapToObj(Integer::toString).collect(Collectors.joining(" or ")));
+            + Arrays.stream(allowed)
+                .mapToObj(Integer::toString)
+                .collect(Collectors.joining(" or ")));
   }
 
   /** The type of an input, which must be one of those given; its level counts. */

@@ -92,8 +92,7 @@ public final class Convolution {
             filter.quantization() instanceof PerChannel perChannel
                 ? perChannel.scales()[c]
                 : filter.scale();
-        factors[c] =
-            Requantization.of((double) input.scale() * scale / output.scale(), rounding);
+        factors[c] = Requantization.of((double) input.scale() * scale / output.scale(), rounding);
       }
       return Optional.of(
           new Accumulation(
@@ -270,8 +269,7 @@ public final class Convolution {
     }
 
     static boolean isBool(OperationView operation, int index) {
-      return operation.inputs().size() > index
-          && operation.input(index).type() == OperandCode.BOOL;
+      return operation.inputs().size() > index && operation.input(index).type() == OperandCode.BOOL;
     }
   }
 

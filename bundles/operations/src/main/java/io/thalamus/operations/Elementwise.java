@@ -154,8 +154,7 @@ public final class Elementwise {
 
     @Override
     OperationParameters quantized(OperationView operation, IntRange activation) {
-      double product =
-          (double) operation.input(0).scale() * operation.input(1).scale();
+      double product = (double) operation.input(0).scale() * operation.input(1).scale();
       return new QuantizedProduct(
           Requantization.of(product / operation.output().scale(), Rounding.DOUBLE), activation);
     }

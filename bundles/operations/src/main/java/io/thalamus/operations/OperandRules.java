@@ -51,8 +51,14 @@ final class OperandRules {
             : operand.type().elementSize();
     if (length != size) {
       throw new ValidationException(
-          "its value has " + length + " bytes, but " + operand.shape() + " " + operand.type().text()
-              + " takes " + size);
+          "its value has "
+              + length
+              + " bytes, but "
+              + operand.shape()
+              + " "
+              + operand.type().text()
+              + " takes "
+              + size);
     }
   }
 
@@ -69,8 +75,7 @@ final class OperandRules {
       checkPerChannel(operand, perChannel);
       return;
     }
-    require(
-        !(quantization instanceof PerChannel), type + " does not take scales by channel");
+    require(!(quantization instanceof PerChannel), type + " does not take scales by channel");
     float scale = quantization.scale();
     int zeroPoint = quantization.zeroPoint();
     switch (type) {
@@ -82,8 +87,7 @@ final class OperandRules {
         require(scale >= 0, "the scale " + scale + " is negative");
         require(zeroPoint == 0, "TENSOR_INT32 has zero point 0");
       }
-      default ->
-          require(scale == 0 && zeroPoint == 0, type + " has neither scale nor zero point");
+      default -> require(scale == 0 && zeroPoint == 0, type + " has neither scale nor zero point");
     }
   }
 
@@ -105,11 +109,7 @@ final class OperandRules {
     int channels = operand.shape().dimension(dimension);
     require(
         channels != 0 && perChannel.scales().length == channels,
-        "there are "
-            + perChannel.scales().length
-            + " scales for "
-            + channels
-            + " channels");
+        "there are " + perChannel.scales().length + " scales for " + channels + " channels");
     for (float scale : perChannel.scales()) {
       require(scale > 0 && Float.isFinite(scale), "a channel has the scale " + scale);
     }

@@ -7,8 +7,8 @@ import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.util.Objects;
 import java.util.Optional;
 

@@ -8,10 +8,10 @@ import io.thalamus.model.Shape;
 import java.util.List;
 
 /**
- * What one operation is. Stateless and thread-safe. The calls build on each other: {@link #validate}
- * accepts an operation of a model; when all input shapes and the {@linkplain #needsValue needed
- * values} are known, {@link #infer} gives the output shapes, and with those {@link #resolve} gives
- * everything that a kernel must know.
+ * What one operation is. Stateless and thread-safe. The calls build on each other: {@link
+ * #validate} accepts an operation of a model; when all input shapes and the {@linkplain #needsValue
+ * needed values} are known, {@link #infer} gives the output shapes, and with those {@link #resolve}
+ * gives everything that a kernel must know.
  */
 public interface OperationDefinition {
   /** The operation that this defines. */

@@ -46,7 +46,15 @@ public record Window(int size, int stride, int dilation, int before, int after) 
     if (stride <= 0 || dilation <= 0 || size <= 0 || before < 0 || after < 0) {
       throw new ValidationException(
           "size, stride and dilation must be positive, padding not negative; they are "
-              + size + ", " + stride + ", " + dilation + ", " + before + " and " + after);
+              + size
+              + ", "
+              + stride
+              + ", "
+              + dilation
+              + ", "
+              + before
+              + " and "
+              + after);
     }
     return new Window(size, stride, dilation, before, after);
   }
