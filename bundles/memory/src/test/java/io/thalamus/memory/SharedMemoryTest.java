@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
+
+class SharedMemoryTest {
+  private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
+
+  @TempDir Path directory;
+
+  @ParameterizedTest
+  @EnumSource(value = MemoryKind.class, mode = Mode.EXCLUDE, names = "MMAP_FD")
+  void allocatedMemoryIsZeroedAndWritable(MemoryKind kind) {
+    try (SharedMemory memory = SharedMemory.allocate(kind, 10_000)) {
+      assertEquals(kind, memory.kind());
+      assertEquals(10_000, memory.size());
+      assertFalse(memory.isReadOnly());
+      for (long i = 0; i < memory.size(); i++) {
+        assertEquals(0, memory.segment().get(ValueLayout.JAVA_BYTE, i));
+      }
+      memory.segment().set(INT, 9_996, 42);
+      assertEquals(42, memory.segment().get(INT, 9_996));
+    }
+  }
+
+  @Test
+  void twoMappingsOfOneMemorySeeTheSameBytes() {
+    try (SharedMemory one = SharedMemory.allocate(MemoryKind.ASHMEM, 64);
+        SharedMemory other = SharedMemory.map(one.describe())) {
+      one.segment().set(INT, 8, 7);
+      assertEquals(7, other.segment().get(INT, 8));
+      other.segment().set(INT, 12, 9);
+      assertEquals(9, one.segment().get(INT, 12));
+    }
+  }
+
+  @Test
+  void anotherProcessMapsTheSameBytes() throws Exception {
+    try (SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 4096)) {
+      memory.segment().set(INT, 0, 20);
+      Process child =
+          new ProcessBuilder(
+                  Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                  "-cp",
+                  System.getProperty("java.class.path"),
+                  Doubler.class.getName(),
+                  memory.describe().file().toString(),
+                  Long.toString(memory.size()))
+              .inheritIO()
+              .start();
+      assertTrue(child.waitFor(60, TimeUnit.SECONDS));
+      assertEquals(0, child.exitValue());
+      assertEquals(40, memory.segment().get(INT, 0));
+    }
+  }
+
+  /** The other process: doubles the first int of the memory it is told of. */
+  static final class Doubler {
+    public static void main(String[] args) {
+      MemoryDescriptor descriptor =
+          new MemoryDescriptor(
+              MemoryKind.ASHMEM, Path.of(args[0]), 0, Long.parseLong(args[1]), true);
+      try (SharedMemory memory = SharedMemory.map(descriptor)) {
+        memory.segment().set(INT, 0, 2 * memory.segment().get(INT, 0));
+      }
+    }
+  }
+
+  @Test
+  void lentMemoryStaysMappedUntilTheLastLeaseIsReturned() {
+    SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 16);
+    SharedMemory.Lease first = memory.lend();
+    SharedMemory.Lease second = memory.lend();
+    memory.close();
+    first.close();
+    first.close();
+    memory.segment().set(INT, 0, 1);
+    second.close();
+    assertThrows(IllegalStateException.class, () -> memory.segment().set(INT, 0, 1));
+    assertThrows(IllegalStateException.class, memory::lend);
+  }
+
+  @Test
+  void anonymousMemoryLeavesNoFileBehind() throws IOException {
+    long before = files();
+    try (SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 4096)) {
+      assertEquals(before, files(), "the file must have no name even while it is mapped");
+      assertEquals(4096, memory.size());
+    }
+  }
+
+  private static long files() throws IOException {
+    Path shm = Path.of("/dev/shm");
+    if (!Files.isDirectory(shm)) {
+      return 0;
+    }
+    try (var list = Files.list(shm)) {
+      String own = "thalamus-";
+      return list.filter(path -> path.getFileName().toString().startsWith(own)).count();
+    }
+  }
+
+  @Test
+  void aMappedFileIsReadOnlyAndHoldsItsBytes() throws IOException {
+    Path file = Files.write(directory.resolve("weights"), new byte[] {1, 2, 3});
+    try (SharedMemory memory = SharedMemory.map(file)) {
+      assertEquals(MemoryKind.MMAP_FD, memory.kind());
+      assertEquals(3, memory.size());
+      assertTrue(memory.isReadOnly());
+      assertEquals(3, memory.segment().get(ValueLayout.JAVA_BYTE, 2));
+    }
+  }
+
+  @Test
+  void whatCannotBeMappedIsRefusedWithTheReason() throws IOException {
+    Path empty = Files.createFile(directory.resolve("empty"));
+    Path missing = directory.resolve("missing");
+    assertEquals(
+        "cannot map " + empty + ": the file is empty",
+        assertThrows(SharedMemoryException.class, () -> SharedMemory.map(empty)).getMessage());
+    assertEquals(
+        "cannot open " + missing + ": there is no such file",
+        assertThrows(SharedMemoryException.class, () -> SharedMemory.map(missing)).getMessage());
+    assertThrows(SharedMemoryException.class, () -> SharedMemory.map(directory));
+    assertThrows(
+        IllegalArgumentException.class, () -> SharedMemory.allocate(MemoryKind.MMAP_FD, 1));
+  }
+
+  @Test
+  void aDescriptorOfMemoryThatIsGoneIsRefused() {
+    SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 16);
+    MemoryDescriptor descriptor = memory.describe();
+    memory.close();
+    assertThrows(SharedMemoryException.class, () -> SharedMemory.map(descriptor).close());
+  }
+
+  @Test
+  void aDescriptorBeyondItsFileIsRefused() throws IOException {
+    Path file = Files.write(directory.resolve("short"), new byte[10]);
+    MemoryDescriptor descriptor = new MemoryDescriptor(MemoryKind.MMAP_FD, file, 4, 7, false);
+    assertThrows(SharedMemoryException.class, () -> SharedMemory.map(descriptor));
+  }
+}
