@@ -28,7 +28,8 @@ import org.osgi.service.component.annotations.Reference;
  *
  * <p>A request is a map of JDK values: {@code words} (a command of scope {@code nn} and its
  * arguments, or the arguments of a script), {@code text} (Gogo text) or {@code file} (a {@link
- * Path} to a script), and {@code json}, which commands see as the session variable {@code nn.json}.
+ * Path} to a script), {@code json}, which commands see as the session variable {@code nn.json}, and
+ * optionally {@code out} and {@code err} in place of the process's own streams.
  *
  * <p>The status is 0 where all went well; where a command throws, one line goes to standard error
  * and the status is what the exception's public method {@code int exitStatus()} says, 2 for an
@@ -55,8 +56,9 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   @Override
   public int applyAsInt(Map<String, Object> request) {
     List<String> words = ((List<?>) request.get("words")).stream().map(String::valueOf).toList();
-    PrintStream err = System.err;
-    try (CommandSession session = processor.createSession(System.in, System.out, err)) {
+    PrintStream out = request.get("out") instanceof PrintStream given ? given : System.out;
+    PrintStream err = request.get("err") instanceof PrintStream given ? given : System.err;
+    try (CommandSession session = processor.createSession(System.in, out, err)) {
       session.put("SCOPE", SCOPE + ":*");
       session.put("nn.json", request.get("json"));
       try {
@@ -69,7 +71,7 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
         }
         return 0;
       } catch (Exception e) {
-        System.out.flush();
+        out.flush();
         err.println("thalamus: " + message(session, e));
         return status(e);
       }

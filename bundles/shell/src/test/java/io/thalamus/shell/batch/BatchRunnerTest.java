@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.batch;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.felix.gogo.runtime.CommandProcessorImpl;
+import org.apache.felix.gogo.runtime.threadio.ThreadIOImpl;
+import org.apache.felix.service.command.CommandSession;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Over a real Gogo, without a framework. */
+class BatchRunnerTest {
+  private final List<List<String>> seen = new ArrayList<>();
+  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+  private ThreadIOImpl streams;
+  private BatchRunner runner;
+
+  /** What a bundle would bring as commands. */
+  public final class Commands {
+    public String echo(CommandSession session, String[] words) {
+      seen.add(List.of(words));
+      return "json=" + session.get("nn.json");
+    }
+
+    public void one(int number) {
+      seen.add(List.of(Integer.toString(number)));
+    }
+
+    public void fail() {
+      throw new IllegalStateException("the device is lost\nand more");
+    }
+
+    public void refuse() throws Refusal {
+      throw new Refusal();
+    }
+
+    public String first() {
+      return "1st";
+    }
+
+    public String second() {
+      return "2nd";
+    }
+  }
+
+  private static final class Refusal extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    Refusal() {
+      super("no such option");
+    }
+
+    @SuppressWarnings("unused") // by reflection
+    public int exitStatus() {
+      return 2;
+    }
+  }
+
+  @BeforeEach
+  void gogo() {
+    streams = new ThreadIOImpl();
+    streams.start();
+    CommandProcessorImpl processor = new CommandProcessorImpl(streams);
+    Commands commands = new Commands();
+    for (String name : List.of("echo", "one", "fail", "refuse", "first", "second")) {
+      processor.addCommand("nn", commands, name);
+    }
+    runner = new BatchRunner(processor);
+  }
+
+  @AfterEach
+  void restoreStreams() {
+    streams.stop();
+  }
+
+  private int run(String key, Object value, List<String> words, boolean json) {
+    Map<String, Object> request = new HashMap<>();
+    request.put("words", words);
+    request.put("json", json);
+    request.put("out", new PrintStream(out, true, StandardCharsets.UTF_8));
+    request.put("err", new PrintStream(err, true, StandardCharsets.UTF_8));
+    if (key != null) {
+      request.put(key, value);
+    }
+    return runner.applyAsInt(request);
+  }
+
+  private int run(String... words) {
+    return run(null, null, List.of(words), false);
+  }
+
+  private String out() {
+    return out.toString(StandardCharsets.UTF_8);
+  }
+
+  private String err() {
+    return err.toString(StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void argumentsArriveUnchanged() {
+    List<String> awkward =
+        List.of(
+            "a b", "", "$HOME", "${x}", "\"q\"", "'s'", "*", "~", "#c", "a;b", "a|b", "{x}", "[1]",
+            "(y)", "\\", "\\n", "--opt=1", "-v", "ä漢", "=", "`z`", "a\nb", "<in", "%(1+1)", "!x");
+    List<String> words = new ArrayList<>(List.of("echo"));
+    words.addAll(awkward);
+    assertEquals(0, run(words.toArray(String[]::new)), this::err);
+    assertEquals(List.of(awkward), seen);
+  }
+
+  @Test
+  void jsonIsASessionVariable() {
+    assertEquals(0, run(null, null, List.of("echo"), true));
+    assertEquals("json=true\n", out());
+  }
+
+  @Test
+  void aFailureIsOneLineAndStatusOne() {
+    assertEquals(1, run("fail"));
+    assertEquals("thalamus: the device is lost\n", err());
+    assertEquals("", out());
+  }
+
+  @Test
+  void anExceptionMayChooseItsStatus() {
+    assertEquals(2, run("refuse"));
+    assertEquals("thalamus: no such option\n", err());
+  }
+
+  @Test
+  void argumentsThatFitNoFormAreWrongUsage() {
+    assertEquals(2, run("one", "two"));
+    assertTrue(err().startsWith("thalamus: these arguments do not fit"), this::err);
+    assertEquals(1, err().lines().count(), this::err);
+  }
+
+  @Test
+  void anUnknownCommandNamesItsNeighbours() {
+    assertEquals(2, run("ecco"));
+    assertEquals("thalamus: no command nn:ecco; did you mean echo?\n", err());
+  }
+
+  @Test
+  void textPrintsEveryStatementsResult() {
+    assertEquals(0, run("text", "nn:first; second\n\nfirst", List.of(), false), this::err);
+    assertEquals("1st\n2nd\n1st\n", out());
+  }
+
+  @Test
+  void textStopsAtItsFirstFailure() {
+    assertEquals(1, run("text", "first; fail; second", List.of(), false));
+    assertEquals("1st\n", out());
+  }
+
+  @Test
+  void textKeepsItsOwnOperators() {
+    assertEquals(0, run("text", "x = 3 ; echo $x && second; echo {a b}", List.of(), false));
+    assertEquals(List.of("3"), seen.getFirst());
+    assertTrue(out().contains("2nd"), this::out);
+  }
+
+  @Test
+  void brokenTextIsWrongUsage() {
+    assertEquals(2, run("text", "echo 'open", List.of(), false));
+    assertTrue(err().startsWith("thalamus: not a Gogo command"), this::err);
+  }
+
+  @Test
+  void anUnknownCommandInTextIsWrongUsage() {
+    assertEquals(2, run("text", "nn:frist", List.of(), false));
+    assertEquals("thalamus: no command nn:frist; did you mean first?\n", err());
+  }
+
+  @Test
+  void aScriptSeesItsArguments(@TempDir Path directory) throws Exception {
+    Path script = Files.writeString(directory.resolve("s.gogo"), "# words\necho $1 $args\n");
+    assertEquals(0, run("file", script, List.of("a b", "c"), false), this::err);
+    assertEquals("a b", seen.getFirst().getFirst());
+  }
+
+  @Test
+  void aMissingScriptIsOneLine(@TempDir Path directory) {
+    assertEquals(1, run("file", directory.resolve("none"), List.of(), false));
+    assertTrue(err().startsWith("thalamus: no such file: "), this::err);
+  }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The distribution, started as a user starts it. */
+class LauncherTest {
+  private static final Path START = ProjectFiles.DISTRIBUTION.resolve("bin/thalamus");
+
+  private static final Set<String> IDLE = Set.of("Installed", "Resolved");
+
+  @TempDir Path directory;
+
+  private record Outcome(int status, String out, String err) {}
+
+  private Process start(Path command, Map<String, String> environment, String... arguments)
+      throws IOException {
+    List<String> words = new ArrayList<>(List.of(command.toString()));
+    words.addAll(List.of(arguments));
+    ProcessBuilder builder = new ProcessBuilder(words).directory(directory.toFile());
+    builder.environment().put("XDG_STATE_HOME", directory.resolve("state").toString());
+    // The tests' own JVM is one that will do.
+    builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
+    builder.environment().putAll(environment);
+    return builder.start();
+  }
+
+  private static Outcome outcome(Process process) throws IOException, InterruptedException {
+    process.getOutputStream().close();
+    String out = new String(process.getInputStream().readAllBytes());
+    String err = new String(process.getErrorStream().readAllBytes());
+    assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+    return new Outcome(process.exitValue(), out, err);
+  }
+
+  private Outcome run(String... arguments) throws IOException, InterruptedException {
+    return outcome(start(START, Map.of(), arguments));
+  }
+
+  @Test
+  void theContainerRunsExactlyTheResolvedBundles() throws Exception {
+    Map<String, String> resolved =
+        ProjectFiles.runBundles(ProjectFiles.ROOT.resolve("launcher/thalamus.bndrun"));
+    Outcome outcome = run("-c", "lb -s");
+    assertEquals(0, outcome.status(), outcome::err);
+    Map<String, String> running = new TreeMap<>();
+    for (String line : outcome.out().lines().toList()) {
+      String[] cells = line.strip().split("\\s*\\|\\s*");
+      if (cells.length == 5 && cells[0].matches("[1-9]\\d*")) {
+        running.put(cells[3].replaceFirst(" \\(.*", ""), cells[1]);
+      }
+    }
+    assertEquals(resolved.keySet(), running.keySet());
+    Set<String> wrong = new TreeSet<>();
+    running.forEach(
+        (name, state) -> {
+          boolean shellOnly = resolved.get(name).contains("startlevel=20");
+          if (!state.equals("Active") && !(shellOnly && IDLE.contains(state))) {
+            wrong.add(name + " " + state);
+          }
+        });
+    assertEquals(Set.of(), wrong);
+    assertEquals("", outcome.err());
+  }
+
+  @Test
+  void versionAndHelpNeedNoContainer() throws Exception {
+    Outcome version = run("--version");
+    assertEquals(0, version.status());
+    assertTrue(version.out().startsWith("thalamus "), version::out);
+    assertEquals(0, run("--help").status());
+    assertFalse(Files.exists(directory.resolve("state")));
+  }
+
+  @Test
+  void wrongUsageIsOneLineAndStatusTwo() throws Exception {
+    for (String[] words :
+        new String[][] {
+          {"--no-such-option"},
+          {"-c"},
+          {"--storage"},
+          {"--with", "abacus", "devices"},
+          {"-c", "lb", "-f", "x"},
+          {"no-such-command"},
+          {"-c", "nn:no-such-command"},
+          {"-c", "lb 'open"}
+        }) {
+      Outcome outcome = run(words);
+      String what = String.join(" ", words) + ": " + outcome;
+      assertEquals(2, outcome.status(), what);
+      assertEquals("", outcome.out(), what);
+      assertEquals(1, outcome.err().lines().count(), what);
+      assertTrue(outcome.err().startsWith("thalamus: "), what);
+    }
+  }
+
+  @Test
+  void severalProcessesShareOneStorage() throws Exception {
+    for (int round = 0; round < 2; round++) {
+      List<Process> processes = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        processes.add(start(START, Map.of(), "-c", "lb -s"));
+      }
+      for (Process process : processes) {
+        Outcome outcome = outcome(process);
+        assertEquals(0, outcome.status(), outcome::err);
+        assertTrue(outcome.out().contains("io.thalamus.runtime"), outcome::out);
+      }
+    }
+  }
+
+  @Test
+  void aHomeThatCannotBeWrittenIsNoObstacle() throws Exception {
+    Path file = Files.writeString(directory.resolve("a-file"), "");
+    Outcome outcome = run("--storage", file.resolve("below").toString(), "-c", "lb -s");
+    assertEquals(0, outcome.status(), outcome::err);
+    assertTrue(outcome.out().contains("io.thalamus.runtime"), outcome::out);
+  }
+
+  @Test
+  void aBundleCacheOfAnotherDistributionIsFilledAnew() throws Exception {
+    String storage = directory.resolve("s").toString();
+    assertEquals(0, run("--storage", storage, "-c", "lb").status());
+    List<Path> stamps;
+    try (Stream<Path> files = Files.walk(Path.of(storage))) {
+      stamps = files.filter(file -> file.endsWith("filled-from")).toList();
+    }
+    assertEquals(1, stamps.size());
+    String stamp = Files.readString(stamps.getFirst());
+    Files.writeString(stamps.getFirst(), "another distribution");
+    Outcome outcome = run("--storage", storage, "-c", "lb");
+    assertEquals(0, outcome.status(), outcome::err);
+    assertEquals(stamp, Files.readString(stamps.getFirst()));
+  }
+
+  @Test
+  void anArchiveOfClassesThatIsDamagedCostsOnlyTime() throws Exception {
+    Path copy = directory.resolve("copy");
+    try (Stream<Path> files = Files.walk(ProjectFiles.DISTRIBUTION)) {
+      for (Path file : files.toList()) {
+        Path target = copy.resolve(ProjectFiles.DISTRIBUTION.relativize(file).toString());
+        if (Files.isDirectory(file)) {
+          Files.createDirectories(target);
+        } else {
+          Files.copy(file, target, StandardCopyOption.COPY_ATTRIBUTES);
+        }
+      }
+    }
+    Files.writeString(copy.resolve("bin/classes.jsa"), "no archive");
+    Outcome outcome = outcome(start(copy.resolve("bin/thalamus"), Map.of(), "-c", "lb -s"));
+    assertEquals(0, outcome.status(), outcome::err);
+    assertEquals("", outcome.err());
+  }
+
+  @Test
+  void aDirectoryThatIsNoJdkIsNamed() throws Exception {
+    Outcome outcome =
+        outcome(start(START, Map.of("THALAMUS_JAVA_HOME", directory.toString()), "--version"));
+    assertEquals(1, outcome.status());
+    assertEquals(
+        "thalamus: THALAMUS_JAVA_HOME=" + directory + " is not a JDK 25 or later\n", outcome.err());
+  }
+
+  @Test
+  void timingGoesToStandardErrorOnly() throws Exception {
+    Outcome outcome = run("--timing", "-c", "lb -s");
+    assertEquals(0, outcome.status());
+    assertTrue(outcome.err().lines().allMatch(line -> line.startsWith("timing: ")), outcome::err);
+    assertTrue(outcome.err().contains("total"), outcome::err);
+    assertFalse(outcome.out().contains("timing"), outcome::out);
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.run;
+
+import java.util.Arrays;
+import java.util.List;
+
+/** The entry of {@code integration-tests/run}: one proof by name, with its options. */
+public final class Main {
+  private static final List<Proof> PROOFS = List.of(new StartUp());
+
+  private Main() {}
+
+  /**
+   * Runs a proof and ends with 0 where every promise was kept, 1 where one was broken, 2 for a name
+   * or option that does not exist.
+   *
+   * @param arguments the name and the proof's own options
+   * @throws Exception whatever the proof could not deal with
+   */
+  public static void main(String[] arguments) throws Exception {
+    List<String> words = Arrays.asList(arguments);
+    if (!words.isEmpty()) {
+      for (Proof proof : PROOFS) {
+        if (proof.name().equals(words.getFirst())) {
+          System.exit(run(proof, words.subList(1, words.size())));
+        }
+      }
+      System.err.println("no proof " + words.getFirst());
+    }
+    System.err.println("usage: integration-tests/run NAME [--option VALUE]...");
+    PROOFS.forEach(proof -> System.err.println("  " + proof.name() + ": " + proof.purpose()));
+    System.exit(2);
+  }
+
+  private static int run(Proof proof, List<String> options) throws Exception {
+    Figures figures = new Figures(System.out);
+    try {
+      proof.run(new Settings(options), figures);
+    } catch (Settings.UnknownOptionException e) {
+      System.err.println(proof.name() + ": " + e.getMessage());
+      return 2;
+    }
+    return figures.broken() == 0 ? 0 : 1;
+  }
+}
