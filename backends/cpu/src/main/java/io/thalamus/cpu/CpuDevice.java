@@ -51,6 +51,8 @@ public final class CpuDevice extends KernelDevice {
     KernelTable.Builder table = KernelTable.builder();
     Convolution.register(table);
     Elementwise.register(table);
+    Quantize.register(table);
+    Reshape.register(table);
     return table.build();
   }
 }

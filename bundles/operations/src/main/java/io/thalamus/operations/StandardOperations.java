@@ -9,7 +9,11 @@ final class StandardOperations {
   private StandardOperations() {}
 
   static List<OperationDefinition> definitions() {
-    return Stream.of(Convolution.definitions(), Elementwise.definitions())
+    return Stream.of(
+            Convolution.definitions(),
+            Elementwise.definitions(),
+            Quantize.definitions(),
+            Reshape.definitions())
         .flatMap(List::stream)
         .toList();
   }

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization.PerChannel;
+import io.thalamus.operations.FixedPoint;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.ResolvedOperation;
+
+/** From one element type to another. */
+final class Quantize {
+  private Quantize() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(OperationCode.QUANTIZE, Quantize::quantize, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(
+            OperationCode.DEQUANTIZE,
+            Quantize::dequantize,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED,
+            TENSOR_QUANT8_SYMM,
+            TENSOR_QUANT8_SYMM_PER_CHANNEL)
+        .add(
+            OperationCode.CAST,
+            Quantize::cast,
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16,
+            TENSOR_INT32,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED,
+            TENSOR_QUANT8_SYMM,
+            TENSOR_QUANT16_ASYMM,
+            TENSOR_QUANT16_SYMM,
+            TENSOR_BOOL8);
+  }
+
+  private static Kernel quantize(ResolvedOperation operation) {
+    OperandView output = operation.view().output();
+    FloatElements from = FloatElements.of(operation.view().input(0).type());
+    IntElements to = IntElements.of(output.type());
+    IntRange range = IntRange.of((OperandCode) output.type());
+    long count = operation.outputShape(0).elementCount();
+    return (inputs, outputs, scratch) -> {
+      for (long i = 0; i < count; i++) {
+        long rounded = FixedPoint.round(from.get(inputs[0], i) / output.scale());
+        to.set(outputs[0], i, Math.clamp(rounded + output.zeroPoint(), range.min(), range.max()));
+      }
+    };
+  }
+
+  private static Kernel dequantize(ResolvedOperation operation) {
+    OperandView input = operation.view().input(0);
+    IntElements from = IntElements.of(input.type());
+    FloatElements to = FloatElements.of(operation.view().output().type());
+    long count = operation.outputShape(0).elementCount();
+    float[] scales = {input.scale()};
+    long run = count;
+    if (input.quantization() instanceof PerChannel perChannel) {
+      scales = perChannel.scales();
+      run = 1;
+      for (int i = perChannel.channelDimension() + 1; i < input.shape().rank(); i++) {
+        run *= input.shape().dimension(i);
+      }
+    }
+    float[] byChannel = scales;
+    long elementsOfChannel = run;
+    return (inputs, outputs, scratch) -> {
+      for (long i = 0; i < count; i++) {
+        float scale = byChannel[(int) (i / elementsOfChannel % byChannel.length)];
+        to.set(outputs[0], i, scale * (from.get(inputs[0], i) - input.zeroPoint()));
+      }
+    };
+  }
+
+  private static Kernel cast(ResolvedOperation operation) {
+    OperandType from = operation.view().input(0).type();
+    OperandType to = operation.view().output().type();
+    long count = operation.outputShape(0).elementCount();
+    if (from.equals(to)) {
+      return Moves.unchanged();
+    }
+    if (isFloat(from) && isFloat(to)) {
+      FloatElements source = FloatElements.of(from);
+      FloatElements target = FloatElements.of(to);
+      return (inputs, outputs, scratch) -> {
+        for (long i = 0; i < count; i++) {
+          target.set(outputs[0], i, source.get(inputs[0], i));
+        }
+      };
+    }
+    if (isFloat(to)) {
+      IntElements source = IntElements.of(from);
+      FloatElements target = FloatElements.of(to);
+      return (inputs, outputs, scratch) -> {
+        for (long i = 0; i < count; i++) {
+          target.set(outputs[0], i, source.get(inputs[0], i));
+        }
+      };
+    }
+    // Towards integers, fractions are cut off and values out of range become the nearest in range.
+    IntElements target = IntElements.of(to);
+    IntRange range = IntRange.of((OperandCode) to);
+    if (isFloat(from)) {
+      FloatElements source = FloatElements.of(from);
+      return (inputs, outputs, scratch) -> {
+        for (long i = 0; i < count; i++) {
+          target.set(outputs[0], i, range.clamp((int) source.get(inputs[0], i)));
+        }
+      };
+    }
+    IntElements source = IntElements.of(from);
+    return (inputs, outputs, scratch) -> {
+      for (long i = 0; i < count; i++) {
+        target.set(outputs[0], i, range.clamp(source.get(inputs[0], i)));
+      }
+    };
+  }
+
+  private static boolean isFloat(OperandType type) {
+    return type == TENSOR_FLOAT32 || type == TENSOR_FLOAT16;
+  }
+}

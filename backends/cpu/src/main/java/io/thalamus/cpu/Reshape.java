@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ResolvedOperation;
+
+/** Operations on dimensions. */
+final class Reshape {
+  private Reshape() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(
+            OperationCode.RESHAPE,
+            operation -> Moves.unchanged(),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.SQUEEZE,
+            operation -> Moves.unchanged(),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.EXPAND_DIMS,
+            operation -> Moves.unchanged(),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16,
+            TENSOR_INT32,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.RANK,
+            Reshape::rank,
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16,
+            TENSOR_INT32,
+            TENSOR_BOOL8,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED,
+            TENSOR_QUANT8_SYMM,
+            TENSOR_QUANT8_SYMM_PER_CHANNEL,
+            TENSOR_QUANT16_ASYMM,
+            TENSOR_QUANT16_SYMM)
+        .add(OperationCode.FILL, Reshape::fill, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32);
+  }
+
+  private static Kernel rank(ResolvedOperation operation) {
+    int rank = operation.inputShape(0).rank();
+    return (inputs, outputs, scratch) -> IntElements.SIGNED32.set(outputs[0], 0, rank);
+  }
+
+  private static Kernel fill(ResolvedOperation operation) {
+    Moves moves = Moves.of(operation.view().output().type());
+    long count = operation.outputShape(0).elementCount();
+    return (inputs, outputs, scratch) -> {
+      for (long i = 0; i < count; i++) {
+        moves.copy(inputs[1], 0, outputs[0], i, 1);
+      }
+    };
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+
+/** The definition of one of NNAPI's operations, with what most definitions need. */
+abstract class NamedDefinition implements OperationDefinition {
+  private final OperationCode type;
+
+  NamedDefinition(OperationCode type) {
+    this.type = type;
+  }
+
+  @Override
+  public final OperationType type() {
+    return type;
+  }
+
+  /** A check of an operation with as many inputs and outputs, none of which may be left out. */
+  static Check check(OperationView operation, FeatureLevel since, int inputs, int outputs)
+      throws ValidationException {
+    Check check = new Check(operation, since).inputCount(inputs).outputCount(outputs);
+    requirePresent(operation, 0, operation.inputs().size());
+    return check;
+  }
+
+  /** The inputs from {@code first} to before {@code end} are there. */
+  static void requirePresent(OperationView operation, int first, int end)
+      throws ValidationException {
+    for (int i = first; i < end; i++) {
+      if (operation.input(i).isOmitted()) {
+        throw new ValidationException("input " + i + " is left out, but is needed");
+      }
+    }
+  }
+
+  static boolean isFloat(OperandView operand) {
+    return operand.type() == OperandCode.TENSOR_FLOAT32
+        || operand.type() == OperandCode.TENSOR_FLOAT16;
+  }
+
+  /** An axis with negative ones counted from behind. */
+  static int axis(int axis, int rank) throws ValidationException {
+    if (axis < -rank || axis >= rank) {
+      throw new ValidationException("there is no axis " + axis + " in a tensor of rank " + rank);
+    }
+    return axis < 0 ? axis + rank : axis;
+  }
+}
