@@ -156,11 +156,11 @@ final class Assemble {
       process.destroyForcibly();
     }
     Path archive = home.resolve("bin/classes.jsa.new");
-    if (ended && process.exitValue() == 0 && Files.exists(archive)) {
+    if (ended && Files.exists(archive)) {
       Files.move(archive, home.resolve("bin/classes.jsa"), StandardCopyOption.ATOMIC_MOVE);
-    } else {
-      Files.deleteIfExists(archive);
-      System.out.println("no class archive, starts will be slower; see " + log);
+    }
+    if (!ended || process.exitValue() != 0) {
+      System.out.println("the warm-up failed, so starts may be slower; see " + log);
     }
     delete(storage);
   }

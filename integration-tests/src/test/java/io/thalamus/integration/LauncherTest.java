@@ -100,7 +100,8 @@ class LauncherTest {
           {"-c", "lb", "-f", "x"},
           {"no-such-command"},
           {"-c", "nn:no-such-command"},
-          {"-c", "lb 'open"}
+          {"-c", "lb 'open"},
+          {"--json", "--rebuild"}
         }) {
       Outcome outcome = run(words);
       String what = String.join(" ", words) + ": " + outcome;
@@ -151,8 +152,33 @@ class LauncherTest {
   }
 
   @Test
+  void aDamagedBundleCacheCostsOnlyTime() throws Exception {
+    String storage = directory.resolve("s").toString();
+    assertEquals(0, run("--storage", storage, "-c", "lb").status());
+    List<Path> records;
+    try (Stream<Path> files = Files.walk(Path.of(storage))) {
+      records = files.filter(file -> file.endsWith("bundle.info")).toList();
+    }
+    assertFalse(records.isEmpty());
+    for (Path file : records) {
+      Files.writeString(file, "\u0000garbage");
+    }
+    Outcome outcome = run("--storage", storage, "-c", "lb -s");
+    assertEquals(0, outcome.status(), outcome::err);
+    assertTrue(outcome.out().contains("io.thalamus.runtime"), outcome::out);
+  }
+
+  @Test
   void anArchiveOfClassesThatIsDamagedCostsOnlyTime() throws Exception {
-    Path copy = directory.resolve("copy");
+    Path copy = copyOfTheDistribution();
+    Files.writeString(copy.resolve("bin/classes.jsa"), "no archive");
+    Outcome outcome = outcome(start(copy.resolve("bin/thalamus"), Map.of(), "-c", "lb -s"));
+    assertEquals(0, outcome.status(), outcome::err);
+    assertEquals("", outcome.err());
+  }
+
+  private Path copyOfTheDistribution() throws IOException {
+    Path copy = directory.resolve("copy of it");
     try (Stream<Path> files = Files.walk(ProjectFiles.DISTRIBUTION)) {
       for (Path file : files.toList()) {
         Path target = copy.resolve(ProjectFiles.DISTRIBUTION.relativize(file).toString());
@@ -163,10 +189,20 @@ class LauncherTest {
         }
       }
     }
-    Files.writeString(copy.resolve("bin/classes.jsa"), "no archive");
-    Outcome outcome = outcome(start(copy.resolve("bin/thalamus"), Map.of(), "-c", "lb -s"));
+    return copy;
+  }
+
+  @Test
+  void theIncubatorsWarningIsNotShownAndOurErrorsAre() throws Exception {
+    Path copy = copyOfTheDistribution();
+    Files.writeString(copy.resolve("devices/io.thalamus.simd.jar"), "only its name is looked at");
+    Path start = copy.resolve("bin/thalamus");
+    Outcome outcome = outcome(start(start, Map.of(), "-c", "lb -s"));
     assertEquals(0, outcome.status(), outcome::err);
     assertEquals("", outcome.err());
+    outcome = outcome(start(start, Map.of(), "no-such-command"));
+    assertEquals(2, outcome.status());
+    assertTrue(outcome.err().startsWith("thalamus: no command"), outcome::err);
   }
 
   @Test

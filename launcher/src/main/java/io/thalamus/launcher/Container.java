@@ -23,58 +23,59 @@ import org.osgi.framework.startlevel.BundleStartLevel;
 import org.osgi.framework.startlevel.FrameworkStartLevel;
 
 /**
- * One framework over the bundles of a distribution. Owns the framework from {@link #start} to
- * {@link #stop}, or to the end of the process. Used by one thread.
+ * One framework over the bundles of a distribution. Owns the framework from {@link #start} to the
+ * end of the process. Used by one thread.
  */
 final class Container {
   private static final String BATCH = "(thalamus.batch=true)";
 
   private final Framework framework;
+  private final Slot slot;
+  private final String id;
+  private final int level;
   private final List<String> problems = new ArrayList<>();
 
-  private Container(Framework framework) {
+  private Container(Framework framework, Slot slot, String id, int level) {
     this.framework = framework;
+    this.slot = slot;
+    this.id = id;
+    this.level = level;
   }
 
   /**
-   * Starts a framework with exactly the given bundles.
+   * A framework over the bundle cache of a slot, as the last run of the same distribution left it
+   * or else empty; nothing is started.
    *
+   * @param id the distribution's
    * @param properties framework properties, visible to all bundles
-   * @param interactive whether the bundles of the interactive level start too
+   * @param interactive whether the bundles of the interactive level are to be started too
    */
-  static Container start(
-      Slot slot,
-      String id,
-      List<Distribution.Item> wanted,
-      Map<String, String> properties,
-      boolean interactive)
+  static Container create(Slot slot, String id, Map<String, String> properties, boolean interactive)
       throws IOException, BundleException {
-    boolean reuse = slot.isFilledFrom(id);
-    if (!reuse) {
+    if (!slot.isFilledFrom(id)) {
       slot.clear();
     }
+    int level = Distribution.INTERACTIVE_LEVEL - (interactive ? 0 : 1);
     Map<String, String> configuration = new HashMap<>(properties);
     configuration.put(Constants.FRAMEWORK_STORAGE, slot.cache().toString());
-    configuration.put(
-        Constants.FRAMEWORK_BEGINNING_STARTLEVEL,
-        Integer.toString(Distribution.INTERACTIVE_LEVEL - (interactive ? 0 : 1)));
+    configuration.put(Constants.FRAMEWORK_BEGINNING_STARTLEVEL, Integer.toString(level));
     // JLine reaches for signals through it, so that Ctrl-C ends a command and not the container.
     configuration.put(Constants.FRAMEWORK_BOOTDELEGATION, "sun.misc");
     FrameworkFactory factory = ServiceLoader.load(FrameworkFactory.class).iterator().next();
-    Container container = new Container(factory.newFramework(configuration));
-    container.framework.init();
-    container.install(wanted);
-    if (!reuse) {
-      slot.markFilledFrom(id);
+    Framework framework = factory.newFramework(configuration);
+    try {
+      framework.init();
+    } catch (BundleException e) {
+      // A cache that cannot be read is as good as none.
+      slot.clear();
+      framework = factory.newFramework(configuration);
+      framework.init();
     }
-    container.framework.start();
-    container.awaitStartLevel();
-    container.collectProblems(interactive);
-    return container;
+    return new Container(framework, slot, id, level);
   }
 
   /** Installs what is missing, removes what is not wanted, and marks everything to be started. */
-  private void install(List<Distribution.Item> wanted) throws BundleException {
+  void install(List<Distribution.Item> wanted) throws IOException, BundleException {
     BundleContext context = framework.getBundleContext();
     Map<String, Bundle> present = new HashMap<>();
     for (Bundle bundle : context.getBundles()) {
@@ -83,9 +84,8 @@ final class Container {
       }
     }
     for (Distribution.Item item : wanted) {
-      Bundle bundle = present.remove(item.location());
-      if (bundle == null) {
-        bundle = context.installBundle(item.location());
+      if (present.remove(item.location()) == null) {
+        Bundle bundle = context.installBundle(item.location());
         bundle.adapt(BundleStartLevel.class).setStartLevel(item.level());
         bundle.start(Bundle.START_ACTIVATION_POLICY);
       }
@@ -93,13 +93,20 @@ final class Container {
     for (Bundle left : present.values()) {
       left.uninstall();
     }
+    slot.markFilledFrom(id);
+  }
+
+  /** Starts the framework and waits until its bundles are started. */
+  void start() throws BundleException {
+    framework.start();
+    awaitStartLevel();
+    collectProblems();
   }
 
   private void awaitStartLevel() throws BundleException {
     FrameworkStartLevel levels = framework.adapt(FrameworkStartLevel.class);
     CountDownLatch reached = new CountDownLatch(1);
-    int wanted = Integer.parseInt(property(Constants.FRAMEWORK_BEGINNING_STARTLEVEL));
-    if (levels.getStartLevel() >= wanted) {
+    if (levels.getStartLevel() >= level) {
       return; // the usual case: Felix raises the level before start returns
     }
     framework
@@ -112,7 +119,7 @@ final class Container {
               }
             });
     try {
-      if (levels.getStartLevel() < wanted && !reached.await(30, TimeUnit.SECONDS)) {
+      if (levels.getStartLevel() < level && !reached.await(30, TimeUnit.SECONDS)) {
         throw new BundleException("the bundles did not start within 30 seconds");
       }
     } catch (InterruptedException e) {
@@ -121,10 +128,9 @@ final class Container {
     }
   }
 
-  private void collectProblems(boolean interactive) {
+  private void collectProblems() {
     for (Bundle bundle : framework.getBundleContext().getBundles()) {
-      int level = bundle.adapt(BundleStartLevel.class).getStartLevel();
-      boolean due = interactive || level < Distribution.INTERACTIVE_LEVEL;
+      boolean due = bundle.adapt(BundleStartLevel.class).getStartLevel() <= level;
       if (due && bundle.getState() != Bundle.ACTIVE) {
         try {
           bundle.start(Bundle.START_TRANSIENT);
@@ -138,10 +144,6 @@ final class Container {
   /** One line for each bundle that did not start. */
   List<String> problems() {
     return List.copyOf(problems);
-  }
-
-  String property(String name) {
-    return framework.getBundleContext().getProperty(name);
   }
 
   /**

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.launcher;
 
+import java.io.FileNotFoundException;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -33,13 +35,15 @@ public final class Main {
    * Runs the container and ends the process.
    *
    * @param arguments the command line; the system properties {@code thalamus.home} (the
-   *     distribution) and {@code thalamus.started} (epoch nanoseconds) come from the start script
+   *     distribution), {@code thalamus.started} (epoch nanoseconds) and {@code thalamus.errors}
+   *     (what to open as standard error) come from the start script
    */
   public static void main(String[] arguments) {
     String started = System.getProperty("thalamus.started", "");
     Timing timing = new Timing(started.isEmpty() ? Timing.now() : Long.parseLong(started));
     timing.lap("jvm");
     Path home = Path.of(System.getProperty("thalamus.home", "."));
+    takeUpStandardError(System.getProperty("thalamus.errors", ""));
     // Bundles may replace System.out; the end of the process flushes what was there before.
     PrintStream out = System.out;
     int status = new Main(home, System.err, timing).run(List.of(arguments), !started.isEmpty());
@@ -48,6 +52,16 @@ public final class Main {
     System.err.flush();
     // At once: an orderly stop of the framework costs more than most commands.
     System.exit(status);
+  }
+
+  private static void takeUpStandardError(String file) {
+    if (!file.isEmpty()) {
+      try {
+        System.setErr(new PrintStream(new FileOutputStream(file), true, StandardCharsets.UTF_8));
+      } catch (FileNotFoundException e) {
+        System.out.println("thalamus: standard error is lost: " + e.getMessage());
+      }
+    }
   }
 
   private int run(List<String> arguments, boolean timingWanted) {
@@ -82,10 +96,12 @@ public final class Main {
     List<Distribution.Item> wanted = distribution.chosen(options.devices());
     Path storage = options.storage().orElseGet(Main::defaultStorage).toAbsolutePath();
     Slot slot = Slot.take(storage.resolve("framework").resolve(digest(home)));
-    Container container =
-        Container.start(
-            slot, distribution.id(), wanted, properties(storage, interactive), interactive);
-    timing.lap("container");
+    Map<String, String> properties = properties(storage, interactive);
+    Container container = Container.create(slot, distribution.id(), properties, interactive);
+    container.install(wanted);
+    timing.lap("framework");
+    container.start();
+    timing.lap("bundles");
     container.problems().forEach(problem -> err.println("thalamus: " + problem));
     int status = 0;
     if (interactive) {

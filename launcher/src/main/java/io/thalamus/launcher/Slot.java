@@ -90,7 +90,9 @@ final class Slot {
   }
 
   void markFilledFrom(String id) throws IOException {
-    Files.writeString(stamp(), id);
+    if (!isFilledFrom(id)) {
+      Files.writeString(stamp(), id);
+    }
   }
 
   /** Removes what a temporary slot leaves; does nothing for one that stays. */

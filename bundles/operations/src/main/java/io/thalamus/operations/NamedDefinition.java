@@ -19,10 +19,22 @@ abstract class NamedDefinition implements OperationDefinition {
     return type;
   }
 
-  /** A check of an operation with as many inputs and outputs. */
+  /** A check of an operation with as many inputs and outputs, none of which may be left out. */
   static Check check(OperationView operation, FeatureLevel since, int inputs, int outputs)
       throws ValidationException {
-    return new Check(operation, since).inputCount(inputs).outputCount(outputs);
+    Check check = new Check(operation, since).inputCount(inputs).outputCount(outputs);
+    requirePresent(operation, 0, operation.inputs().size());
+    return check;
+  }
+
+  /** The inputs from {@code first} to before {@code end} are there. */
+  static void requirePresent(OperationView operation, int first, int end)
+      throws ValidationException {
+    for (int i = first; i < end; i++) {
+      if (operation.input(i).isOmitted()) {
+        throw new ValidationException("input " + i + " is left out, but is needed");
+      }
+    }
   }
 
   static boolean isFloat(OperandView operand) {

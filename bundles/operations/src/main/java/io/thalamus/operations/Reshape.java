@@ -109,9 +109,10 @@ public final class Reshape {
 
     @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_1, 2, 1);
+      Check check = new Check(operation, V1_1).inputCount(2).outputCount(1);
+      requirePresent(operation, 0, AXES);
       OperandCode data = check.inputType(0, TYPES);
-      check.optionalInputType(AXES, TENSOR_INT32).outputType(0, data).inputRank(0, 1, 4);
+      check.inputType(AXES, TENSOR_INT32).outputType(0, data).inputRank(0, 1, 4);
       check.sameQuantization(operation.input(0), operation.output());
       return check.level();
     }

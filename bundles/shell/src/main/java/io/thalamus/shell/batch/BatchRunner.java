@@ -6,6 +6,7 @@ import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -21,6 +22,9 @@ import org.apache.felix.service.command.Converter;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.log.LogEntry;
+import org.osgi.service.log.LogLevel;
+import org.osgi.service.log.LogReaderService;
 
 /**
  * Runs one request of the launcher in a Gogo session of its own and returns the exit status.
@@ -42,15 +46,18 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   private static final String SCOPE = "nn";
 
   private final CommandProcessor processor;
+  private final LogReaderService log;
 
   /**
    * Called by the component runtime.
    *
    * @param processor Gogo
+   * @param log what went wrong while the container came up
    */
   @Activate
-  public BatchRunner(@Reference CommandProcessor processor) {
+  public BatchRunner(@Reference CommandProcessor processor, @Reference LogReaderService log) {
     this.processor = processor;
+    this.log = log;
   }
 
   @Override
@@ -74,6 +81,20 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
         out.flush();
         err.println("thalamus: " + message(session, e));
         return status(e);
+      } finally {
+        logged(err);
+      }
+    }
+  }
+
+  /** A component that could not come up says so in the log only, where nobody would look. */
+  private void logged(PrintStream err) {
+    for (LogEntry entry : Collections.list(log.getLog()).reversed()) {
+      if (entry.getLogLevel() == LogLevel.ERROR) {
+        Throwable cause = entry.getException();
+        String because = cause == null ? "" : ": " + cause;
+        String text = (entry.getMessage() + because).lines().findFirst().orElse("");
+        err.println("thalamus: " + entry.getBundle().getSymbolicName() + ": " + text);
       }
     }
   }

@@ -10,6 +10,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Enumeration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +22,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.osgi.service.log.LogEntry;
+import org.osgi.service.log.LogListener;
+import org.osgi.service.log.LogReaderService;
 
 /** Over a real Gogo, without a framework. */
 class BatchRunnerTest {
@@ -70,6 +75,19 @@ class BatchRunnerTest {
     }
   }
 
+  private static final class EmptyLog implements LogReaderService {
+    @Override
+    public void addLogListener(LogListener listener) {}
+
+    @Override
+    public void removeLogListener(LogListener listener) {}
+
+    @Override
+    public Enumeration<LogEntry> getLog() {
+      return Collections.emptyEnumeration();
+    }
+  }
+
   @BeforeEach
   void gogo() {
     streams = new ThreadIOImpl();
@@ -79,7 +97,7 @@ class BatchRunnerTest {
     for (String name : List.of("echo", "one", "fail", "refuse", "first", "second")) {
       processor.addCommand("nn", commands, name);
     }
-    runner = new BatchRunner(processor);
+    runner = new BatchRunner(processor, new EmptyLog());
   }
 
   @AfterEach
