@@ -13,7 +13,6 @@ import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.Timing;
-import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -83,24 +82,46 @@ final class GraphExecution {
         return stopped;
       }
       GraphProgram.Step step = program.steps().get(i);
-      if (step.kernel() == null) {
-        try {
-          OperationView view = step.view(shapes, values);
-          step = step.bind(view, shapes);
-        } catch (ValidationException e) {
-          return new Failed(ErrorStatus.GENERAL_FAILURE, e.getMessage());
+      try {
+        if (isInputLeftOut(step)) {
+          step = step.rebind(step.view(shapes, values), shapes);
+        } else if (step.kernel() == null) {
+          step = step.bind(step.view(shapes, values), shapes);
         }
+        runStep(i, step, late);
+      } catch (ValidationException e) {
+        return new Failed(ErrorStatus.GENERAL_FAILURE, e.getMessage());
+      } catch (KernelException e) {
+        return new Failed(ErrorStatus.GENERAL_FAILURE, step.place() + ": " + e.getMessage());
       }
-      runStep(i, step, late);
     }
     return null;
   }
 
-  private void runStep(int index, GraphProgram.Step step, Arena late) {
+  /**
+   * Whether the request has no value for an input of this step that the model does not leave out.
+   */
+  private boolean isInputLeftOut(GraphProgram.Step step) {
+    for (int input : step.operation().inputs()) {
+      if (values[input] == MemorySegment.NULL) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private void runStep(int index, GraphProgram.Step step, Arena late) throws ValidationException {
     MemorySegment[] inputs = frame.inputs(index);
     for (int i = 0; i < inputs.length; i++) {
       MemorySegment value = values[step.operation().inputs().get(i)];
       inputs[i] = value == null ? MemorySegment.NULL : value;
+    }
+    MemorySegment scratch = frame.scratch();
+    if (scratch.byteSize() < step.kernel().scratchSize()) {
+      scratch = late.allocate(step.kernel().scratchSize(), MemoryPlan.ALIGNMENT);
+    }
+    if (step.isMeasured()) {
+      step.accept(step.kernel().measure(inputs, scratch), shapes);
     }
     MemorySegment[] outputs = frame.outputs(index);
     for (int i = 0; i < outputs.length; i++) {
@@ -109,10 +130,6 @@ final class GraphExecution {
         values[operand] = room(operand, late);
       }
       outputs[i] = values[operand];
-    }
-    MemorySegment scratch = frame.scratch();
-    if (scratch.byteSize() < step.kernel().scratchSize()) {
-      scratch = late.allocate(step.kernel().scratchSize(), MemoryPlan.ALIGNMENT);
     }
     step.kernel().run(inputs, outputs, scratch);
   }

@@ -14,6 +14,7 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
@@ -84,9 +85,9 @@ final class GraphProgram {
     return memory;
   }
 
-  /** Whether every operation is bound. */
+  /** Whether every operation is bound and no shape is left to be measured. */
   boolean isStatic() {
-    return steps.stream().allMatch(step -> step.kernel() != null);
+    return steps.stream().allMatch(step -> step.kernel() != null && !step.isMeasured());
   }
 
   /** One operation, bound to a kernel or not yet. */
@@ -146,6 +147,9 @@ final class GraphProgram {
               declared.with(
                   shapes[input] == null ? Shape.NONE : shapes[input],
                   Optional.ofNullable(values[input]));
+          if (values[input] == MemorySegment.NULL) {
+            declared = declared.leftOut();
+          }
         }
         inputs.add(declared);
       }
@@ -172,14 +176,57 @@ final class GraphProgram {
       return true;
     }
 
+    /** Whether the kernel tells the shapes of the outputs. */
+    boolean isMeasured() {
+      return definition.areShapesMeasured();
+    }
+
+    /**
+     * The step bound anew because the request leaves out an input that may be left out.
+     *
+     * @throws ValidationException also where it may not be, or where shapes depend on it
+     */
+    Step rebind(OperationView view, Shape[] shapes) throws ValidationException {
+      Shape[] changed = shapes.clone();
+      try {
+        definition.validate(view);
+      } catch (ValidationException e) {
+        throw at(e);
+      }
+      Step bound = bind(view, changed);
+      if (kernel != null && !Arrays.equals(shapes, changed)) {
+        throw new ValidationException(
+            place() + ": the input that is left out must not have dimensions in the model");
+      }
+      System.arraycopy(changed, 0, shapes, 0, shapes.length);
+      return bound;
+    }
+
+    /**
+     * Writes shapes of the outputs into {@code shapes}.
+     *
+     * @throws ValidationException where the graph declares other ones
+     */
+    void accept(List<Shape> outputs, Shape[] shapes) throws ValidationException {
+      for (int i = 0; i < outputs.size(); i++) {
+        int output = operation.outputs().get(i);
+        checkDeclared(graph.operands().get(output).shape(), outputs.get(i));
+        shapes[output] = outputs.get(i);
+      }
+    }
+
+    ValidationException at(ValidationException e) {
+      ValidationException located = new ValidationException(place() + ": " + e.getMessage());
+      located.addSuppressed(e);
+      return located;
+    }
+
     /** This step with its kernel; writes the output shapes into {@code shapes}. */
     Step bind(OperationView view, Shape[] shapes) throws ValidationException {
       try {
         List<Shape> inferred = definition.infer(view);
-        for (int i = 0; i < inferred.size(); i++) {
-          int output = operation.outputs().get(i);
-          checkDeclared(graph.operands().get(output).shape(), inferred.get(i));
-          shapes[output] = inferred.get(i);
+        if (!isMeasured()) {
+          accept(inferred, shapes);
         }
         OperationView shaped = view.withOutputShapes(inferred);
         KernelFactory factory =
@@ -189,9 +236,7 @@ final class GraphProgram {
         Kernel bound = factory.compile(new ResolvedOperation(shaped, definition.resolve(shaped)));
         return new Step(index, graph, operation, definition, table, bound);
       } catch (ValidationException e) {
-        ValidationException located = new ValidationException(place() + ": " + e.getMessage());
-        located.addSuppressed(e);
-        throw located;
+        throw at(e);
       }
     }
 

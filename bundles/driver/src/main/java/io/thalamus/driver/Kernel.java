@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 
 /**
  * One operation bound to its shapes and parameters. Immutable and thread-safe; running it allocates
@@ -15,11 +17,25 @@ public interface Kernel {
   }
 
   /**
+   * The shapes of the outputs, where the operation's definition says that only running it tells.
+   * The kernel does the work that it takes, keeps what it needs in {@code scratch}, and is run next
+   * with room for these shapes.
+   *
+   * @param inputs as for {@link #run}
+   * @param scratch as for {@link #run}, which finds it as it was left here
+   * @throws KernelException where the values of the inputs are not allowed
+   */
+  default List<Shape> measure(MemorySegment[] inputs, MemorySegment scratch) {
+    throw new UnsupportedOperationException("the shapes are known before");
+  }
+
+  /**
    * Computes the outputs from the inputs.
    *
    * @param inputs the bytes of each input, empty where it is left out; not to be written
    * @param outputs the bytes of each output, exactly as large as its shape and type say
    * @param scratch {@link #scratchSize()} bytes of any content, aligned to 64
+   * @throws KernelException where the values of the inputs are not allowed
    */
   void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch);
 }

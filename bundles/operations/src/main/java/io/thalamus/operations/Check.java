@@ -56,8 +56,9 @@ final class Check {
                 .collect(Collectors.joining(" or ")));
   }
 
-  /** The type of an input, which must be one of those given; its level counts. */
+  /** The type of an input, which must be there and be one of those given; its level counts. */
   OperandCode inputType(int index, TypeLevels allowed) throws ValidationException {
+    present(index);
     OperandType type = operation.input(index).type();
     if (!(type instanceof OperandCode code) || allowed.level(code) == null) {
       throw new ValidationException(
@@ -67,12 +68,22 @@ final class Check {
     return code;
   }
 
+  /** The input is there and of one of these types. */
   Check inputType(int index, OperandType... allowed) throws ValidationException {
+    return present(index).type("input " + index, operation.input(index).type(), allowed);
+  }
+
+  /** The input may be left out, but is of one of these types also then. */
+  Check optionalInputType(int index, OperandType... allowed) throws ValidationException {
     return type("input " + index, operation.input(index).type(), allowed);
   }
 
   Check outputType(int index, OperandType... allowed) throws ValidationException {
     return type("output " + index, operation.output(index).type(), allowed);
+  }
+
+  private Check present(int index) throws ValidationException {
+    return that(!operation.input(index).isOmitted(), "input " + index + " must not be left out");
   }
 
   private Check type(String place, OperandType actual, OperandType[] allowed)

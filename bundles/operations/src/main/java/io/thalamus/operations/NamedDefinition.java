@@ -19,22 +19,10 @@ abstract class NamedDefinition implements OperationDefinition {
     return type;
   }
 
-  /** A check of an operation with as many inputs and outputs, none of which may be left out. */
+  /** A check of an operation with as many inputs and outputs. */
   static Check check(OperationView operation, FeatureLevel since, int inputs, int outputs)
       throws ValidationException {
-    Check check = new Check(operation, since).inputCount(inputs).outputCount(outputs);
-    requirePresent(operation, 0, operation.inputs().size());
-    return check;
-  }
-
-  /** The inputs from {@code first} to before {@code end} are there. */
-  static void requirePresent(OperationView operation, int first, int end)
-      throws ValidationException {
-    for (int i = first; i < end; i++) {
-      if (operation.input(i).isOmitted()) {
-        throw new ValidationException("input " + i + " is left out, but is needed");
-      }
-    }
+    return new Check(operation, since).inputCount(inputs).outputCount(outputs);
   }
 
   static boolean isFloat(OperandView operand) {

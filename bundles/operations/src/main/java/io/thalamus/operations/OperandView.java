@@ -58,6 +58,11 @@ public record OperandView(
     return new OperandView(type, known, quantization, isOmitted, knownValue);
   }
 
+  /** The operand as one that is left out. */
+  public OperandView leftOut() {
+    return new OperandView(type, shape, quantization, true, Optional.empty());
+  }
+
   /** Whether the number of dimensions is known; true for scalars. */
   public boolean isRankKnown() {
     return !type.isTensor() || shape.rank() > 0;

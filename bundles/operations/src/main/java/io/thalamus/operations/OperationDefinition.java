@@ -35,6 +35,14 @@ public interface OperationDefinition {
   }
 
   /**
+   * Whether only running the operation tells how large its outputs are, as where boxes are selected
+   * by their scores. Then {@link #infer} gives 0 for the dimensions that are open.
+   */
+  default boolean areShapesMeasured() {
+    return false;
+  }
+
+  /**
    * The shapes of the outputs. All input shapes and needed values are known.
    *
    * @throws ValidationException where the inputs do not fit together

@@ -109,10 +109,9 @@ public final class Reshape {
 
     @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_1).inputCount(2).outputCount(1);
-      requirePresent(operation, 0, AXES);
+      Check check = check(operation, V1_1, 2, 1);
       OperandCode data = check.inputType(0, TYPES);
-      check.inputType(AXES, TENSOR_INT32).outputType(0, data).inputRank(0, 1, 4);
+      check.optionalInputType(AXES, TENSOR_INT32).outputType(0, data).inputRank(0, 1, 4);
       check.sameQuantization(operation.input(0), operation.output());
       return check.level();
     }

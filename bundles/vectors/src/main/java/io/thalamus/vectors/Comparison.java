@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.vectors;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Operation;
+import io.thalamus.model.Shape;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * AOSP's rules for when a result equals the expected one: {@code |actual - expected| <= absolute +
+ * relative * |expected|}, in double, with tolerances by type; distributions instead of values for
+ * RANDOM_MULTINOMIAL. Immutable.
+ */
+public final class Comparison {
+  /** AOSP's 5 units of float32: {@code 5 * 2^-23}. */
+  private static final double FLOAT32_RELATIVE = 0x5p-23;
+
+  private static final double FLOAT32_ABSOLUTE = 1e-5;
+
+  /** AOSP's 5 units of float16: {@code 5 * 2^-10}. */
+  private static final double FLOAT16 = 0x5p-10;
+
+  private final DecodedExample example;
+  private final boolean isRelaxed;
+
+  /** The rules for the outputs of an example. */
+  public Comparison(DecodedExample example) {
+    this.example = example;
+    this.isRelaxed = isRelaxed(example);
+  }
+
+  private static boolean isRelaxed(DecodedExample example) {
+    return example.model().relaxComputationFloat32toFloat16()
+        || example
+            .model()
+            .subgraphs()
+            .flatMap(subgraph -> subgraph.operands().stream())
+            .anyMatch(operand -> operand.type() == OperandCode.TENSOR_FLOAT16);
+  }
+
+  /** How far an output of this type may be off. */
+  public Tolerance tolerance(OperandType type) {
+    if (!(type instanceof OperandCode code)) {
+      return Tolerance.EXACT;
+    }
+    return switch (code) {
+      case FLOAT32, TENSOR_FLOAT32 ->
+          isRelaxed
+              ? new Tolerance(FLOAT16, FLOAT16)
+              : new Tolerance(FLOAT32_ABSOLUTE, FLOAT32_RELATIVE);
+      case FLOAT16, TENSOR_FLOAT16 -> new Tolerance(FLOAT16, FLOAT16);
+      case BOOL, TENSOR_BOOL8, UINT32, SUBGRAPH -> Tolerance.EXACT;
+      case INT32,
+          TENSOR_INT32,
+          TENSOR_QUANT8_ASYMM,
+          TENSOR_QUANT8_ASYMM_SIGNED,
+          TENSOR_QUANT8_SYMM,
+          TENSOR_QUANT8_SYMM_PER_CHANNEL,
+          TENSOR_QUANT16_SYMM,
+          TENSOR_QUANT16_ASYMM ->
+          new Tolerance(1, 0);
+    };
+  }
+
+  /**
+   * Compares the shape of an output.
+   *
+   * @return what is wrong, or empty
+   */
+  public Optional<Mismatch> compareShape(int output, Shape actual) {
+    DecodedExample.Expected expected = example.outputs().get(output);
+    return actual.equals(expected.operand().shape())
+        ? Optional.empty()
+        : Optional.of(
+            new Mismatch.OfShape(output, operation(output), expected.operand().shape(), actual));
+  }
+
+  /**
+   * Compares the elements of an output, as many as its expected shape has.
+   *
+   * @param actual at least that many elements
+   * @return the first one that is wrong, or empty; an ignored output is wrong only where
+   *     distributions are compared
+   */
+  public Optional<Mismatch> compare(int output, MemorySegment actual) {
+    DecodedExample.Expected expected = example.outputs().get(output);
+    if (example.example().multinomialTolerance() > 0) {
+      return compareDistribution(output, expected.operand(), actual);
+    }
+    if (expected.ignored() || !(expected.operand().type() instanceof OperandCode type)) {
+      return Optional.empty();
+    }
+    Tolerance tolerance = tolerance(type);
+    MemorySegment wanted = MemorySegment.ofArray(expected.bytes());
+    long elements = wanted.byteSize() / type.elementSize();
+    long first = -1;
+    long wrong = 0;
+    for (long i = 0; i < elements; i++) {
+      if (!tolerance.accepts(Elements.get(type, wanted, i), Elements.get(type, actual, i))) {
+        first = first < 0 ? i : first;
+        wrong++;
+      }
+    }
+    return wrong == 0
+        ? Optional.empty()
+        : Optional.of(
+            new Mismatch.OfElement(
+                output,
+                operation(output),
+                expected.operand().shape(),
+                first,
+                Elements.get(type, wanted, first),
+                Elements.get(type, actual, first),
+                tolerance,
+                wrong,
+                elements));
+  }
+
+  /** Counts how often each class was drawn; input 0 holds the logarithms of their odds. */
+  private Optional<Mismatch> compareDistribution(
+      int output, Operand operand, MemorySegment actual) {
+    DecodedExample.Input input = example.inputs().getFirst();
+    int classes = input.operand().shape().dimension(1);
+    int batches = operand.shape().dimension(0);
+    int samples = operand.shape().dimension(1);
+    double tolerance = example.example().multinomialTolerance();
+    for (int batch = 0; batch < batches; batch++) {
+      double[] odds = softmax(input, batch, classes);
+      int[] counts = new int[classes];
+      for (int i = 0; i < samples; i++) {
+        long index = (long) batch * samples + i;
+        int drawn = (int) Elements.get(OperandCode.TENSOR_INT32, actual, index);
+        if (drawn < 0 || drawn >= classes) {
+          return Optional.of(
+              new Mismatch.OfClass(output, operation(output), index, drawn, classes));
+        }
+        counts[drawn]++;
+      }
+      for (int i = 0; i < classes; i++) {
+        double frequency = (double) counts[i] / samples;
+        if (!(Math.abs(frequency - odds[i]) <= tolerance)) {
+          return Optional.of(
+              new Mismatch.OfDistribution(
+                  output, operation(output), i, odds[i], frequency, tolerance));
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static double[] softmax(DecodedExample.Input input, int batch, int classes) {
+    OperandCode type = (OperandCode) input.operand().type();
+    MemorySegment bytes = MemorySegment.ofArray(input.bytes());
+    double[] odds = new double[classes];
+    double max = Double.NEGATIVE_INFINITY;
+    for (int i = 0; i < classes; i++) {
+      odds[i] = Elements.get(type, bytes, (long) batch * classes + i);
+      max = Math.max(max, odds[i]);
+    }
+    double sum = 0;
+    for (int i = 0; i < classes; i++) {
+      odds[i] = Math.exp(odds[i] - max);
+      sum += odds[i];
+    }
+    for (int i = 0; i < classes; i++) {
+      odds[i] /= sum;
+    }
+    return odds;
+  }
+
+  /** The name of the operation that writes an output. */
+  private String operation(int output) {
+    int operand = example.model().main().outputIndexes().get(output);
+    return example.model().main().operations().stream()
+        .filter(operation -> operation.outputs().contains(operand))
+        .map(Operation::type)
+        .map(type -> type.text())
+        .findFirst()
+        .orElse("nothing");
+  }
+
+  /** How far a value may be off. */
+  public record Tolerance(double absolute, double relative) {
+    /** Not at all. */
+    public static final Tolerance EXACT = new Tolerance(0, 0);
+
+    /** Whether {@code actual} is near enough. NaN and infinities must be met exactly. */
+    public boolean accepts(double expected, double actual) {
+      return Double.compare(expected, actual) == 0
+          || Math.abs(actual - expected) <= absolute + relative * Math.abs(expected)
+              && !Double.isInfinite(expected);
+    }
+  }
+
+  /** What is wrong with an output. */
+  public sealed interface Mismatch {
+    /** The output's number. */
+    int output();
+
+    /** The operation that wrote it. */
+    String operation();
+
+    /** All of it in one line. */
+    String text();
+
+    /** The shape is another one. */
+    record OfShape(int output, String operation, Shape expected, Shape actual) implements Mismatch {
+      public OfShape {
+        Objects.requireNonNull(operation, "operation");
+      }
+
+      @Override
+      public String text() {
+        return operation
+            + ": output "
+            + output
+            + " has shape "
+            + dims(actual)
+            + ", expected "
+            + dims(expected);
+      }
+
+      /** Zeros as they are: in a result they mean that there are no elements. */
+      private static String dims(Shape shape) {
+        return Arrays.toString(shape.toArray());
+      }
+    }
+
+    /**
+     * An element is wrong; the first such one is told.
+     *
+     * @param shape of the output
+     * @param element its row-major index
+     * @param wrong how many are wrong
+     * @param elements how many there are
+     */
+    record OfElement(
+        int output,
+        String operation,
+        Shape shape,
+        long element,
+        double expected,
+        double actual,
+        Tolerance tolerance,
+        long wrong,
+        long elements)
+        implements Mismatch {
+      @Override
+      public String text() {
+        return operation
+            + ": output "
+            + output
+            + position()
+            + " is "
+            + number(actual)
+            + ", expected "
+            + number(expected)
+            + "; "
+            + wrong
+            + " of "
+            + elements
+            + " wrong";
+      }
+
+      private String position() {
+        long rest = element;
+        StringBuilder text = new StringBuilder();
+        for (int axis = shape.rank() - 1; axis >= 0; axis--) {
+          text.insert(0, rest % shape.dimension(axis));
+          rest /= shape.dimension(axis);
+          text.insert(0, axis == 0 ? "[" : ",");
+        }
+        return text.isEmpty() ? "" : text.append(']').toString();
+      }
+
+      private static String number(double value) {
+        return value == Math.rint(value) && Math.abs(value) < 1e9
+            ? Long.toString((long) value)
+            : Float.toString((float) value);
+      }
+    }
+
+    /** A class was drawn that does not exist. */
+    record OfClass(int output, String operation, long element, int actual, int classes)
+        implements Mismatch {
+      @Override
+      public String text() {
+        return operation
+            + ": output "
+            + output
+            + " element "
+            + element
+            + " is class "
+            + actual
+            + " of "
+            + classes;
+      }
+    }
+
+    /** A class was drawn too often or too seldom. */
+    record OfDistribution(
+        int output, String operation, int drawn, double expected, double actual, double tolerance)
+        implements Mismatch {
+      @Override
+      public String text() {
+        return operation
+            + ": output "
+            + output
+            + " has class "
+            + drawn
+            + " with frequency "
+            + actual
+            + ", expected "
+            + expected
+            + " +- "
+            + tolerance;
+      }
+    }
+  }
+}
