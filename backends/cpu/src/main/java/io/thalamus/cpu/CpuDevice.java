@@ -52,7 +52,9 @@ public final class CpuDevice extends KernelDevice {
     Convolution.register(table);
     Elementwise.register(table);
     Quantize.register(table);
+    Rearrange.register(table);
     Reshape.register(table);
+    Slice.register(table);
     return table.build();
   }
 }

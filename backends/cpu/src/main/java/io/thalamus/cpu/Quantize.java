@@ -94,7 +94,7 @@ final class Quantize {
     OperandType to = operation.view().output().type();
     long count = operation.outputShape(0).elementCount();
     if (from.equals(to)) {
-      return Moves.unchanged();
+      return Mover.unchanged();
     }
     if (isFloat(from) && isFloat(to)) {
       FloatElements source = FloatElements.of(from);

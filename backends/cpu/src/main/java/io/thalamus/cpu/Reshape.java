@@ -25,21 +25,21 @@ final class Reshape {
     table
         .add(
             OperationCode.RESHAPE,
-            operation -> Moves.unchanged(),
+            operation -> Mover.unchanged(),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16,
             TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED)
         .add(
             OperationCode.SQUEEZE,
-            operation -> Moves.unchanged(),
+            operation -> Mover.unchanged(),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16,
             TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED)
         .add(
             OperationCode.EXPAND_DIMS,
-            operation -> Moves.unchanged(),
+            operation -> Mover.unchanged(),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16,
             TENSOR_INT32,
@@ -67,11 +67,11 @@ final class Reshape {
   }
 
   private static Kernel fill(ResolvedOperation operation) {
-    Moves moves = Moves.of(operation.view().output().type());
+    Mover mover = Mover.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch) -> {
       for (long i = 0; i < count; i++) {
-        moves.copy(inputs[1], 0, outputs[0], i, 1);
+        mover.copy(inputs[1], 0, outputs[0], i, 1);
       }
     };
   }

@@ -13,7 +13,10 @@ final class StandardOperations {
             Convolution.definitions(),
             Elementwise.definitions(),
             Quantize.definitions(),
-            Reshape.definitions())
+            Rearrange.definitions(),
+            Reshape.definitions(),
+            Slice.definitions(),
+            SpaceDepthBatch.definitions())
         .flatMap(List::stream)
         .toList();
   }

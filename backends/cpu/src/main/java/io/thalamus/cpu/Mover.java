@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.model.OperandType;
+import io.thalamus.operations.Moves;
+import io.thalamus.operations.Moves.Part;
+import io.thalamus.operations.Moves.Rescaling;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.StridedCopy;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.OptionalInt;
+
+/**
+ * Moves elements from one place to another. All that matters of an element's type is its size, so
+ * that one kernel serves all types.
+ */
+final class Mover {
+  private static final ValueLayout.OfInt INT =
+      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  private static final ValueLayout.OfShort SHORT =
+      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  private final int size;
+
+  private Mover(int size) {
+    this.size = size;
+  }
+
+  /** For elements of this type. */
+  static Mover of(OperandType type) {
+    return new Mover(type.elementSize());
+  }
+
+  /** Copies {@code count} elements from one index to another. */
+  void copy(MemorySegment from, long fromIndex, MemorySegment to, long toIndex, long count) {
+    MemorySegment.copy(from, fromIndex * size, to, toIndex * size, count * size);
+  }
+
+  /** Writes an element, given by its bits, {@code count} times. */
+  void fill(MemorySegment to, long count, int bits) {
+    for (long i = 0; i < count; i++) {
+      switch (size) {
+        case Integer.BYTES -> to.setAtIndex(INT, i, bits);
+        case Short.BYTES -> to.setAtIndex(SHORT, i, (short) bits);
+        default -> to.set(ValueLayout.JAVA_BYTE, i, (byte) bits);
+      }
+    }
+  }
+
+  private void copy(StridedCopy copy, MemorySegment from, MemorySegment to) {
+    int length = copy.runLength();
+    long fromStride = copy.runSourceStride();
+    long toStride = copy.runTargetStride();
+    if (fromStride == 1 && toStride == 1) {
+      copy.forEachRun((source, target) -> copy(from, source, to, target, length));
+      return;
+    }
+    copy.forEachRun(
+        (source, target) -> {
+          for (int i = 0; i < length; i++) {
+            copy(from, source + i * fromStride, to, target + i * toStride, 1);
+          }
+        });
+  }
+
+  private static void rescale(
+      StridedCopy copy,
+      Rescaling rescaling,
+      IntElements elements,
+      MemorySegment from,
+      MemorySegment to) {
+    copy.forEachRun(
+        (source, target) -> {
+          for (int i = 0; i < copy.runLength(); i++) {
+            int stored = elements.get(from, source + i * copy.runSourceStride());
+            elements.set(to, target + i * copy.runTargetStride(), rescaling.apply(stored));
+          }
+        });
+  }
+
+  /** A kernel whose output has the elements of its first input in the same order. */
+  static Kernel unchanged() {
+    return (inputs, outputs, scratch) -> outputs[0].copyFrom(inputs[0]);
+  }
+
+  /** The kernel for an operation that only moves elements. */
+  static Kernel kernel(ResolvedOperation operation) {
+    Moves moves = operation.parameters(Moves.class);
+    OperandType type = operation.view().output(0).type();
+    Mover mover = of(type);
+    OptionalInt fill = moves.fill();
+    return (inputs, outputs, scratch) -> {
+      if (fill.isPresent()) {
+        mover.fill(outputs[0], operation.outputShape(0).elementCount(), fill.getAsInt());
+      }
+      for (Part part : moves.parts()) {
+        MemorySegment from = inputs[part.input()];
+        MemorySegment to = outputs[part.output()];
+        if (part.rescaling().isPresent()) {
+          rescale(part.copy(), part.rescaling().get(), IntElements.of(type), from, to);
+        } else {
+          mover.copy(part.copy(), from, to);
+        }
+      }
+    };
+  }
+}

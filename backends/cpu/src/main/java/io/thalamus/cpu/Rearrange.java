@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import java.util.List;
+
+/** Operations that put elements together, apart, or in another order. */
+final class Rearrange {
+  private static final List<OperationCode> OPERATIONS =
+      List.of(
+          OperationCode.CONCATENATION,
+          OperationCode.PAD,
+          OperationCode.PAD_V2,
+          OperationCode.TRANSPOSE,
+          OperationCode.CHANNEL_SHUFFLE,
+          OperationCode.DEPTH_TO_SPACE,
+          OperationCode.SPACE_TO_DEPTH,
+          OperationCode.BATCH_TO_SPACE_ND,
+          OperationCode.SPACE_TO_BATCH_ND,
+          OperationCode.SPLIT,
+          OperationCode.TILE);
+  private static final OperandCode[] TYPES = {
+    TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
+  };
+
+  private Rearrange() {}
+
+  static void register(KernelTable.Builder table) {
+    for (OperationCode operation : OPERATIONS) {
+      table.add(operation, Mover::kernel, TYPES);
+    }
+    table
+        .add(OperationCode.SPLIT, Mover::kernel, TENSOR_INT32)
+        .add(OperationCode.TILE, Mover::kernel, TENSOR_INT32);
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelException;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Slice.KeyLookup;
+import io.thalamus.operations.Slice.Lookup;
+import java.lang.foreign.MemorySegment;
+
+/** Operations that take some elements of a tensor. */
+final class Slice {
+  private static final OperandCode[] TYPES = {
+    TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
+  };
+
+  private Slice() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(OperationCode.SLICE, Mover::kernel, TYPES)
+        .add(
+            OperationCode.STRIDED_SLICE,
+            Mover::kernel,
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(OperationCode.GATHER, Slice::lookup, TYPES)
+        .add(OperationCode.EMBEDDING_LOOKUP, Slice::lookup, TYPES)
+        .add(
+            OperationCode.HASHTABLE_LOOKUP,
+            Slice::keyLookup,
+            TENSOR_FLOAT32,
+            TENSOR_INT32,
+            TENSOR_QUANT8_ASYMM);
+  }
+
+  private static Kernel lookup(ResolvedOperation operation) {
+    Lookup lookup = operation.parameters(Lookup.class);
+    Mover mover = Mover.of(operation.view().output().type());
+    int length = lookup.rowLength();
+    return (inputs, outputs, scratch) -> {
+      long target = 0;
+      for (long outer = 0; outer < lookup.outer(); outer++) {
+        for (int i = 0; i < lookup.indexes(); i++) {
+          int row = IntElements.SIGNED32.get(inputs[lookup.indexInput()], i);
+          if (row < 0 || row >= lookup.rows()) {
+            throw new KernelException(
+                "index " + i + " is " + row + ", outside of [0, " + lookup.rows() + ")");
+          }
+          long source = (outer * lookup.rows() + row) * length;
+          mover.copy(inputs[lookup.valueInput()], source, outputs[0], target, length);
+          target += length;
+        }
+      }
+    };
+  }
+
+  private static Kernel keyLookup(ResolvedOperation operation) {
+    KeyLookup lookup = operation.parameters(KeyLookup.class);
+    Mover mover = Mover.of(operation.view().output(0).type());
+    int length = lookup.rowLength();
+    return (inputs, outputs, scratch) -> {
+      outputs[0].fill((byte) 0);
+      for (int i = 0; i < lookup.lookups(); i++) {
+        int row = find(inputs[1], lookup.keys(), IntElements.SIGNED32.get(inputs[0], i));
+        if (row >= 0) {
+          mover.copy(inputs[2], (long) row * length, outputs[0], (long) i * length, length);
+        }
+        IntElements.UNSIGNED8.set(outputs[1], i, row >= 0 ? 1 : 0);
+      }
+    };
+  }
+
+  /** The index of a key among ascending keys, or a negative number. */
+  private static int find(MemorySegment keys, int count, int key) {
+    int low = 0;
+    int high = count - 1;
+    while (low <= high) {
+      int middle = (low + high) >>> 1;
+      int found = IntElements.SIGNED32.get(keys, middle);
+      if (found == key) {
+        return middle;
+      }
+      if (found < key) {
+        low = middle + 1;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return -1;
+  }
+}

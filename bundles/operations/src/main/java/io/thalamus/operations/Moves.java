@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * The parameters of an operation that only moves elements, whatever their type: first all outputs
+ * are filled where the operation fills, then each part is copied.
+ *
+ * @param fill the bits of the element that stands where no part writes; empty where the parts write
+ *     everything
+ * @param parts the copies
+ */
+public record Moves(OptionalInt fill, List<Part> parts) implements OperationParameters {
+  public Moves {
+    parts = List.copyOf(parts);
+  }
+
+  /** A single copy from input 0 to output 0, which it fills. */
+  static Moves of(StridedCopy copy) {
+    return new Moves(OptionalInt.empty(), List.of(new Part(0, 0, copy, Optional.empty())));
+  }
+
+  /**
+   * One copy.
+   *
+   * @param input index of the input that is read
+   * @param output index of the output that is written
+   * @param copy the elements
+   * @param rescaling what happens to the elements on the way; empty where they stay what they are
+   */
+  public record Part(int input, int output, StridedCopy copy, Optional<Rescaling> rescaling) {}
+
+  /**
+   * From the scale of an input to that of the output, as in TensorFlow Lite's
+   * ConcatenationWithScaling: in float, on values that are counted from the least of their type, so
+   * that signed and unsigned types give the same results.
+   *
+   * @param scale the input's scale by the output's
+   * @param bias what the input's zero point becomes
+   * @param zeroPoint of the output, counted from the least value
+   * @param range of the stored type
+   */
+  public record Rescaling(float scale, float bias, int zeroPoint, IntRange range) {
+    static Rescaling of(OperandView input, OperandView output, IntRange range) {
+      float scale = input.scale() * (1f / output.scale());
+      return new Rescaling(
+          scale,
+          -(input.zeroPoint() - range.min()) * scale,
+          output.zeroPoint() - range.min(),
+          range);
+    }
+
+    /** The stored value for the output. */
+    public int apply(int stored) {
+      int rounded = FixedPoint.round((stored - range.min()) * scale + bias);
+      return range.clamp(rounded + zeroPoint + range.min());
+    }
+  }
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import static io.thalamus.model.FeatureLevel.V1_0;
+import static io.thalamus.model.FeatureLevel.V1_1;
+import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Moves.Part;
+import io.thalamus.operations.Moves.Rescaling;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * Operations that put elements together, apart, or in another order: CONCATENATION, SPLIT, TILE,
+ * PAD, PAD_V2, TRANSPOSE, CHANNEL_SHUFFLE. Their parameters are {@link Moves}.
+ */
+public final class Rearrange {
+  private Rearrange() {}
+
+  static List<OperationDefinition> definitions() {
+    return List.of(
+        new Concatenation(),
+        new Split(),
+        new Tile(),
+        new Pad(OperationCode.PAD),
+        new Pad(OperationCode.PAD_V2),
+        new Transpose(),
+        new ChannelShuffle());
+  }
+
+  /**
+   * The number of elements in each step along dimensions from {@code first} to before {@code end}.
+   */
+  static int count(Shape shape, int first, int end) {
+    int count = 1;
+    for (int i = first; i < end; i++) {
+      count *= shape.dimension(i);
+    }
+    return count;
+  }
+
+  private static final class Concatenation extends NamedDefinition {
+    private static final TypeLevels TYPES =
+        TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
+            .andSince(V1_2, TENSOR_FLOAT16)
+            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+    Concatenation() {
+      super(OperationCode.CONCATENATION);
+    }
+
+    private static int tensors(OperationView operation) {
+      return operation.inputs().size() - 1;
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = new Check(operation, V1_0).outputCount(1);
+      int tensors = tensors(operation);
+      check.that(tensors >= 1, "there is nothing to concatenate");
+      OperandCode data = check.inputType(0, TYPES);
+      for (int i = 0; i < tensors; i++) {
+        check.inputType(i, data).inputRank(i, 1, 4);
+        if (!operation.input(i).quantization().equals(operation.output().quantization())) {
+          check.atLeast(V1_2);
+        }
+      }
+      return check.inputType(tensors, OperandCode.INT32).outputType(0, data).level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      int tensors = tensors(operation);
+      Shape first = operation.input(0).shape();
+      int axis = operation.input(tensors).int32();
+      if (axis < 0 || axis >= first.rank()) {
+        throw new ValidationException("there is no axis " + axis + " in " + first);
+      }
+      int sum = 0;
+      for (int i = 0; i < tensors; i++) {
+        Shape shape = operation.input(i).shape();
+        if (shape.rank() != first.rank() || !shape.with(axis, 0).equals(first.with(axis, 0))) {
+          throw new ValidationException(
+              "input " + i + ", " + shape + ", does not continue " + first + " along axis " + axis);
+        }
+        sum += shape.dimension(axis);
+      }
+      return List.of(first.with(axis, sum));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) {
+      int tensors = tensors(operation);
+      int axis = operation.input(tensors).int32();
+      Shape output = operation.output().shape();
+      long[] targetStrides = StridedCopy.strides(output);
+      List<Part> parts = new ArrayList<>();
+      long target = 0;
+      for (int i = 0; i < tensors; i++) {
+        OperandView input = operation.input(i);
+        StridedCopy copy =
+            StridedCopy.of(
+                input.shape().toArray(),
+                0,
+                StridedCopy.strides(input.shape()),
+                target,
+                targetStrides);
+        Optional<Rescaling> rescaling =
+            input.quantization().equals(operation.output().quantization())
+                ? Optional.empty()
+                : Optional.of(
+                    Rescaling.of(
+                        input, operation.output(), IntRange.of((OperandCode) input.type())));
+        parts.add(new Part(i, 0, copy, rescaling));
+        target += input.shape().dimension(axis) * targetStrides[axis];
+      }
+      return new Moves(OptionalInt.empty(), parts);
+    }
+  }
+
+  private static final class Split extends NamedDefinition {
+    private static final TypeLevels TYPES =
+        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
+            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+    Split() {
+      super(OperationCode.SPLIT);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = new Check(operation, V1_2).inputCount(3);
+      OperandCode data = check.inputType(0, TYPES);
+      check.inputType(1, OperandCode.INT32).inputType(2, OperandCode.INT32);
+      check.that(!operation.outputs().isEmpty(), "there is no output to split into");
+      for (int i = 0; i < operation.outputs().size(); i++) {
+        check.outputType(i, data).sameQuantization(operation.input(0), operation.output(i));
+      }
+      return check.level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      int axis = axis(operation.input(1).int32(), input.rank());
+      int count = operation.outputs().size();
+      if (operation.input(2).int32() != count || input.dimension(axis) % count != 0) {
+        throw new ValidationException(
+            "axis "
+                + axis
+                + " of "
+                + input
+                + " is to be split into "
+                + operation.input(2).int32()
+                + " equal parts, and there are "
+                + count
+                + " outputs");
+      }
+      return Collections.nCopies(count, input.with(axis, input.dimension(axis) / count));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      int axis = axis(operation.input(1).int32(), input.rank());
+      long[] strides = StridedCopy.strides(input);
+      List<Part> parts = new ArrayList<>();
+      long source = 0;
+      for (int i = 0; i < operation.outputs().size(); i++) {
+        Shape output = operation.output(i).shape();
+        StridedCopy copy = StridedCopy.gather(output.toArray(), source, strides);
+        parts.add(new Part(0, i, copy, Optional.empty()));
+        source += output.dimension(axis) * strides[axis];
+      }
+      return new Moves(OptionalInt.empty(), parts);
+    }
+  }
+
+  private static final class Tile extends NamedDefinition {
+    private static final int MULTIPLES = 1;
+    private static final TypeLevels TYPES =
+        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
+            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+    Tile() {
+      super(OperationCode.TILE);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 2, 1);
+      OperandCode data = check.inputType(0, TYPES);
+      check.inputType(MULTIPLES, TENSOR_INT32).inputRank(MULTIPLES, 1, 1).outputType(0, data);
+      return check.sameQuantization(operation.input(0), operation.output()).level();
+    }
+
+    @Override
+    public boolean needsValue(OperationView operation, int input) {
+      return input == MULTIPLES;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      int[] dimensions = operation.input(0).shape().toArray();
+      int[] multiples = operation.input(MULTIPLES).int32s();
+      if (multiples.length != dimensions.length
+          || Arrays.stream(multiples).anyMatch(multiple -> multiple < 0)) {
+        throw new ValidationException(
+            operation.input(0).shape()
+                + " cannot be repeated "
+                + Arrays.toString(multiples)
+                + " times");
+      }
+      for (int i = 0; i < dimensions.length; i++) {
+        dimensions[i] = Math.multiplyExact(dimensions[i], multiples[i]);
+      }
+      return List.of(Shape.of(dimensions));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) {
+      Shape input = operation.input(0).shape();
+      int[] multiples = operation.input(MULTIPLES).int32s();
+      long[] strides = StridedCopy.strides(input);
+      int[] block = new int[2 * input.rank()];
+      long[] sources = new long[2 * input.rank()];
+      for (int i = 0; i < input.rank(); i++) {
+        block[2 * i] = multiples[i];
+        block[2 * i + 1] = input.dimension(i);
+        sources[2 * i + 1] = strides[i];
+      }
+      return Moves.of(StridedCopy.gather(block, 0, sources));
+    }
+  }
+
+  /** PAD and PAD_V2, which differ in that the latter says what it pads with. */
+  private static final class Pad extends NamedDefinition {
+    private static final int PADDINGS = 1;
+    private static final int VALUE = 2;
+    private static final TypeLevels PAD_TYPES =
+        TypeLevels.since(V1_1, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
+            .andSince(V1_2, TENSOR_FLOAT16)
+            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+    private static final TypeLevels PAD_V2_TYPES =
+        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM)
+            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+    private final boolean hasValue;
+
+    Pad(OperationCode type) {
+      super(type);
+      hasValue = type == OperationCode.PAD_V2;
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, hasValue ? V1_2 : V1_1, hasValue ? 3 : 2, 1);
+      OperandCode data = check.inputType(0, hasValue ? PAD_V2_TYPES : PAD_TYPES);
+      check.inputType(PADDINGS, TENSOR_INT32).inputRank(PADDINGS, 2, 2);
+      check.inputRank(0, 1, 4).outputType(0, data);
+      check.sameQuantization(operation.input(0), operation.output());
+      if (hasValue) {
+        check.inputType(
+            VALUE,
+            switch (data) {
+              case TENSOR_FLOAT32 -> OperandCode.FLOAT32;
+              case TENSOR_FLOAT16 -> OperandCode.FLOAT16;
+              default -> OperandCode.INT32;
+            });
+      }
+      // HAL 1.1 pads with stored zeros, whatever they stand for.
+      return check.atLeast(operation.input(0).zeroPoint() == 0 ? V1_1 : V1_2).level();
+    }
+
+    @Override
+    public boolean needsValue(OperationView operation, int input) {
+      return input == PADDINGS || input == VALUE;
+    }
+
+    private static int[] paddings(OperationView operation) throws ValidationException {
+      int[] paddings = operation.input(PADDINGS).int32s();
+      if (paddings.length != 2 * operation.input(0).shape().rank()
+          || Arrays.stream(paddings).anyMatch(padding -> padding < 0)) {
+        throw new ValidationException(
+            operation.input(0).shape() + " cannot be padded by " + Arrays.toString(paddings));
+      }
+      return paddings;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      int[] dimensions = operation.input(0).shape().toArray();
+      int[] paddings = paddings(operation);
+      for (int i = 0; i < dimensions.length; i++) {
+        dimensions[i] += paddings[2 * i] + paddings[2 * i + 1];
+      }
+      return List.of(Shape.of(dimensions));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      int[] paddings = paddings(operation);
+      long[] targetStrides = StridedCopy.strides(operation.output().shape());
+      long target = 0;
+      for (int i = 0; i < input.rank(); i++) {
+        target += paddings[2 * i] * targetStrides[i];
+      }
+      StridedCopy copy =
+          StridedCopy.of(input.toArray(), 0, StridedCopy.strides(input), target, targetStrides);
+      return new Moves(
+          OptionalInt.of(fill(operation)), List.of(new Part(0, 0, copy, Optional.empty())));
+    }
+
+    private int fill(OperationView operation) {
+      if (!hasValue) {
+        return operation.input(0).zeroPoint();
+      }
+      OperandView value = operation.input(VALUE);
+      return switch ((OperandCode) value.type()) {
+        case FLOAT16 -> Float.floatToFloat16(value.float32());
+        default -> value.int32();
+      };
+    }
+  }
+
+  private static final class Transpose extends NamedDefinition {
+    private static final int ORDER = 1;
+    private static final TypeLevels TYPES =
+        TypeLevels.since(V1_1, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
+            .andSince(V1_2, TENSOR_FLOAT16)
+            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+    Transpose() {
+      super(OperationCode.TRANSPOSE);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_1, 2, 1);
+      OperandCode data = check.inputType(0, TYPES);
+      check.optionalInputType(ORDER, TENSOR_INT32).outputType(0, data);
+      if (operation.has(ORDER)) {
+        check.inputRank(0, 1, 4).inputRank(ORDER, 1, 1);
+      } else {
+        check.inputRank(0, 2, 2);
+      }
+      return check.sameQuantization(operation.input(0), operation.output()).level();
+    }
+
+    @Override
+    public boolean needsValue(OperationView operation, int input) {
+      return input == ORDER;
+    }
+
+    private static int[] order(OperationView operation) throws ValidationException {
+      if (!operation.has(ORDER)) {
+        return new int[] {1, 0};
+      }
+      int[] order = operation.input(ORDER).int32s();
+      int rank = operation.input(0).shape().rank();
+      int[] sorted = order.clone();
+      Arrays.sort(sorted);
+      boolean isPermutation = order.length == rank;
+      for (int i = 0; isPermutation && i < rank; i++) {
+        isPermutation = sorted[i] == i;
+      }
+      if (!isPermutation) {
+        throw new ValidationException(
+            Arrays.toString(order) + " is no order of " + rank + " dimensions");
+      }
+      return order;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      return List.of(Shape.of(Arrays.stream(order(operation)).map(input::dimension).toArray()));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      long[] strides = StridedCopy.strides(operation.input(0).shape());
+      return Moves.of(
+          StridedCopy.gather(
+              operation.output().shape().toArray(),
+              0,
+              Arrays.stream(order(operation)).mapToLong(axis -> strides[axis]).toArray()));
+    }
+  }
+
+  private static final class ChannelShuffle extends NamedDefinition {
+    private static final TypeLevels TYPES =
+        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM)
+            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+    ChannelShuffle() {
+      super(OperationCode.CHANNEL_SHUFFLE);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 3, 1);
+      OperandCode data = check.inputType(0, TYPES);
+      check.inputType(1, OperandCode.INT32).inputType(2, OperandCode.INT32);
+      check.inputRank(0, 1, 4).outputType(0, data);
+      return check.sameQuantization(operation.input(0), operation.output()).level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      int groups = operation.input(1).int32();
+      int axis = axis(operation.input(2).int32(), input.rank());
+      if (groups <= 0 || input.dimension(axis) % groups != 0) {
+        throw new ValidationException(
+            "axis " + axis + " of " + input + " does not fall into " + groups + " groups");
+      }
+      return List.of(input);
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      int groups = operation.input(1).int32();
+      int axis = axis(operation.input(2).int32(), input.rank());
+      int inner = count(input, axis + 1, input.rank());
+      int channels = input.dimension(axis);
+      int groupSize = channels / groups;
+      return Moves.of(
+          StridedCopy.gather(
+              new int[] {count(input, 0, axis), groupSize, groups, inner},
+              0,
+              new long[] {(long) channels * inner, inner, (long) groupSize * inner, 1}));
+    }
+  }
+}

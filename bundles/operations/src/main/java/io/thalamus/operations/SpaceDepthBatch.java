@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import static io.thalamus.model.FeatureLevel.V1_0;
+import static io.thalamus.model.FeatureLevel.V1_1;
+import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Moves.Part;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * Members of the family {@link Rearrange} that move blocks of cells between height and width on one
+ * side and channels or batches on the other: DEPTH_TO_SPACE, SPACE_TO_DEPTH, BATCH_TO_SPACE_ND,
+ * SPACE_TO_BATCH_ND.
+ */
+final class SpaceDepthBatch {
+  private SpaceDepthBatch() {}
+
+  static List<OperationDefinition> definitions() {
+    return List.of(new DepthToSpace(), new SpaceToDepth(), new BatchToSpace(), new SpaceToBatch());
+  }
+
+  /** What they share: four dimensions, a layout as the last, optional argument. */
+  private abstract static class Definition extends NamedDefinition {
+    private final int arguments;
+    private final FeatureLevel introducedIn;
+    private final TypeLevels types;
+
+    Definition(OperationCode type, FeatureLevel introducedIn, int arguments) {
+      super(type);
+      this.introducedIn = introducedIn;
+      this.arguments = arguments;
+      this.types =
+          TypeLevels.since(introducedIn, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
+              .andSince(V1_2, TENSOR_FLOAT16)
+              .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+
+    DataLayout layout(OperationView operation) {
+      return DataLayout.of(operation.bool(arguments, false));
+    }
+
+    /** Checks the arguments between the data and the layout. */
+    abstract void validateArguments(Check check) throws ValidationException;
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check =
+          new Check(operation, introducedIn).inputCount(arguments, arguments + 1).outputCount(1);
+      OperandCode data = check.inputType(0, types);
+      validateArguments(check);
+      if (operation.inputs().size() > arguments) {
+        check.inputType(arguments, OperandCode.BOOL).atLeast(V1_2);
+      }
+      check.outputType(0, data).inputRank(0, 4, 4);
+      return check.sameQuantization(operation.input(0), operation.output()).level();
+    }
+
+    @Override
+    public boolean needsValue(OperationView operation, int input) {
+      return input > 0;
+    }
+
+    /** The only value of a scalar, or both of a tensor of two; all positive. */
+    static int[] blocks(OperationView operation) throws ValidationException {
+      int[] values = operation.input(1).int32s();
+      int[] blocks = values.length == 1 ? new int[] {values[0], values[0]} : values;
+      if (blocks.length != 2 || blocks[0] <= 0 || blocks[1] <= 0) {
+        throw new ValidationException(
+            "a block needs a positive height and width, not " + Arrays.toString(blocks));
+      }
+      return blocks;
+    }
+
+    static int divide(int whole, int by, String what) throws ValidationException {
+      if (whole % by != 0) {
+        throw new ValidationException(what + " of " + whole + " does not divide by " + by);
+      }
+      return whole / by;
+    }
+  }
+
+  /** Strides of batch, height, width and channels, whatever the layout. */
+  private record Strides(long batch, long height, long width, long channel) {
+    static Strides of(DataLayout layout, Shape shape) {
+      long[] strides = StridedCopy.strides(shape);
+      return new Strides(
+          strides[0],
+          strides[layout.heightAxis()],
+          strides[layout.widthAxis()],
+          strides[layout.channelAxis()]);
+    }
+  }
+
+  private static final class DepthToSpace extends Definition {
+    DepthToSpace() {
+      super(OperationCode.DEPTH_TO_SPACE, V1_0, 2);
+    }
+
+    @Override
+    void validateArguments(Check check) throws ValidationException {
+      check.inputType(1, OperandCode.INT32);
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      DataLayout layout = layout(operation);
+      Shape input = operation.input(0).shape();
+      int block = blocks(operation)[0];
+      return List.of(
+          layout.shape(
+              input.dimension(0),
+              layout.height(input) * block,
+              layout.width(input) * block,
+              divide(layout.channels(input), block * block, "a depth")));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      DataLayout layout = layout(operation);
+      Shape input = operation.input(0).shape();
+      Shape output = operation.output().shape();
+      int block = blocks(operation)[0];
+      Strides from = Strides.of(layout, input);
+      Strides to = Strides.of(layout, output);
+      int depth = layout.channels(output);
+      return Moves.of(
+          StridedCopy.of(
+              new int[] {
+                input.dimension(0), layout.height(input), block, layout.width(input), block, depth
+              },
+              0,
+              new long[] {
+                from.batch(),
+                from.height(),
+                (long) block * depth * from.channel(),
+                from.width(),
+                depth * from.channel(),
+                from.channel()
+              },
+              0,
+              new long[] {
+                to.batch(),
+                block * to.height(),
+                to.height(),
+                block * to.width(),
+                to.width(),
+                to.channel()
+              }));
+    }
+  }
+
+  private static final class SpaceToDepth extends Definition {
+    SpaceToDepth() {
+      super(OperationCode.SPACE_TO_DEPTH, V1_0, 2);
+    }
+
+    @Override
+    void validateArguments(Check check) throws ValidationException {
+      check.inputType(1, OperandCode.INT32);
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      DataLayout layout = layout(operation);
+      Shape input = operation.input(0).shape();
+      int block = blocks(operation)[0];
+      return List.of(
+          layout.shape(
+              input.dimension(0),
+              divide(layout.height(input), block, "a height"),
+              divide(layout.width(input), block, "a width"),
+              layout.channels(input) * block * block));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      DataLayout layout = layout(operation);
+      Shape input = operation.input(0).shape();
+      Shape output = operation.output().shape();
+      int block = blocks(operation)[0];
+      Strides from = Strides.of(layout, input);
+      Strides to = Strides.of(layout, output);
+      int depth = layout.channels(input);
+      return Moves.of(
+          StridedCopy.of(
+              new int[] {
+                input.dimension(0), layout.height(output), layout.width(output), block, block, depth
+              },
+              0,
+              new long[] {
+                from.batch(),
+                block * from.height(),
+                block * from.width(),
+                from.height(),
+                from.width(),
+                from.channel()
+              },
+              0,
+              new long[] {
+                to.batch(),
+                to.height(),
+                to.width(),
+                (long) block * depth * to.channel(),
+                depth * to.channel(),
+                to.channel()
+              }));
+    }
+  }
+
+  private static final class BatchToSpace extends Definition {
+    BatchToSpace() {
+      super(OperationCode.BATCH_TO_SPACE_ND, V1_1, 2);
+    }
+
+    @Override
+    void validateArguments(Check check) throws ValidationException {
+      check.inputType(1, TENSOR_INT32).inputRank(1, 1, 1);
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      DataLayout layout = layout(operation);
+      Shape input = operation.input(0).shape();
+      int[] blocks = blocks(operation);
+      return List.of(
+          layout.shape(
+              divide(input.dimension(0), blocks[0] * blocks[1], "a batch"),
+              layout.height(input) * blocks[0],
+              layout.width(input) * blocks[1],
+              layout.channels(input)));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      DataLayout layout = layout(operation);
+      Shape input = operation.input(0).shape();
+      Shape output = operation.output().shape();
+      int[] blocks = blocks(operation);
+      Strides from = Strides.of(layout, input);
+      Strides to = Strides.of(layout, output);
+      int batches = output.dimension(0);
+      return Moves.of(
+          StridedCopy.of(
+              new int[] {
+                blocks[0],
+                blocks[1],
+                batches,
+                layout.height(input),
+                layout.width(input),
+                layout.channels(input)
+              },
+              0,
+              new long[] {
+                (long) blocks[1] * batches * from.batch(),
+                batches * from.batch(),
+                from.batch(),
+                from.height(),
+                from.width(),
+                from.channel()
+              },
+              0,
+              new long[] {
+                to.height(),
+                to.width(),
+                to.batch(),
+                blocks[0] * to.height(),
+                blocks[1] * to.width(),
+                to.channel()
+              }));
+    }
+  }
+
+  private static final class SpaceToBatch extends Definition {
+    private static final int PADDINGS = 2;
+
+    SpaceToBatch() {
+      super(OperationCode.SPACE_TO_BATCH_ND, V1_1, 3);
+    }
+
+    @Override
+    void validateArguments(Check check) throws ValidationException {
+      check.inputType(1, TENSOR_INT32).inputRank(1, 1, 1);
+      check.inputType(PADDINGS, TENSOR_INT32).inputRank(PADDINGS, 2, 2);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      FeatureLevel level = super.validate(operation);
+      // HAL 1.1 pads with stored zeros, whatever they stand for.
+      return FeatureLevel.max(level, operation.input(0).zeroPoint() == 0 ? V1_1 : V1_2);
+    }
+
+    private static int[] paddings(OperationView operation) throws ValidationException {
+      int[] paddings = operation.input(PADDINGS).int32s();
+      if (paddings.length != 4 || Arrays.stream(paddings).anyMatch(padding -> padding < 0)) {
+        throw new ValidationException(
+            "the paddings of height and width are " + Arrays.toString(paddings));
+      }
+      return paddings;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      DataLayout layout = layout(operation);
+      Shape input = operation.input(0).shape();
+      int[] blocks = blocks(operation);
+      int[] paddings = paddings(operation);
+      int height = paddings[0] + layout.height(input) + paddings[1];
+      int width = paddings[2] + layout.width(input) + paddings[3];
+      return List.of(
+          layout.shape(
+              input.dimension(0) * blocks[0] * blocks[1],
+              divide(height, blocks[0], "a padded height"),
+              divide(width, blocks[1], "a padded width"),
+              layout.channels(input)));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      DataLayout layout = layout(operation);
+      Shape input = operation.input(0).shape();
+      Shape output = operation.output().shape();
+      int[] blocks = blocks(operation);
+      int[] paddings = paddings(operation);
+      Strides from = Strides.of(layout, input);
+      Strides to = Strides.of(layout, output);
+      int batches = input.dimension(0);
+      List<Part> parts = new ArrayList<>();
+      for (int y = 0; y < blocks[0]; y++) {
+        Taps rows = Taps.of(y - paddings[0], blocks[0], layout.height(input));
+        for (int x = 0; x < blocks[1]; x++) {
+          Taps columns = Taps.of(x - paddings[2], blocks[1], layout.width(input));
+          StridedCopy copy =
+              StridedCopy.of(
+                  new int[] {batches, rows.count(), columns.count(), layout.channels(input)},
+                  rows.source() * from.height() + columns.source() * from.width(),
+                  new long[] {
+                    from.batch(),
+                    blocks[0] * from.height(),
+                    blocks[1] * from.width(),
+                    from.channel()
+                  },
+                  (long) (y * blocks[1] + x) * batches * to.batch()
+                      + rows.target() * to.height()
+                      + columns.target() * to.width(),
+                  new long[] {to.batch(), to.height(), to.width(), to.channel()});
+          parts.add(new Part(0, 0, copy, Optional.empty()));
+        }
+      }
+      return new Moves(OptionalInt.of(operation.input(0).zeroPoint()), parts);
+    }
+  }
+
+  /**
+   * The cells {@code origin + step * i} that lie on an input.
+   *
+   * @param target the first {@code i}
+   * @param source the cell for it
+   * @param count how many there are
+   */
+  private record Taps(int target, int source, int count) {
+    static Taps of(int origin, int step, int size) {
+      int first = origin >= 0 ? 0 : (-origin + step - 1) / step;
+      int source = origin + first * step;
+      return new Taps(first, source, source >= size ? 0 : (size - source + step - 1) / step);
+    }
+  }
+}

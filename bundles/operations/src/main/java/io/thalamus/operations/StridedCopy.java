@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import io.thalamus.model.Shape;
+import java.util.Arrays;
+
+/**
+ * Which elements go where, when an operation only moves elements: a block of elements is read with
+ * one stride for each of its dimensions and written with another. All offsets and strides are in
+ * elements. Immutable.
+ *
+ * <p>Dimensions that can be walked as one are joined, so that the last one is as long as it can be.
+ */
+public final class StridedCopy {
+  private final int[] dimensions;
+  private final long source;
+  private final long[] sourceStrides;
+  private final long target;
+  private final long[] targetStrides;
+
+  private StridedCopy(
+      int[] dimensions, long source, long[] sourceStrides, long target, long[] targetStrides) {
+    this.dimensions = dimensions;
+    this.source = source;
+    this.sourceStrides = sourceStrides;
+    this.target = target;
+    this.targetStrides = targetStrides;
+  }
+
+  /**
+   * A copy of a block.
+   *
+   * @param dimensions of the block
+   * @param source index of the first element to read
+   * @param sourceStrides by dimension, how far apart two elements are read; may be 0 or negative
+   * @param target index of the first element to write
+   * @param targetStrides by dimension, how far apart two elements are written
+   */
+  public static StridedCopy of(
+      int[] dimensions, long source, long[] sourceStrides, long target, long[] targetStrides) {
+    int rank = dimensions.length;
+    int[] joined = new int[rank + 1];
+    long[] from = new long[rank + 1];
+    long[] to = new long[rank + 1];
+    // Filled from behind; a block without dimensions is one element.
+    int first = rank;
+    joined[rank] = 1;
+    from[rank] = 1;
+    to[rank] = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+      if (dimensions[i] == 1) {
+        continue;
+      }
+      boolean continues =
+          sourceStrides[i] == joined[first] * from[first]
+              && targetStrides[i] == joined[first] * to[first];
+      if (joined[first] != 1 && !continues) {
+        first--;
+        joined[first] = 1;
+      }
+      if (joined[first] == 1) {
+        from[first] = sourceStrides[i];
+        to[first] = targetStrides[i];
+      }
+      joined[first] *= dimensions[i];
+    }
+    return new StridedCopy(
+        Arrays.copyOfRange(joined, first, rank + 1),
+        source,
+        Arrays.copyOfRange(from, first, rank + 1),
+        target,
+        Arrays.copyOfRange(to, first, rank + 1));
+  }
+
+  /**
+   * A copy that fills a whole tensor, in its order, with elements read by strides.
+   *
+   * @param dimensions of the block, whose product is the number of elements of the tensor
+   */
+  public static StridedCopy gather(int[] dimensions, long source, long[] sourceStrides) {
+    return of(dimensions, source, sourceStrides, 0, strides(dimensions));
+  }
+
+  /** For each dimension of a dense tensor, how far apart two neighbours along it stand. */
+  public static long[] strides(int... dimensions) {
+    long[] strides = new long[dimensions.length];
+    long stride = 1;
+    for (int i = dimensions.length - 1; i >= 0; i--) {
+      strides[i] = stride;
+      stride *= dimensions[i];
+    }
+    return strides;
+  }
+
+  /** For each dimension of a dense tensor, how far apart two neighbours along it stand. */
+  public static long[] strides(Shape shape) {
+    return strides(shape.toArray());
+  }
+
+  /** Receives elements that stand side by side, or as the strides of the run say. */
+  @FunctionalInterface
+  public interface Run {
+    /**
+     * One walk along the last dimension.
+     *
+     * @param source index of the first element to read
+     * @param target index of the first element to write
+     */
+    void accept(long source, long target);
+  }
+
+  /** The number of elements of each run. */
+  public int runLength() {
+    return dimensions[dimensions.length - 1];
+  }
+
+  /** How far apart the elements of a run are read. */
+  public long runSourceStride() {
+    return sourceStrides[dimensions.length - 1];
+  }
+
+  /** How far apart the elements of a run are written. */
+  public long runTargetStride() {
+    return targetStrides[dimensions.length - 1];
+  }
+
+  /** Walks over all runs. */
+  public void forEachRun(Run run) {
+    for (int dimension : dimensions) {
+      if (dimension == 0) {
+        return;
+      }
+    }
+    walk(run, 0, source, target);
+  }
+
+  private void walk(Run run, int axis, long from, long to) {
+    if (axis == dimensions.length - 1) {
+      run.accept(from, to);
+      return;
+    }
+    for (int i = 0; i < dimensions[axis]; i++) {
+      walk(run, axis + 1, from + i * sourceStrides[axis], to + i * targetStrides[axis]);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return Arrays.toString(dimensions)
+        + " from "
+        + source
+        + Arrays.toString(sourceStrides)
+        + " to "
+        + target
+        + Arrays.toString(targetStrides);
+  }
+}
