@@ -146,7 +146,8 @@ final class Assemble {
             "--storage",
             storage.toString(),
             "-f",
-            home.resolve("bin/warm-up.gogo").toString());
+            home.resolve("bin/warm-up.gogo").toString(),
+            home.resolve("samples").toString());
     builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
     builder.environment().put("THALAMUS_ARCHIVE", home.resolve("bin/classes.jsa.new").toString());
     builder.redirectErrorStream(true).redirectOutput(log.toFile());

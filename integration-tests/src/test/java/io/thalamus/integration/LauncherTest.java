@@ -215,6 +215,18 @@ class LauncherTest {
   }
 
   @Test
+  void theShellEndsOnExitAndAtTheEndOfItsInput() throws Exception {
+    for (String typed : List.of("lb -s\nexit\n", "lb -s\n", "lb -s\nquit\n")) {
+      Process shell = start(START, Map.of());
+      shell.getOutputStream().write(typed.getBytes());
+      Outcome outcome = outcome(shell);
+      assertEquals(0, outcome.status(), outcome::err);
+      assertTrue(outcome.out().contains("io.thalamus.runtime"), outcome::out);
+      assertEquals("", outcome.err());
+    }
+  }
+
+  @Test
   void timingGoesToStandardErrorOnly() throws Exception {
     Outcome outcome = run("--timing", "-c", "lb -s");
     assertEquals(0, outcome.status());
