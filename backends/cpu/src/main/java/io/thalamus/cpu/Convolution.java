@@ -10,13 +10,17 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import io.thalamus.operations.Convolution.Accumulation;
+import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.ResolvedOperation;
-import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 
-/** Convolutions over two spatial axes. */
+/**
+ * Convolutions over two spatial axes. Inputs and weights are first widened to float, or to int less
+ * their zero points, so that one loop serves all types; it adds in the order rows, columns,
+ * channels, and the bias last, as TensorFlow Lite's reference does.
+ */
 final class Convolution {
   private Convolution() {}
 
@@ -24,183 +28,160 @@ final class Convolution {
     table
         .add(
             OperationCode.CONV_2D,
-            operation -> floating(operation, Grid.conv2d(operation)),
+            operation -> floating(operation, Filter.outermost(operation)),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16)
         .add(
             OperationCode.CONV_2D,
-            operation -> quantized(operation, Grid.conv2d(operation)),
+            operation -> quantized(operation, Filter.outermost(operation)),
             TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED)
         .add(
             OperationCode.DEPTHWISE_CONV_2D,
-            operation -> floating(operation, Grid.depthwise(operation)),
+            operation -> floating(operation, Filter.innermost(operation)),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16)
         .add(
             OperationCode.DEPTHWISE_CONV_2D,
-            operation -> quantized(operation, Grid.depthwise(operation)),
+            operation -> quantized(operation, Filter.innermost(operation)),
             TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
-  private static Kernel floating(ResolvedOperation operation, Grid grid) {
+  private static Kernel floating(ResolvedOperation operation, Filter filter) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     FloatRange range = operation.parameters(Parameters.class).activation().range();
-    return (inputs, outputs, scratch) ->
-        grid.forEach(
-            (cell, result) -> {
-              float sum = 0;
-              for (int y = cell.firstY(); y < cell.lastY(); y++) {
-                for (int x = cell.firstX(); x < cell.lastX(); x++) {
-                  for (int c = 0; c < grid.taps; c++) {
-                    sum +=
-                        elements.get(inputs[0], cell.input(y, x, c))
-                            * elements.get(inputs[1], cell.filter(y, x, c));
+    Windows windows = windows(operation);
+    long inputs = operation.inputShape(0).elementCount();
+    long weights = operation.inputShape(1).elementCount();
+    long step = windows.channelStride();
+    Kernel kernel =
+        (in, out, scratch) -> {
+          elements.widen(in[0], inputs, scratch, 0);
+          elements.widen(in[1], weights, scratch, inputs);
+          windows.forEach(
+              (at, result) -> {
+                int firstChannel = filter.firstChannel(at.channel());
+                float sum = 0;
+                for (int y = at.firstY(); y < at.endY(); y++) {
+                  for (int x = at.firstX(); x < at.endX(); x++) {
+                    long input = at.input(y, x, firstChannel);
+                    long weight = inputs + filter.weight(at.channel(), y, x);
+                    for (int c = 0; c < filter.depth; c++) {
+                      sum +=
+                          scratch.getAtIndex(ValueLayout.JAVA_FLOAT, input + c * step)
+                              * scratch.getAtIndex(ValueLayout.JAVA_FLOAT, weight + c);
+                    }
                   }
                 }
-              }
-              sum += elements.get(inputs[2], cell.channel());
-              elements.set(outputs[0], result, range.clamp(sum));
-            });
+                sum += elements.get(in[2], at.channel());
+                elements.set(out[0], result, range.clamp(sum));
+              });
+        };
+    return kernel.withScratch((inputs + weights) * Float.BYTES);
   }
 
-  private static Kernel quantized(ResolvedOperation operation, Grid grid) {
+  private static Kernel quantized(ResolvedOperation operation, Filter filter) {
     Accumulation accumulation = operation.parameters(Parameters.class).quantized().orElseThrow();
     IntElements elements = IntElements.of(operation.view().output().type());
-    IntElements weights = IntElements.of(operation.view().input(1).type());
-    int inputZeroPoint = accumulation.inputZeroPoint();
-    int filterZeroPoint = accumulation.filterZeroPoint();
-    return (inputs, outputs, scratch) ->
-        grid.forEach(
-            (cell, result) -> {
-              int sum = IntElements.SIGNED32.get(inputs[2], cell.channel());
-              MemorySegment data = inputs[0];
-              MemorySegment filter = inputs[1];
-              for (int y = cell.firstY(); y < cell.lastY(); y++) {
-                for (int x = cell.firstX(); x < cell.lastX(); x++) {
-                  for (int c = 0; c < grid.taps; c++) {
-                    sum +=
-                        (elements.get(data, cell.input(y, x, c)) - inputZeroPoint)
-                            * (weights.get(filter, cell.filter(y, x, c)) - filterZeroPoint);
+    IntElements weightElements = IntElements.of(operation.view().input(1).type());
+    Windows windows = windows(operation);
+    long inputs = operation.inputShape(0).elementCount();
+    long weights = operation.inputShape(1).elementCount();
+    long step = windows.channelStride();
+    Kernel kernel =
+        (in, out, scratch) -> {
+          elements.widen(in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
+          weightElements.widen(in[1], accumulation.filterZeroPoint(), weights, scratch, inputs);
+          windows.forEach(
+              (at, result) -> {
+                int firstChannel = filter.firstChannel(at.channel());
+                int sum = IntElements.SIGNED32.get(in[2], at.channel());
+                for (int y = at.firstY(); y < at.endY(); y++) {
+                  for (int x = at.firstX(); x < at.endX(); x++) {
+                    long input = at.input(y, x, firstChannel);
+                    long weight = inputs + filter.weight(at.channel(), y, x);
+                    for (int c = 0; c < filter.depth; c++) {
+                      sum +=
+                          scratch.getAtIndex(ValueLayout.JAVA_INT, input + c * step)
+                              * scratch.getAtIndex(ValueLayout.JAVA_INT, weight + c);
+                    }
                   }
                 }
-              }
-              int stored =
-                  accumulation.output().get(cell.channel()).apply(sum)
-                      + accumulation.outputZeroPoint();
-              elements.set(outputs[0], result, accumulation.activation().clamp(stored));
-            });
+                elements.set(out[0], result, accumulation.stored(sum, at.channel()));
+              });
+        };
+    return kernel.withScratch((inputs + weights) * Integer.BYTES);
   }
 
-  /** Which inputs and weights make up each output. */
-  private static final class Grid {
-    private final Parameters parameters;
-    private final Shape input;
-    private final Shape output;
-    private final Shape filter;
-    private final boolean depthwise;
-
-    /** Input channels that go into one output. */
-    private final int taps;
-
-    private Grid(ResolvedOperation operation, boolean depthwise) {
-      this.parameters = operation.parameters(Parameters.class);
-      this.input = operation.inputShape(0);
-      this.filter = operation.inputShape(1);
-      this.output = operation.outputShape(0);
-      this.depthwise = depthwise;
-      this.taps = depthwise ? 1 : filter.dimension(3);
-    }
-
-    static Grid conv2d(ResolvedOperation operation) {
-      return new Grid(operation, false);
-    }
-
-    static Grid depthwise(ResolvedOperation operation) {
-      return new Grid(operation, true);
-    }
-
-    /** Receives an output's cell and the index of its element. */
-    @FunctionalInterface
-    interface Visitor {
-      void visit(Cell cell, long result);
-    }
-
-    void forEach(Visitor visitor) {
-      Index4 results = new Index4(parameters.layout(), output);
-      Cell cell = new Cell(this);
-      for (int b = 0; b < output.dimension(0); b++) {
-        for (int y = 0; y < parameters.layout().height(output); y++) {
-          for (int x = 0; x < parameters.layout().width(output); x++) {
-            for (int c = 0; c < parameters.layout().channels(output); c++) {
-              cell.moveTo(b, y, x, c);
-              visitor.visit(cell, results.of(b, y, x, c));
-            }
-          }
-        }
-      }
-    }
+  private static Windows windows(ResolvedOperation operation) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    return new Windows(
+        parameters.layout(),
+        parameters.height(),
+        parameters.width(),
+        operation.inputShape(0),
+        operation.outputShape(0));
   }
 
-  /** One output: the filter's window over the input, cut at the borders. */
-  private static final class Cell {
-    private final Grid grid;
-    private final Index4 inputs;
-    private int batch;
-    private int channel;
-    private int originY;
-    private int originX;
+  /** Which weights and which input channels belong to an output channel. */
+  private static final class Filter {
+    /** Input channels that each output channel sees; their weights stand side by side. */
+    final int depth;
 
-    Cell(Grid grid) {
-      this.grid = grid;
-      this.inputs = new Index4(grid.parameters.layout(), grid.input);
+    private final int channelsPerGroup;
+    private final long channelStride;
+    private final long rowStride;
+    private final long columnStride;
+
+    private Filter(
+        int outputChannels,
+        int groups,
+        int depth,
+        long channelStride,
+        long rowStride,
+        long columnStride) {
+      this.depth = depth;
+      this.channelsPerGroup = outputChannels / groups;
+      this.channelStride = channelStride;
+      this.rowStride = rowStride;
+      this.columnStride = columnStride;
     }
 
-    void moveTo(int b, int y, int x, int c) {
-      batch = b;
-      channel = c;
-      originY = y * grid.parameters.height().stride() - grid.parameters.height().before();
-      originX = x * grid.parameters.width().stride() - grid.parameters.width().before();
+    /** A filter [out, height, width, in]. */
+    static Filter outermost(ResolvedOperation operation) {
+      Shape shape = operation.inputShape(1);
+      long columnStride = shape.dimension(3);
+      long rowStride = shape.dimension(2) * columnStride;
+      return new Filter(
+          shape.dimension(0),
+          operation.parameters(Parameters.class).groups(),
+          shape.dimension(3),
+          shape.dimension(1) * rowStride,
+          rowStride,
+          columnStride);
     }
 
-    int channel() {
-      return channel;
+    /** A filter [1, height, width, out], whose output channels see one input channel each. */
+    static Filter innermost(ResolvedOperation operation) {
+      Shape shape = operation.inputShape(1);
+      long columnStride = shape.dimension(3);
+      return new Filter(
+          shape.dimension(3),
+          operation.parameters(Parameters.class).groups(),
+          1,
+          1,
+          shape.dimension(2) * columnStride,
+          columnStride);
     }
 
-    int firstY() {
-      return Spans.first(originY, grid.parameters.height());
+    int firstChannel(int outputChannel) {
+      return outputChannel / channelsPerGroup * depth;
     }
 
-    int lastY() {
-      return Spans.last(
-          originY, grid.parameters.height(), grid.parameters.layout().height(grid.input));
-    }
-
-    int firstX() {
-      return Spans.first(originX, grid.parameters.width());
-    }
-
-    int lastX() {
-      return Spans.last(
-          originX, grid.parameters.width(), grid.parameters.layout().width(grid.input));
-    }
-
-    long input(int tapY, int tapX, int tap) {
-      int c = grid.depthwise ? channel / grid.parameters.depthMultiplier() : tap;
-      return inputs.of(
-          batch,
-          originY + tapY * grid.parameters.height().dilation(),
-          originX + tapX * grid.parameters.width().dilation(),
-          c);
-    }
-
-    long filter(int tapY, int tapX, int tap) {
-      long width = grid.filter.dimension(2);
-      long depth = grid.filter.dimension(3);
-      return grid.depthwise
-          ? (tapY * width + tapX) * depth + channel
-          : ((channel * (long) grid.filter.dimension(1) + tapY) * width + tapX) * depth + tap;
+    /** The first weight of an output channel for a cell of the window. */
+    long weight(int outputChannel, int y, int x) {
+      return outputChannel * channelStride + y * rowStride + x * columnStride;
     }
   }
 }

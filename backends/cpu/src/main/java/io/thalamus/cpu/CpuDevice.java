@@ -49,12 +49,16 @@ public final class CpuDevice extends KernelDevice {
 
   private static KernelTable kernels() {
     KernelTable.Builder table = KernelTable.builder();
+    Activation.register(table);
     Convolution.register(table);
     Elementwise.register(table);
+    MatrixMultiply.register(table);
+    Pooling.register(table);
     Quantize.register(table);
     Rearrange.register(table);
     Reshape.register(table);
     Slice.register(table);
+    Softmax.register(table);
     return table.build();
   }
 }

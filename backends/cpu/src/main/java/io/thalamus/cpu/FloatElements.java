@@ -43,5 +43,12 @@ enum FloatElements {
 
   abstract float get(MemorySegment segment, long index);
 
+  /** Writes all elements as native floats to an index of another segment. */
+  void widen(MemorySegment from, long count, MemorySegment to, long toIndex) {
+    for (long i = 0; i < count; i++) {
+      to.setAtIndex(ValueLayout.JAVA_FLOAT, toIndex + i, get(from, i));
+    }
+  }
+
   abstract void set(MemorySegment segment, long index, float value);
 }

@@ -27,6 +27,11 @@ final class Index4 {
     }
   }
 
+  /** How far one channel is from the next. */
+  long channelStride() {
+    return channelStride;
+  }
+
   long of(int batch, int y, int x, int channel) {
     return batch * batchStride + y * rowStride + x * columnStride + channel * channelStride;
   }

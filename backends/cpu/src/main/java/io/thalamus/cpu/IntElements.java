@@ -85,5 +85,12 @@ enum IntElements {
 
   abstract int get(MemorySegment segment, long index);
 
+  /** Writes all elements, less a zero point, as native ints to an index of another segment. */
+  void widen(MemorySegment from, int zeroPoint, long count, MemorySegment to, long toIndex) {
+    for (long i = 0; i < count; i++) {
+      to.setAtIndex(ValueLayout.JAVA_INT, toIndex + i, get(from, i) - zeroPoint);
+    }
+  }
+
   abstract void set(MemorySegment segment, long index, int value);
 }

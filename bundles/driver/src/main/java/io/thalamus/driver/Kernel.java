@@ -16,6 +16,22 @@ public interface Kernel {
     return 0;
   }
 
+  /** The same with this many bytes of scratch memory. */
+  default Kernel withScratch(long bytes) {
+    Kernel kernel = this;
+    return new Kernel() {
+      @Override
+      public long scratchSize() {
+        return bytes;
+      }
+
+      @Override
+      public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+        kernel.run(inputs, outputs, scratch);
+      }
+    };
+  }
+
   /**
    * The shapes of the outputs, where the operation's definition says that only running it tells.
    * The kernel does the work that it takes, keeps what it needs in {@code scratch}, and is run next

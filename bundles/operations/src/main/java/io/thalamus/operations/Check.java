@@ -124,6 +124,14 @@ final class Check {
     return this;
   }
 
+  /** The fused activation at an index, where its value is known, is one. */
+  Check activation(int index) throws ValidationException {
+    if (operation.input(index).value().isPresent()) {
+      FusedActivation.ofCode(operation.input(index).int32());
+    }
+    return this;
+  }
+
   /** An input and an output are quantized alike. */
   Check sameQuantization(OperandView a, OperandView b) throws ValidationException {
     return that(

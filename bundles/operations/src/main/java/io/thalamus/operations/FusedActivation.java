@@ -2,7 +2,9 @@
 package io.thalamus.operations;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
+import java.util.Optional;
 
 /** The activation that an operation applies to its result. Numbers as in NNAPI. */
 public enum FusedActivation {
@@ -37,6 +39,14 @@ public enum FusedActivation {
   /** The range of real results. */
   public FloatRange range() {
     return range;
+  }
+
+  /** The range of stored results of an output; empty where it does not store 8-bit integers. */
+  public Optional<IntRange> storedRange(OperandView output) {
+    OperandType type = output.type();
+    return type == OperandCode.TENSOR_QUANT8_ASYMM || type == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+        ? Optional.of(range((OperandCode) type, output.quantization()))
+        : Optional.empty();
   }
 
   /**

@@ -10,12 +10,16 @@ final class StandardOperations {
 
   static List<OperationDefinition> definitions() {
     return Stream.of(
+            Activation.definitions(),
             Convolution.definitions(),
             Elementwise.definitions(),
+            MatrixMultiply.definitions(),
+            Pooling.definitions(),
             Quantize.definitions(),
             Rearrange.definitions(),
             Reshape.definitions(),
             Slice.definitions(),
+            Softmax.definitions(),
             SpaceDepthBatch.definitions())
         .flatMap(List::stream)
         .toList();

@@ -35,7 +35,7 @@ public record Window(int size, int stride, int dilation, int before, int after) 
       throw new ValidationException("there is no padding scheme " + scheme);
     }
     Window bare = explicit(size, stride, dilation, 0, 0);
-    int positions = (input + stride - 1) / stride;
+    int positions = Math.ceilDiv(input, stride);
     int padding = Math.max(0, (positions - 1) * stride + bare.reach() - input);
     return new Window(size, stride, dilation, padding / 2, padding - padding / 2);
   }
@@ -56,16 +56,20 @@ public record Window(int size, int stride, int dilation, int before, int after) 
               + " and "
               + after);
     }
+    if ((size - 1L) * dilation >= Integer.MAX_VALUE) {
+      throw new ValidationException(
+          "a window of " + size + " cells with dilation " + dilation + " is too large");
+    }
     return new Window(size, stride, dilation, before, after);
   }
 
   /** The number of positions over an input of this size. */
   public int positions(int input) throws ValidationException {
-    int room = input + before + after - reach();
-    if (room < 0) {
+    long padded = (long) input + before + after;
+    if (padded < reach()) {
       throw new ValidationException(
-          "a window over " + reach() + " cells does not fit into " + (input + before + after));
+          "a window over " + reach() + " cells does not fit into " + padded);
     }
-    return room / stride + 1;
+    return Math.toIntExact((padded - reach()) / stride + 1);
   }
 }

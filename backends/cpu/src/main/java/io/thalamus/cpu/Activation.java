@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.Activation.Range;
+import io.thalamus.operations.FloatRange;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.LookupTable;
+import io.thalamus.operations.ResolvedOperation;
+import java.util.List;
+import java.util.function.IntUnaryOperator;
+
+/** Functions that bend a single value. */
+final class Activation {
+  private Activation() {}
+
+  static void register(KernelTable.Builder table) {
+    for (OperationCode clamp :
+        List.of(OperationCode.RELU, OperationCode.RELU1, OperationCode.RELU6)) {
+      table
+          .add(
+              clamp,
+              operation -> {
+                FloatRange range = operation.parameters(Range.class).real();
+                return floating(operation, range::clamp);
+              },
+              TENSOR_FLOAT32,
+              TENSOR_FLOAT16)
+          .add(
+              clamp,
+              operation -> {
+                IntRange range = operation.parameters(Range.class).stored().orElseThrow();
+                return stored(operation, range::clamp);
+              },
+              TENSOR_QUANT8_ASYMM,
+              TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+    table
+        .add(
+            OperationCode.LOGISTIC,
+            operation -> floating(operation, x -> (float) (1 / (1 + Math.exp(-x)))),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16)
+        .add(
+            OperationCode.TANH,
+            operation -> floating(operation, x -> (float) Math.tanh(x)),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16);
+    for (OperationCode looked : List.of(OperationCode.LOGISTIC, OperationCode.TANH)) {
+      table.add(
+          looked,
+          operation -> stored(operation, operation.parameters(LookupTable.class)::apply),
+          TENSOR_QUANT8_ASYMM,
+          TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+  }
+
+  /** A function of a float. */
+  @FunctionalInterface
+  private interface FloatUnaryOperator {
+    float apply(float x);
+  }
+
+  private static Kernel floating(ResolvedOperation operation, FloatUnaryOperator function) {
+    FloatElements elements = FloatElements.of(operation.view().output().type());
+    long count = operation.outputShape(0).elementCount();
+    return (inputs, outputs, scratch) -> {
+      for (long i = 0; i < count; i++) {
+        elements.set(outputs[0], i, function.apply(elements.get(inputs[0], i)));
+      }
+    };
+  }
+
+  /** A function from stored inputs to stored results. */
+  private static Kernel stored(ResolvedOperation operation, IntUnaryOperator function) {
+    IntElements elements = IntElements.of(operation.view().output().type());
+    long count = operation.outputShape(0).elementCount();
+    return (inputs, outputs, scratch) -> {
+      for (long i = 0; i < count; i++) {
+        elements.set(outputs[0], i, function.applyAsInt(elements.get(inputs[0], i)));
+      }
+    };
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.FloatRange;
+import io.thalamus.operations.MatrixMultiply.Parameters;
+import io.thalamus.operations.ResolvedOperation;
+import java.lang.foreign.ValueLayout;
+
+/** Products of matrices, widened first as in {@link Convolution}. */
+final class MatrixMultiply {
+  private MatrixMultiply() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(
+            OperationCode.FULLY_CONNECTED, MatrixMultiply::floating, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(
+            OperationCode.FULLY_CONNECTED,
+            MatrixMultiply::quantized,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED);
+  }
+
+  private static Kernel floating(ResolvedOperation operation) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    FloatElements elements = FloatElements.of(operation.view().output().type());
+    FloatRange range = parameters.activation().range();
+    int size = parameters.inputSize();
+    int units = parameters.units();
+    long inputs = (long) parameters.batches() * size;
+    long weights = (long) units * size;
+    Kernel kernel =
+        (in, out, scratch) -> {
+          elements.widen(in[0], inputs, scratch, 0);
+          elements.widen(in[1], weights, scratch, inputs);
+          for (long batch = 0; batch < parameters.batches(); batch++) {
+            for (long unit = 0; unit < units; unit++) {
+              long input = batch * size;
+              long weight = inputs + unit * size;
+              float sum = 0;
+              for (int i = 0; i < size; i++) {
+                sum +=
+                    scratch.getAtIndex(ValueLayout.JAVA_FLOAT, input + i)
+                        * scratch.getAtIndex(ValueLayout.JAVA_FLOAT, weight + i);
+              }
+              sum += elements.get(in[2], unit);
+              elements.set(out[0], batch * units + unit, range.clamp(sum));
+            }
+          }
+        };
+    return kernel.withScratch((inputs + weights) * Float.BYTES);
+  }
+
+  private static Kernel quantized(ResolvedOperation operation) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    Accumulation accumulation = parameters.quantized().orElseThrow();
+    IntElements elements = IntElements.of(operation.view().output().type());
+    int size = parameters.inputSize();
+    int units = parameters.units();
+    long inputs = (long) parameters.batches() * size;
+    long weights = (long) units * size;
+    Kernel kernel =
+        (in, out, scratch) -> {
+          elements.widen(in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
+          elements.widen(in[1], accumulation.filterZeroPoint(), weights, scratch, inputs);
+          for (long batch = 0; batch < parameters.batches(); batch++) {
+            for (int unit = 0; unit < units; unit++) {
+              long input = batch * size;
+              long weight = inputs + (long) unit * size;
+              int sum = IntElements.SIGNED32.get(in[2], unit);
+              for (int i = 0; i < size; i++) {
+                sum +=
+                    scratch.getAtIndex(ValueLayout.JAVA_INT, input + i)
+                        * scratch.getAtIndex(ValueLayout.JAVA_INT, weight + i);
+              }
+              elements.set(out[0], batch * units + unit, accumulation.stored(sum, unit));
+            }
+          }
+        };
+    return kernel.withScratch((inputs + weights) * Integer.BYTES);
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.FloatRange;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.Pooling.Parameters;
+import io.thalamus.operations.ResolvedOperation;
+import java.lang.foreign.MemorySegment;
+
+/** One result for each window over two spatial axes. */
+final class Pooling {
+  private Pooling() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(
+            OperationCode.AVERAGE_POOL_2D,
+            operation -> floating(operation, Pooling::average),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16)
+        .add(
+            OperationCode.AVERAGE_POOL_2D,
+            operation -> quantized(operation, Pooling::average),
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.MAX_POOL_2D,
+            operation -> floating(operation, Pooling::maximum),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16)
+        .add(
+            OperationCode.MAX_POOL_2D,
+            operation -> quantized(operation, Pooling::maximum),
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.L2_POOL_2D,
+            operation -> floating(operation, Pooling::norm),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16);
+  }
+
+  /** The result for one window. */
+  @FunctionalInterface
+  private interface FloatPool {
+    float apply(FloatElements elements, MemorySegment input, Windows.Position at);
+  }
+
+  /** The stored result for one window. */
+  @FunctionalInterface
+  private interface IntPool {
+    int apply(IntElements elements, MemorySegment input, Windows.Position at);
+  }
+
+  private static Kernel floating(ResolvedOperation operation, FloatPool pool) {
+    FloatElements elements = FloatElements.of(operation.view().output().type());
+    FloatRange range = operation.parameters(Parameters.class).activation().range();
+    Windows windows = windows(operation);
+    return (inputs, outputs, scratch) ->
+        windows.forEach(
+            (at, result) ->
+                elements.set(outputs[0], result, range.clamp(pool.apply(elements, inputs[0], at))));
+  }
+
+  private static Kernel quantized(ResolvedOperation operation, IntPool pool) {
+    IntElements elements = IntElements.of(operation.view().output().type());
+    IntRange range = operation.parameters(Parameters.class).stored().orElseThrow();
+    Windows windows = windows(operation);
+    return (inputs, outputs, scratch) ->
+        windows.forEach(
+            (at, result) ->
+                elements.set(outputs[0], result, range.clamp(pool.apply(elements, inputs[0], at))));
+  }
+
+  private static float average(FloatElements elements, MemorySegment input, Windows.Position at) {
+    float sum = 0;
+    for (int y = at.firstY(); y < at.endY(); y++) {
+      for (int x = at.firstX(); x < at.endX(); x++) {
+        sum += elements.get(input, at.input(y, x, at.channel()));
+      }
+    }
+    return sum / at.cells();
+  }
+
+  private static float maximum(FloatElements elements, MemorySegment input, Windows.Position at) {
+    float maximum = Float.NEGATIVE_INFINITY;
+    for (int y = at.firstY(); y < at.endY(); y++) {
+      for (int x = at.firstX(); x < at.endX(); x++) {
+        maximum = Math.max(maximum, elements.get(input, at.input(y, x, at.channel())));
+      }
+    }
+    return maximum;
+  }
+
+  /** The root of the mean square. */
+  private static float norm(FloatElements elements, MemorySegment input, Windows.Position at) {
+    float sum = 0;
+    for (int y = at.firstY(); y < at.endY(); y++) {
+      for (int x = at.firstX(); x < at.endX(); x++) {
+        float value = elements.get(input, at.input(y, x, at.channel()));
+        sum += value * value;
+      }
+    }
+    return (float) Math.sqrt(sum / at.cells());
+  }
+
+  /** Rounded to nearest; a tie goes up, in both quantized types alike. */
+  private static int average(IntElements elements, MemorySegment input, Windows.Position at) {
+    int sum = 0;
+    for (int y = at.firstY(); y < at.endY(); y++) {
+      for (int x = at.firstX(); x < at.endX(); x++) {
+        sum += elements.get(input, at.input(y, x, at.channel()));
+      }
+    }
+    return Math.floorDiv(sum + at.cells() / 2, at.cells());
+  }
+
+  private static int maximum(IntElements elements, MemorySegment input, Windows.Position at) {
+    int maximum = Integer.MIN_VALUE;
+    for (int y = at.firstY(); y < at.endY(); y++) {
+      for (int x = at.firstX(); x < at.endX(); x++) {
+        maximum = Math.max(maximum, elements.get(input, at.input(y, x, at.channel())));
+      }
+    }
+    return maximum;
+  }
+
+  private static Windows windows(ResolvedOperation operation) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    return new Windows(
+        parameters.layout(),
+        parameters.height(),
+        parameters.width(),
+        operation.inputShape(0),
+        operation.outputShape(0));
+  }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.FixedPoint;
+import io.thalamus.operations.FixedPointFunctions;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Softmax.Parameters;
+import io.thalamus.operations.Softmax.StoredScores;
+
+/** Scores made into probabilities along one axis. */
+final class Softmax {
+  private Softmax() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(OperationCode.SOFTMAX, Softmax::probabilities, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(
+            OperationCode.SOFTMAX,
+            Softmax::storedProbabilities,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(OperationCode.LOG_SOFTMAX, Softmax::logProbabilities, TENSOR_FLOAT32, TENSOR_FLOAT16);
+  }
+
+  private static Kernel probabilities(ResolvedOperation operation) {
+    FloatElements elements = FloatElements.of(operation.view().output().type());
+    float beta = operation.parameters(Parameters.class).beta();
+    Lines lines = Lines.of(operation);
+    return (inputs, outputs, scratch) ->
+        lines.forEach(
+            (first, end, step) -> {
+              float max = Float.NEGATIVE_INFINITY;
+              for (long i = first; i < end; i += step) {
+                max = Math.max(max, elements.get(inputs[0], i));
+              }
+              float sum = 0;
+              for (long i = first; i < end; i += step) {
+                sum += (float) Math.exp((elements.get(inputs[0], i) - max) * beta);
+              }
+              for (long i = first; i < end; i += step) {
+                float exp = (float) Math.exp((elements.get(inputs[0], i) - max) * beta);
+                elements.set(outputs[0], i, exp / sum);
+              }
+            });
+  }
+
+  private static Kernel logProbabilities(ResolvedOperation operation) {
+    FloatElements elements = FloatElements.of(operation.view().output().type());
+    float beta = operation.parameters(Parameters.class).beta();
+    Lines lines = Lines.of(operation);
+    return (inputs, outputs, scratch) ->
+        lines.forEach(
+            (first, end, step) -> {
+              float max = Float.NEGATIVE_INFINITY;
+              for (long i = first; i < end; i += step) {
+                max = Math.max(max, elements.get(inputs[0], i));
+              }
+              double sum = 0;
+              for (long i = first; i < end; i += step) {
+                sum += Math.exp((elements.get(inputs[0], i) - max) * beta);
+              }
+              double logSum = Math.log(sum);
+              for (long i = first; i < end; i += step) {
+                double scaled = (elements.get(inputs[0], i) - max) * beta;
+                elements.set(outputs[0], i, (float) (scaled - logSum));
+              }
+            });
+  }
+
+  /** TensorFlow Lite's reference for both 8-bit types, with gemmlowp's fixed-point functions. */
+  private static Kernel storedProbabilities(ResolvedOperation operation) {
+    // Sums of exponentials have 12 integer bits, which is room for 4,096 of them.
+    int sumBits = 12;
+    IntElements elements = IntElements.of(operation.view().output().type());
+    IntRange range = IntRange.of((OperandCode) operation.view().output().type());
+    int zeroPoint = operation.view().output().zeroPoint();
+    StoredScores scores = operation.parameters(Parameters.class).quantized().orElseThrow();
+    Lines lines = Lines.of(operation);
+    return (inputs, outputs, scratch) ->
+        lines.forEach(
+            (first, end, step) -> {
+              int max = Integer.MIN_VALUE;
+              for (long i = first; i < end; i += step) {
+                max = Math.max(max, elements.get(inputs[0], i));
+              }
+              int sum = 0;
+              for (long i = first; i < end; i += step) {
+                int difference = elements.get(inputs[0], i) - max;
+                if (difference >= scores.leastDifference()) {
+                  sum += FixedPoint.roundingDivideByPowerOfTwo(exp(scores, difference), sumBits);
+                }
+              }
+              int headroom = Integer.numberOfLeadingZeros(sum);
+              int reciprocal =
+                  FixedPointFunctions.oneOverOnePlus((sum << headroom) - Integer.MIN_VALUE);
+              int shift = sumBits - headroom + 31 - 8;
+              for (long i = first; i < end; i += step) {
+                int difference = elements.get(inputs[0], i) - max;
+                int probability = 0;
+                if (difference >= scores.leastDifference()) {
+                  probability =
+                      FixedPoint.roundingDivideByPowerOfTwo(
+                          FixedPoint.saturatingRoundingDoublingHighMul(
+                              reciprocal, exp(scores, difference)),
+                          shift);
+                }
+                elements.set(outputs[0], i, range.clamp(probability + zeroPoint));
+              }
+            });
+  }
+
+  private static int exp(StoredScores scores, int difference) {
+    return FixedPointFunctions.expOnNegative(
+        scores.toExponent().apply(difference), StoredScores.INTEGER_BITS);
+  }
+
+  /** The lines of elements along the axis. */
+  private record Lines(long outer, long size, long inner) {
+    static Lines of(ResolvedOperation operation) {
+      Shape shape = operation.inputShape(0);
+      int axis = operation.parameters(Parameters.class).axis();
+      long outer = 1;
+      long inner = 1;
+      for (int i = 0; i < shape.rank(); i++) {
+        outer *= i < axis ? shape.dimension(i) : 1;
+        inner *= i > axis ? shape.dimension(i) : 1;
+      }
+      return new Lines(outer, shape.dimension(axis), inner);
+    }
+
+    /** Receives the first element of a line, one behind its last, and the distance of two. */
+    @FunctionalInterface
+    interface Visitor {
+      void visit(long first, long end, long step);
+    }
+
+    void forEach(Visitor visitor) {
+      for (long i = 0; i < outer; i++) {
+        for (long j = 0; j < inner; j++) {
+          long first = i * size * inner + j;
+          visitor.visit(first, first + size * inner, inner);
+        }
+      }
+    }
+  }
+}

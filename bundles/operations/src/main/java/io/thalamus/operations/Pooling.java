@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import static io.thalamus.model.FeatureLevel.V1_0;
+import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.BOOL;
+import static io.thalamus.model.OperandCode.INT32;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import java.util.List;
+import java.util.Optional;
+
+/** One result for each window over two spatial axes: AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D. */
+public final class Pooling {
+  private static final TypeLevels FLOATS =
+      TypeLevels.since(V1_0, TENSOR_FLOAT32).andSince(V1_2, TENSOR_FLOAT16);
+  private static final TypeLevels ALL =
+      FLOATS.andSince(V1_0, TENSOR_QUANT8_ASYMM).andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+  private Pooling() {}
+
+  static List<OperationDefinition> definitions() {
+    return List.of(
+        new Pool(OperationCode.AVERAGE_POOL_2D, ALL),
+        new Pool(OperationCode.MAX_POOL_2D, ALL),
+        new Pool(OperationCode.L2_POOL_2D, FLOATS));
+  }
+
+  /**
+   * The parameters of all poolings. Padding is never part of a result: only the cells that lie on
+   * the input are averaged or compared.
+   *
+   * @param layout of input and output
+   * @param height movement along the height
+   * @param width movement along the width
+   * @param activation the range of real results
+   * @param stored the range of stored results; empty for float types
+   */
+  public record Parameters(
+      DataLayout layout,
+      Window height,
+      Window width,
+      FusedActivation activation,
+      Optional<IntRange> stored)
+      implements OperationParameters {}
+
+  /** Inputs: data, the window's arguments, filter width and height, activation, layout. */
+  private static final class Pool extends NamedDefinition {
+    private final TypeLevels types;
+
+    Pool(OperationCode type, TypeLevels types) {
+      super(type);
+      this.types = types;
+    }
+
+    private static WindowArguments arguments(OperationView operation) {
+      return new WindowArguments(1, operation.inputs().size() >= 10);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = new Check(operation, V1_0).inputCount(7, 8, 10, 11).outputCount(1);
+      requirePresent(operation, 0, operation.inputs().size());
+      OperandCode data = check.inputType(0, types);
+      check.outputType(0, data).inputRank(0, 4, 4);
+      int layout = arguments(operation).next() + 3;
+      for (int i = 1; i < operation.inputs().size(); i++) {
+        check.inputType(i, i == layout ? BOOL : INT32);
+      }
+      if (operation.has(layout)) {
+        check.atLeast(V1_2);
+      }
+      check.activation(layout - 1);
+      return check.sameQuantization(operation.input(0), operation.output()).level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Parameters parameters = resolve(operation);
+      Shape input = operation.input(0).shape();
+      DataLayout layout = parameters.layout();
+      int channels = layout.channels(input);
+      if (layout.height(input) == 0 || layout.width(input) == 0 || channels == 0) {
+        throw new ValidationException("only the batch of " + input + " may be empty");
+      }
+      return List.of(
+          layout.shape(
+              input.dimension(0),
+              parameters.height().positions(layout.height(input)),
+              parameters.width().positions(layout.width(input)),
+              channels));
+    }
+
+    @Override
+    public Parameters resolve(OperationView operation) throws ValidationException {
+      WindowArguments arguments = arguments(operation);
+      int next = arguments.next();
+      DataLayout layout = DataLayout.of(operation.bool(next + 3, false));
+      Shape input = operation.input(0).shape();
+      FusedActivation activation = FusedActivation.ofCode(operation.input(next + 2).int32());
+      return new Parameters(
+          layout,
+          onInput(
+              arguments.height(
+                  operation, layout.height(input), operation.input(next + 1).int32(), 1)),
+          onInput(
+              arguments.width(operation, layout.width(input), operation.input(next).int32(), 1)),
+          activation,
+          activation.storedRange(operation.output()));
+    }
+
+    /** Each position of a window must have a cell on the input. */
+    private static Window onInput(Window window) throws ValidationException {
+      if (window.before() >= window.size() || window.after() >= window.size()) {
+        throw new ValidationException(
+            "padding "
+                + window.before()
+                + " and "
+                + window.after()
+                + " must be smaller than the window of "
+                + window.size());
+      }
+      return window;
+    }
+  }
+}
