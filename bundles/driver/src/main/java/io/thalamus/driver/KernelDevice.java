@@ -18,6 +18,7 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 import java.util.BitSet;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * A device that runs operations one by one with the kernels of a table. Thread-safe. Drivers extend
@@ -53,9 +54,12 @@ public abstract class KernelDevice implements Device {
   }
 
   private boolean isSupported(Subgraph graph, Operation operation) {
+    Optional<OperationDefinition> definition = catalog.find(operation.type());
+    if (definition.isEmpty()) {
+      return false;
+    }
     OperationView view = OperationView.of(graph, operation);
-    OperationDefinition definition = catalog.find(operation.type()).orElseThrow();
-    return table.find(definition.kernelType(view), view).isPresent();
+    return table.find(definition.get().kernelType(view), view).isPresent();
   }
 
   @Override

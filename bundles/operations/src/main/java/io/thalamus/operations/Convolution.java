@@ -96,7 +96,6 @@ public final class Convolution {
           new Check(operation, V1_0)
               .inputCount(least, least + 1, least + 3, least + 4, least + 6)
               .outputCount(1);
-      requirePresent(operation, 0, operation.inputs().size());
       OperandCode data = check.inputType(0, TYPES);
       check.outputType(0, data).inputRank(0, 4, 4).inputRank(1, 4, 4).inputRank(2, 1, 1);
       if (isFloat(operation.input(0))) {

@@ -9,11 +9,14 @@ import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
  * Checks whole models by the rules of NNAPI 1.3: operands, index lists, the order of the graph,
- * single writers, references between graphs, and each operation. Immutable and thread-safe.
+ * single writers, references between graphs, and each operation that the catalog defines. An
+ * operation that it does not define may be known to others; whoever must run it refuses it.
+ * Immutable and thread-safe.
  */
 public final class ModelValidator {
   private final OperationCatalog catalog;
@@ -67,11 +70,10 @@ public final class ModelValidator {
   }
 
   private FeatureLevel validate(Subgraph graph, Operation operation) throws ValidationException {
-    OperationDefinition definition =
-        catalog
-            .find(operation.type())
-            .orElseThrow(() -> new ValidationException("nobody here defines this operation"));
-    return definition.validate(OperationView.of(graph, operation));
+    Optional<OperationDefinition> definition = catalog.find(operation.type());
+    return definition.isPresent()
+        ? definition.get().validate(OperationView.of(graph, operation))
+        : FeatureLevel.V1_0;
   }
 
   private static void checkInterface(

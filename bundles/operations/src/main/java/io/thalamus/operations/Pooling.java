@@ -68,7 +68,6 @@ public final class Pooling {
     @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_0).inputCount(7, 8, 10, 11).outputCount(1);
-      requirePresent(operation, 0, operation.inputs().size());
       OperandCode data = check.inputType(0, types);
       check.outputType(0, data).inputRank(0, 4, 4);
       int layout = arguments(operation).next() + 3;

@@ -84,7 +84,6 @@ public final class Softmax {
     @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_0).inputCount(2, 3).outputCount(1);
-      requirePresent(operation, 0, operation.inputs().size());
       OperandCode data = check.inputType(0, TYPES);
       check.inputTypesFrom(1, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32, INT32);
       check.outputType(0, data).inputRank(0, 1, 4);
