@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
+import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -64,6 +67,20 @@ public record Example(
         List.of(),
         inputs,
         expectedOutputs);
+  }
+
+  /**
+   * The raw form of a model with its data, to be written to a file. Of no stated HAL version.
+   *
+   * @param inputs one for each input of the main graph; an empty one is left out
+   * @param outputs one for each output of the main graph
+   * @throws VectorFormatException where an operand is of a type that has no numbers
+   * @throws IllegalArgumentException where the counts of values do not match the graph
+   */
+  public static Example of(
+      String name, Model model, List<MemorySegment> inputs, List<Result> outputs)
+      throws VectorFormatException {
+    return ExampleEncoder.encode(name, model, inputs, outputs);
   }
 
   /** All graphs, the main one first. */
@@ -172,6 +189,14 @@ public record Example(
   public record ExpectedOutput(int operand, boolean ignored, Values values) {
     public ExpectedOutput {
       Objects.requireNonNull(values, "values");
+    }
+  }
+
+  /** A result to be expected: its dimensions and its bytes, little-endian, row-major. */
+  public record Result(Shape shape, MemorySegment bytes) {
+    public Result {
+      Objects.requireNonNull(shape, "shape");
+      Objects.requireNonNull(bytes, "bytes");
     }
   }
 }
