@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.vectors;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.Execution;
+import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
+import io.thalamus.api.ResultCode;
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.MemoryPool;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.hal.Request;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Timing;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** The runtime reduced to one device and no partitions. */
+record FakeNeuralNetworks(Device device) implements NeuralNetworks {
+  @Override
+  public List<DeviceDescription> devices() {
+    return List.of();
+  }
+
+  @Override
+  public LoadedModel load(Path file) {
+    throw new UnsupportedOperationException("vectors load no models");
+  }
+
+  @Override
+  public BitSet supportedOperations(Model model, List<String> devices)
+      throws NeuralNetworksException {
+    try {
+      return device.supportedOperations(model);
+    } catch (DeviceException e) {
+      throw refused(e);
+    }
+  }
+
+  @Override
+  public Plan plan(Model model, CompilationOptions options) {
+    throw new UnsupportedOperationException("vectors need no plan");
+  }
+
+  @Override
+  public Compilation compile(Model model, CompilationOptions options)
+      throws NeuralNetworksException {
+    try {
+      return new FakeCompilation(model, device.prepare(model, PrepareConfig.DEFAULT));
+    } catch (DeviceException e) {
+      throw refused(e);
+    }
+  }
+
+  private static NeuralNetworksException refused(DeviceException e) {
+    return new NeuralNetworksException(code(e.status()), e.getMessage(), e);
+  }
+
+  private static ResultCode code(ErrorStatus status) {
+    return switch (status) {
+      case INVALID_ARGUMENT -> ResultCode.BAD_DATA;
+      case MISSED_DEADLINE_TRANSIENT -> ResultCode.MISSED_DEADLINE_TRANSIENT;
+      default -> ResultCode.OP_FAILED;
+    };
+  }
+
+  private record FakeCompilation(Model model, PreparedModel prepared) implements Compilation {
+    @Override
+    public Plan plan() {
+      throw new UnsupportedOperationException("vectors need no plan");
+    }
+
+    @Override
+    public Execution createExecution() {
+      return new FakeExecution(model, prepared);
+    }
+
+    @Override
+    public void close() {
+      prepared.close();
+    }
+  }
+
+  /** Copies plain arguments into memories of their own, and results back. */
+  private static final class FakeExecution implements Execution {
+    private final Model model;
+    private final PreparedModel prepared;
+    private final List<MemoryPool> pools = new ArrayList<>();
+    private final List<SharedMemory> own = new ArrayList<>();
+    private final List<Request.Argument> inputs = new ArrayList<>();
+    private final List<Request.Argument> outputs = new ArrayList<>();
+    private final List<Runnable> copiesBack = new ArrayList<>();
+    private ExecutionConfig config = ExecutionConfig.DEFAULT;
+
+    FakeExecution(Model model, PreparedModel prepared) {
+      this.model = model;
+      this.prepared = prepared;
+    }
+
+    @Override
+    public Execution setInput(int index, MemorySegment value, Shape shape) {
+      if (value.byteSize() == 0) {
+        inputs.add(Request.Argument.NO_VALUE);
+        return this;
+      }
+      SharedMemory memory = allocate(value.byteSize());
+      memory.segment().asSlice(0, value.byteSize()).copyFrom(value);
+      return setInput(index, memory, 0, value.byteSize(), shape);
+    }
+
+    @Override
+    public Execution setInput(
+        int index, SharedMemory memory, long offset, long length, Shape shape) {
+      inputs.add(place(memory, offset, length, shape));
+      return this;
+    }
+
+    @Override
+    public Execution setOutput(int index, MemorySegment buffer, Shape shape) {
+      SharedMemory memory = allocate(buffer.byteSize());
+      copiesBack.add(() -> buffer.copyFrom(memory.segment().asSlice(0, buffer.byteSize())));
+      return setOutput(index, memory, 0, buffer.byteSize(), shape);
+    }
+
+    @Override
+    public Execution setOutput(
+        int index, SharedMemory memory, long offset, long length, Shape shape) {
+      outputs.add(place(memory, offset, length, shape));
+      return this;
+    }
+
+    private SharedMemory allocate(long size) {
+      SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, size);
+      own.add(memory);
+      return memory;
+    }
+
+    private Request.Location place(SharedMemory memory, long offset, long length, Shape shape) {
+      pools.add(new MemoryPool.Shared(memory));
+      return new Request.Location(pools.size() - 1, offset, length, shape);
+    }
+
+    @Override
+    public Execution setMeasureTiming(boolean measure) {
+      config = config.withMeasureTiming(measure);
+      return this;
+    }
+
+    @Override
+    public Execution setTimeout(Duration timeout) {
+      throw new UnsupportedOperationException("vectors set no timeout");
+    }
+
+    @Override
+    public Execution setLoopTimeout(Duration timeout) {
+      config = config.withLoopTimeout(timeout);
+      return this;
+    }
+
+    @Override
+    public ExecutionReport compute() {
+      ExecutionResult result = prepared.execute(new Request(inputs, outputs, pools), config);
+      copiesBack.forEach(Runnable::run);
+      own.forEach(SharedMemory::close);
+      return switch (result) {
+        case ExecutionResult.Completed done ->
+            new ExecutionReport(ResultCode.NO_ERROR, "", done.outputs(), done.timing(), List.of());
+        case ExecutionResult.OutputInsufficientSize small ->
+            new ExecutionReport(
+                ResultCode.OUTPUT_INSUFFICIENT_SIZE,
+                "too small",
+                small.outputs(),
+                Timing.NONE,
+                List.of());
+        case ExecutionResult.Failed failed ->
+            ExecutionReport.failed(code(failed.status()), failed.message());
+      };
+    }
+
+    @Override
+    public CompletableFuture<ExecutionReport> computeAsync() {
+      CompletableFuture<ExecutionReport> future = new CompletableFuture<>();
+      try {
+        future.complete(compute());
+      } catch (IllegalStateException e) {
+        future.completeExceptionally(e);
+      }
+      return future;
+    }
+
+    @Override
+    public CompletableFuture<ExecutionReport> startComputeWithDependencies(
+        List<? extends CompletableFuture<ExecutionReport>> waitFor) {
+      if (!model.main().output(0).isSizeKnown()) {
+        return CompletableFuture.completedFuture(
+            ExecutionReport.failed(ResultCode.BAD_DATA, "the outputs are unknown"));
+      }
+      return computeAsync();
+    }
+  }
+}
