@@ -1,67 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
-import java.lang.foreign.Arena;
 import java.util.ArrayDeque;
+import java.util.function.Supplier;
 
 /**
- * The frames of one prepared model, as many as executions ever ran at once. Thread-safe. Owns the
- * arena; closing gives it back once the last frame is returned.
+ * The frames of one prepared model, as many as executions ever ran at once. Thread-safe. Whoever is
+ * told so, by {@link #giveBack} or {@link #close}, gives back what the frames stand in.
  */
-final class FramePool {
-  private final GraphProgram program;
-  private final Runnable whenClosed;
-  private final Arena arena = Arena.ofShared();
-  private final ArrayDeque<Frame> free = new ArrayDeque<>();
+final class FramePool<F> {
+  private final ArrayDeque<F> free = new ArrayDeque<>();
   private int taken;
   private boolean closed;
 
-  FramePool(GraphProgram program, Runnable whenClosed) {
-    this.program = program;
-    this.whenClosed = whenClosed;
-  }
-
   /** A frame for one run, or null where the pool is closed. */
-  synchronized Frame take() {
+  synchronized F take(Supplier<F> source) {
     if (closed) {
       return null;
     }
-    Frame frame = free.poll();
+    F frame = free.poll();
     if (frame == null) {
-      frame =
-          new Frame(
-              program, arena.allocate(Math.max(1, program.memory().size()), MemoryPlan.ALIGNMENT));
+      frame = source.get();
     }
     taken++;
     return frame;
   }
 
-  void giveBack(Frame frame) {
-    synchronized (this) {
-      free.push(frame);
-      taken--;
-      if (!closed || taken > 0) {
-        return;
-      }
-    }
-    release();
+  /** Whether that was the last frame of a closed pool. */
+  synchronized boolean giveBack(F frame) {
+    free.push(frame);
+    taken--;
+    return isDone();
   }
 
-  void close() {
-    synchronized (this) {
-      if (closed) {
-        return;
-      }
-      closed = true;
-      if (taken > 0) {
-        return;
-      }
+  /** Whether no frame is in use. False where it was closed before. */
+  synchronized boolean close() {
+    if (closed) {
+      return false;
     }
-    release();
+    closed = true;
+    return isDone();
   }
 
-  private void release() {
-    arena.close();
-    whenClosed.run();
+  private boolean isDone() {
+    boolean done = closed && taken == 0;
+    if (done) {
+      free.clear();
+    }
+    return done;
   }
 }

@@ -2,7 +2,6 @@
 package io.thalamus.driver;
 
 import io.thalamus.hal.ExecutionConfig;
-import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
@@ -16,7 +15,6 @@ import io.thalamus.model.Timing;
 import io.thalamus.operations.ValidationException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -66,18 +64,13 @@ final class GraphExecution {
     if (outputs.stream().anyMatch(output -> !output.isSufficient())) {
       return new OutputInsufficientSize(outputs);
     }
-    return new Completed(outputs, config.measureTiming() ? since(startNanos) : Timing.NONE);
-  }
-
-  /** The time since a moment, all of which a CPU device spends on its hardware. */
-  static Timing since(long nanoTime) {
-    Duration duration = Duration.ofNanos(System.nanoTime() - nanoTime);
-    return Timing.of(duration, duration);
+    return new Completed(
+        outputs, config.measureTiming() ? FramedPreparedModel.since(startNanos) : Timing.NONE);
   }
 
   private Failed runSteps(Arena late) {
     for (int i = 0; i < program.steps().size(); i++) {
-      Failed stopped = checkpoint();
+      Failed stopped = Checkpoint.pass(config);
       if (stopped != null) {
         return stopped;
       }
@@ -174,22 +167,5 @@ final class GraphExecution {
       outputs.add(new OutputShape(shapes[graph.outputIndexes().get(i)], isSufficient(i)));
     }
     return outputs;
-  }
-
-  private Failed checkpoint() {
-    if (config.deadline().hasPassed()) {
-      return missed();
-    }
-    Signal signal = config.control().checkpoint();
-    return switch (signal) {
-      case CONTINUE -> null;
-      case CANCELLED -> new Failed(ErrorStatus.GENERAL_FAILURE, "the execution was cancelled");
-      case DEADLINE -> missed();
-    };
-  }
-
-  private static Failed missed() {
-    return new Failed(
-        ErrorStatus.MISSED_DEADLINE_TRANSIENT, "the deadline passed during the execution");
   }
 }

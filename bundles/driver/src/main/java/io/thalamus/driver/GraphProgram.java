@@ -37,13 +37,7 @@ final class GraphProgram {
 
   static GraphProgram compile(Subgraph graph, OperationCatalog catalog, KernelTable table)
       throws ValidationException {
-    Shape[] shapes = new Shape[graph.operands().size()];
-    for (int i = 0; i < shapes.length; i++) {
-      Operand operand = graph.operands().get(i);
-      if (isGiven(operand) && (!operand.type().isTensor() || isKnown(operand))) {
-        shapes[i] = operand.shape();
-      }
-    }
+    Shape[] shapes = givenShapes(graph);
     List<Step> steps = new ArrayList<>();
     for (int i = 0; i < graph.operations().size(); i++) {
       Operation operation = graph.operations().get(i);
@@ -56,6 +50,18 @@ final class GraphProgram {
       steps.add(step);
     }
     return new GraphProgram(graph, List.copyOf(steps), shapes, MemoryPlan.of(graph, steps, shapes));
+  }
+
+  /** The shapes that the model itself tells, by operand; null where it does not. */
+  static Shape[] givenShapes(Subgraph graph) {
+    Shape[] shapes = new Shape[graph.operands().size()];
+    for (int i = 0; i < shapes.length; i++) {
+      Operand operand = graph.operands().get(i);
+      if (isGiven(operand) && (!operand.type().isTensor() || isKnown(operand))) {
+        shapes[i] = operand.shape();
+      }
+    }
+    return shapes;
   }
 
   /** Constants of zero elements have a dimension of 0 that is no unknown one. */
@@ -223,18 +229,27 @@ final class GraphProgram {
 
     /** This step with its kernel; writes the output shapes into {@code shapes}. */
     Step bind(OperationView view, Shape[] shapes) throws ValidationException {
+      ResolvedOperation resolved = resolve(view, shapes);
+      try {
+        KernelFactory factory =
+            table
+                .find(definition.kernelType(resolved.view()), resolved.view())
+                .orElseThrow(() -> new ValidationException("no kernel takes this form"));
+        return new Step(index, graph, operation, definition, table, factory.compile(resolved));
+      } catch (ValidationException e) {
+        throw at(e);
+      }
+    }
+
+    /** The operation with all it takes to compute it; writes the output shapes into shapes. */
+    ResolvedOperation resolve(OperationView view, Shape[] shapes) throws ValidationException {
       try {
         List<Shape> inferred = definition.infer(view);
         if (!isMeasured()) {
           accept(inferred, shapes);
         }
         OperationView shaped = view.withOutputShapes(inferred);
-        KernelFactory factory =
-            table
-                .find(definition.kernelType(shaped), shaped)
-                .orElseThrow(() -> new ValidationException("no kernel takes this form"));
-        Kernel bound = factory.compile(new ResolvedOperation(shaped, definition.resolve(shaped)));
-        return new Step(index, graph, operation, definition, table, bound);
+        return new ResolvedOperation(shaped, definition.resolve(shaped));
       } catch (ValidationException e) {
         throw at(e);
       }

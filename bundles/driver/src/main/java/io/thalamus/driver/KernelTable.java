@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import io.thalamus.driver.OperationTable.Key;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationType;
 import io.thalamus.operations.OperationView;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/**
- * Which kernels a device has: by operation and element type, and where a kernel takes only some
- * forms, by a condition. What a device claims and what it runs come from the same table. Immutable.
- */
+/** Which kernels a device has that runs operations one by one. Immutable. */
 public final class KernelTable {
-  private final Map<Key, List<Entry>> entries;
+  private final OperationTable<KernelFactory> factories;
 
-  private KernelTable(Map<Key, List<Entry>> entries) {
-    this.entries = entries;
+  private KernelTable(OperationTable<KernelFactory> factories) {
+    this.factories = factories;
   }
 
   /** An empty table to be filled. */
@@ -34,27 +28,21 @@ public final class KernelTable {
    * @param type the operation's {@code OperationDefinition.kernelType}
    */
   public Optional<KernelFactory> find(OperandType type, OperationView operation) {
-    for (Entry entry : entries.getOrDefault(new Key(operation.type(), type), List.of())) {
-      if (entry.condition().test(operation)) {
-        return Optional.of(entry.factory());
-      }
-    }
-    return Optional.empty();
+    return factories.find(type, operation);
   }
 
   /** The operations and types that the table has a kernel for. */
   public Set<Key> keys() {
-    return entries.keySet();
+    return factories.keys();
   }
 
-  /** An operation on elements of a type. */
-  public record Key(OperationType operation, OperandType type) {}
-
-  private record Entry(Predicate<OperationView> condition, KernelFactory factory) {}
+  OperationTable<KernelFactory> factories() {
+    return factories;
+  }
 
   /** Fills a table. Not thread-safe. */
   public static final class Builder {
-    private final Map<Key, List<Entry>> entries = new HashMap<>();
+    private final OperationTable.Builder<KernelFactory> factories = OperationTable.builder();
 
     private Builder() {}
 
@@ -69,19 +57,13 @@ public final class KernelTable {
         Predicate<OperationView> condition,
         KernelFactory factory,
         OperandType... types) {
-      for (OperandType type : types) {
-        entries
-            .computeIfAbsent(new Key(operation, type), key -> new ArrayList<>())
-            .add(new Entry(condition, factory));
-      }
+      factories.add(operation, condition, factory, types);
       return this;
     }
 
     /** The table as filled so far. */
     public KernelTable build() {
-      Map<Key, List<Entry>> copy = new HashMap<>();
-      entries.forEach((key, list) -> copy.put(key, List.copyOf(list)));
-      return new KernelTable(Map.copyOf(copy));
+      return new KernelTable(factories.build());
     }
   }
 }

@@ -7,13 +7,11 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 
 /**
- * Where the intermediate values of a graph stand in one block of memory. Values whose lives do not
- * overlap share bytes: the largest are placed first, each at the lowest offset that is free. The
- * scratch memory of the hungriest kernel stands behind them.
+ * Where the intermediate values of a graph stand in one block of memory. The scratch memory of the
+ * hungriest kernel stands behind them.
  *
  * @param offsets by operand; -1 for what does not stand in the block
  * @param scratchOffset where the scratch memory begins
@@ -23,18 +21,12 @@ record MemoryPlan(long[] offsets, long scratchOffset, long size) {
   static final int ALIGNMENT = 64;
 
   static MemoryPlan of(Subgraph graph, List<GraphProgram.Step> steps, Shape[] shapes) {
-    List<Value> values = values(graph, steps, shapes);
-    values.sort(Comparator.comparingLong(Value::size).reversed());
+    List<Integer> operands = new ArrayList<>();
+    LifetimePlan plan = LifetimePlan.of(values(graph, steps, shapes, operands));
     long[] offsets = new long[shapes.length];
     Arrays.fill(offsets, -1);
-    List<Value> placed = new ArrayList<>();
-    long end = 0;
-    for (Value value : values) {
-      long offset = lowestFree(value, placed, offsets);
-      offsets[value.operand()] = offset;
-      placed.add(value);
-      placed.sort(Comparator.comparingLong(other -> offsets[other.operand()]));
-      end = Math.max(end, offset + value.size());
+    for (int i = 0; i < operands.size(); i++) {
+      offsets[operands.get(i)] = plan.offsets()[i];
     }
     long scratch = 0;
     for (GraphProgram.Step step : steps) {
@@ -42,14 +34,15 @@ record MemoryPlan(long[] offsets, long scratchOffset, long size) {
         scratch = Math.max(scratch, align(step.kernel().scratchSize()));
       }
     }
-    return new MemoryPlan(offsets, end, end + scratch);
+    return new MemoryPlan(offsets, plan.size(), plan.size() + scratch);
   }
 
   static long align(long size) {
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
 
-  private static List<Value> values(Subgraph graph, List<GraphProgram.Step> steps, Shape[] shapes) {
+  private static List<LifetimePlan.Value> values(
+      Subgraph graph, List<GraphProgram.Step> steps, Shape[] shapes, List<Integer> operands) {
     int[] first = new int[shapes.length];
     int[] last = new int[shapes.length];
     Arrays.fill(first, -1);
@@ -62,31 +55,17 @@ record MemoryPlan(long[] offsets, long scratchOffset, long size) {
         last[input] = i;
       }
     }
-    List<Value> values = new ArrayList<>();
+    List<LifetimePlan.Value> values = new ArrayList<>();
     for (int i = 0; i < shapes.length; i++) {
       Operand operand = graph.operands().get(i);
       if (operand.lifetime() instanceof Lifetime.TemporaryVariable
           && shapes[i] != null
           && first[i] >= 0) {
         long bytes = shapes[i].elementCount() * operand.type().elementSize();
-        values.add(new Value(i, align(bytes), first[i], last[i]));
+        operands.add(i);
+        values.add(new LifetimePlan.Value(align(bytes), first[i], last[i]));
       }
     }
     return values;
   }
-
-  private static long lowestFree(Value value, List<Value> placed, long[] offsets) {
-    long offset = 0;
-    for (Value other : placed) {
-      boolean livesTogether = other.first() <= value.last() && value.first() <= other.last();
-      long start = offsets[other.operand()];
-      if (livesTogether && start < offset + value.size() && offset < start + other.size()) {
-        offset = start + other.size();
-      }
-    }
-    return offset;
-  }
-
-  /** A value and the steps from the one that writes it to the last one that reads it. */
-  private record Value(int operand, long size, int first, int last) {}
 }

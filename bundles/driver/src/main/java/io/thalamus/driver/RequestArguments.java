@@ -24,7 +24,7 @@ import java.util.Objects;
  * @param outputs the room for each output
  * @param outputShapes the dimensions that model and request together state
  */
-record RequestArguments(
+public record RequestArguments(
     MemorySegment[] inputs, Shape[] inputShapes, MemorySegment[] outputs, Shape[] outputShapes) {
 
   static RequestArguments of(Subgraph graph, Request request, DeviceInfo info)
@@ -155,9 +155,9 @@ record RequestArguments(
   }
 
   /** Refuses a request whose outputs have sizes that only the execution would tell. */
-  void requireKnownOutputs(GraphProgram program) throws DeviceException {
+  void requireKnownOutputs(Subgraph graph) throws DeviceException {
     for (int i = 0; i < outputs.length; i++) {
-      Operand operand = program.graph().output(i);
+      Operand operand = graph.output(i);
       boolean known =
           !operand.type().isTensor()
               || (outputShapes[i].rank() > 0 && outputShapes[i].isFullySpecified());

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver;
+
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.FencedExecution;
+import io.thalamus.hal.MemoryPool;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.hal.Request;
+import io.thalamus.hal.SyncFence;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Deadline;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Model;
+import io.thalamus.model.Subgraph;
+import io.thalamus.model.Timing;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+
+/**
+ * A prepared model that runs in frames: the memory of one run each, made when as many runs are
+ * under way as never before, and kept for the next. Requests are checked and their memories held
+ * here; a subclass computes. Thread-safe. Holds the model's constants until it is closed and the
+ * last run has ended.
+ *
+ * @param <F> the memory of one run
+ */
+public abstract class FramedPreparedModel<F> implements PreparedModel {
+  private final Subgraph graph;
+  private final DeviceInfo info;
+  private final FramePool<F> frames = new FramePool<>();
+  private final List<SharedMemory.Lease> constants;
+
+  /** For a model that a device of these facts has compiled. */
+  protected FramedPreparedModel(Model model, DeviceInfo info) {
+    this.graph = model.main();
+    this.info = info;
+    this.constants = model.pools().stream().map(SharedMemory::lend).toList();
+  }
+
+  /** The memory of one more run. Called by one thread at a time, and not after {@link #release}. */
+  protected abstract F newFrame();
+
+  /** Gives back what the frames stand in. Called once, when the last run has ended. */
+  protected abstract void release();
+
+  /**
+   * Computes the outputs. The memories of the request stay mapped meanwhile.
+   *
+   * @param startNanos when the request came, by {@link System#nanoTime()}
+   */
+  protected abstract ExecutionResult run(
+      F frame, RequestArguments arguments, ExecutionConfig config, long startNanos);
+
+  @Override
+  public final ExecutionResult execute(Request request, ExecutionConfig config) {
+    long start = System.nanoTime();
+    RequestArguments arguments;
+    try {
+      arguments = RequestArguments.of(graph, request, info);
+    } catch (DeviceException e) {
+      return new Failed(e.status(), e.getMessage());
+    }
+    if (config.deadline().hasPassed()) {
+      return new Failed(
+          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution");
+    }
+    F frame = frames.take(this::newFrame);
+    if (frame == null) {
+      return new Failed(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed");
+    }
+    List<SharedMemory.Lease> leases = new ArrayList<>();
+    try {
+      for (MemoryPool pool : request.pools()) {
+        leases.add(((MemoryPool.Shared) pool).memory().lend());
+      }
+      return run(frame, arguments, config, start);
+    } finally {
+      leases.forEach(SharedMemory.Lease::close);
+      if (frames.giveBack(frame)) {
+        releaseAll();
+      }
+    }
+  }
+
+  /** The time since a moment, all of which a CPU device spends on its hardware. */
+  protected static Timing since(long nanoTime) {
+    Duration duration = Duration.ofNanos(System.nanoTime() - nanoTime);
+    return Timing.of(duration, duration);
+  }
+
+  @Override
+  public final FencedExecution executeFenced(
+      Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
+    long launched = System.nanoTime();
+    RequestArguments.of(graph, request, info).requireKnownOutputs(graph);
+    for (SyncFence fence : waitFor) {
+      if (fence == null) {
+        throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "a fence to wait for is null");
+      }
+    }
+    for (SyncFence fence : waitFor) {
+      try {
+        fence.future().join();
+      } catch (CompletionException e) {
+        throw new DeviceException(
+            ErrorStatus.GENERAL_FAILURE, "a fence that was waited for has failed", e);
+      }
+    }
+    Deadline deadline =
+        config
+            .duration()
+            .map(duration -> config.deadline().earlier(Deadline.after(duration)))
+            .orElse(config.deadline());
+    long fenced = System.nanoTime();
+    ExecutionResult result = execute(request, config.with(deadline));
+    if (result instanceof Failed failed) {
+      throw new DeviceException(failed.status(), failed.message());
+    }
+    if (result instanceof ExecutionResult.OutputInsufficientSize) {
+      throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "an output buffer is too small");
+    }
+    FencedExecution.Info outcome =
+        config.measureTiming()
+            ? new FencedExecution.Info(result, since(launched), since(fenced))
+            : new FencedExecution.Info(result, Timing.NONE, Timing.NONE);
+    return new FencedExecution(SyncFence.signalled(), () -> outcome);
+  }
+
+  @Override
+  public final void close() {
+    if (frames.close()) {
+      releaseAll();
+    }
+  }
+
+  private void releaseAll() {
+    release();
+    constants.forEach(SharedMemory.Lease::close);
+  }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver;
+
+import io.thalamus.model.Operation;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.ValidationException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A graph of which everything is known before it runs: what a compiler of whole graphs starts from.
+ * Immutable.
+ *
+ * @param graph as the model has it
+ * @param operations by operation of the graph, with shapes and parameters
+ * @param shapes by operand
+ */
+public record StaticGraph(Subgraph graph, List<ResolvedOperation> operations, List<Shape> shapes) {
+  public StaticGraph {
+    operations = List.copyOf(operations);
+    shapes = List.copyOf(shapes);
+  }
+
+  /**
+   * The graph with all shapes and parameters computed.
+   *
+   * @throws ValidationException where they do not fit together, or only executing would tell them
+   */
+  public static StaticGraph resolve(Subgraph graph, OperationCatalog catalog)
+      throws ValidationException {
+    Shape[] shapes = GraphProgram.givenShapes(graph);
+    MemorySegment[] values = new MemorySegment[shapes.length];
+    List<ResolvedOperation> operations = new ArrayList<>();
+    for (int i = 0; i < graph.operations().size(); i++) {
+      Operation operation = graph.operations().get(i);
+      GraphProgram.Step step =
+          new GraphProgram.Step(
+              i, graph, operation, catalog.find(operation.type()).orElseThrow(), null);
+      OperationView view = step.view(shapes, values);
+      if (step.isMeasured() || !step.isReady(view)) {
+        throw new ValidationException(
+            step.place() + " has shapes or values that are known only while executing");
+      }
+      operations.add(step.resolve(view, shapes));
+    }
+    for (int i = 0; i < shapes.length; i++) {
+      shapes[i] = shapes[i] == null ? graph.operands().get(i).shape() : shapes[i];
+    }
+    return new StaticGraph(graph, operations, List.of(shapes));
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver;
+
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operation;
+import io.thalamus.model.Subgraph;
+import io.thalamus.operations.ModelValidator;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ValidationException;
+import java.util.BitSet;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * A device that claims the operations of a table and compiles models of nothing else. Thread-safe.
+ * Drivers that run whole graphs extend it; those that run operations one by one extend {@link
+ * KernelDevice}.
+ */
+public abstract class TableDevice implements Device {
+  private final DeviceInfo info;
+  private final OperationTable<?> table;
+  private final OperationCatalog catalog;
+  private final ModelValidator validator;
+
+  protected TableDevice(DeviceInfo info, OperationTable<?> table, OperationCatalog catalog) {
+    this.info = Objects.requireNonNull(info, "info");
+    this.table = Objects.requireNonNull(table, "table");
+    this.catalog = Objects.requireNonNull(catalog, "catalog");
+    this.validator = new ModelValidator(catalog);
+  }
+
+  @Override
+  public final DeviceInfo info() {
+    return info;
+  }
+
+  @Override
+  public final BitSet supportedOperations(Model model) throws DeviceException {
+    validate(model);
+    BitSet supported = new BitSet();
+    Subgraph graph = model.main();
+    for (int i = 0; i < graph.operations().size(); i++) {
+      supported.set(i, isSupported(graph, graph.operations().get(i)));
+    }
+    return supported;
+  }
+
+  private boolean isSupported(Subgraph graph, Operation operation) {
+    Optional<OperationDefinition> definition = catalog.find(operation.type());
+    if (definition.isEmpty()) {
+      return false;
+    }
+    OperationView view = OperationView.of(graph, operation);
+    return table.find(definition.get().kernelType(view), view).isPresent();
+  }
+
+  @Override
+  public final PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+    validate(model);
+    Subgraph graph = model.main();
+    for (int i = 0; i < graph.operations().size(); i++) {
+      if (!isSupported(graph, graph.operations().get(i))) {
+        throw new DeviceException(
+            ErrorStatus.INVALID_ARGUMENT,
+            info.name()
+                + " does not support operation "
+                + i
+                + " "
+                + graph.operations().get(i).type().text());
+      }
+    }
+    if (config.deadline().hasPassed()) {
+      throw new DeviceException(
+          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
+    }
+    for (SharedMemory pool : model.pools()) {
+      if (!info.memoryKinds().contains(pool.kind())) {
+        throw new DeviceException(
+            ErrorStatus.GENERAL_FAILURE,
+            info.name() + " cannot read constants in " + pool.kind().halName());
+      }
+    }
+    try {
+      return compile(model, config);
+    } catch (ValidationException e) {
+      throw new DeviceException(e.status(), e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Compiles a model that is valid, of supported operations only, with constants in memory that the
+   * device reads, and before its deadline.
+   *
+   * @throws ValidationException where shapes and values do not fit together
+   * @throws DeviceException where the device cannot compile it now
+   */
+  protected abstract PreparedModel compile(Model model, PrepareConfig config)
+      throws ValidationException, DeviceException;
+
+  /** The operations that the device knows. */
+  protected final OperationCatalog catalog() {
+    return catalog;
+  }
+
+  private void validate(Model model) throws DeviceException {
+    try {
+      validator.validate(model);
+    } catch (ValidationException e) {
+      throw new DeviceException(e.status(), e.getMessage(), e);
+    }
+  }
+}
