@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime;
+
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.model.ErrorStatus;
+
+/** The words of the HAL and those of the NDK for the same thing. Stateless. */
+public final class StatusMapping {
+  private StatusMapping() {}
+
+  /** How the application sees what a device answered. */
+  public static ResultCode toResultCode(ErrorStatus status) {
+    return switch (status) {
+      case NONE -> ResultCode.NO_ERROR;
+      case DEVICE_UNAVAILABLE -> ResultCode.UNAVAILABLE_DEVICE;
+      case GENERAL_FAILURE -> ResultCode.OP_FAILED;
+      case OUTPUT_INSUFFICIENT_SIZE -> ResultCode.OUTPUT_INSUFFICIENT_SIZE;
+      case INVALID_ARGUMENT -> ResultCode.BAD_DATA;
+      case MISSED_DEADLINE_TRANSIENT -> ResultCode.MISSED_DEADLINE_TRANSIENT;
+      case MISSED_DEADLINE_PERSISTENT -> ResultCode.MISSED_DEADLINE_PERSISTENT;
+      case RESOURCE_EXHAUSTED_TRANSIENT -> ResultCode.RESOURCE_EXHAUSTED_TRANSIENT;
+      case RESOURCE_EXHAUSTED_PERSISTENT -> ResultCode.RESOURCE_EXHAUSTED_PERSISTENT;
+    };
+  }
+
+  /** How a device would have said what the application sees. */
+  public static ErrorStatus toErrorStatus(ResultCode code) {
+    return switch (code) {
+      case NO_ERROR -> ErrorStatus.NONE;
+      case BAD_DATA, UNEXPECTED_NULL -> ErrorStatus.INVALID_ARGUMENT;
+      case OUT_OF_MEMORY, INCOMPLETE, OP_FAILED, BAD_STATE, UNMAPPABLE, DEAD_OBJECT ->
+          ErrorStatus.GENERAL_FAILURE;
+      case OUTPUT_INSUFFICIENT_SIZE -> ErrorStatus.OUTPUT_INSUFFICIENT_SIZE;
+      case UNAVAILABLE_DEVICE -> ErrorStatus.DEVICE_UNAVAILABLE;
+      case MISSED_DEADLINE_TRANSIENT -> ErrorStatus.MISSED_DEADLINE_TRANSIENT;
+      case MISSED_DEADLINE_PERSISTENT -> ErrorStatus.MISSED_DEADLINE_PERSISTENT;
+      case RESOURCE_EXHAUSTED_TRANSIENT -> ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT;
+      case RESOURCE_EXHAUSTED_PERSISTENT -> ErrorStatus.RESOURCE_EXHAUSTED_PERSISTENT;
+    };
+  }
+
+  /** What a device threw, as the application sees it; {@code doing} names the call for people. */
+  public static NeuralNetworksException toException(String doing, DeviceException e) {
+    // A device that throws NONE contradicts itself; that is its failure, not a success.
+    ResultCode code =
+        e.status() == ErrorStatus.NONE ? ResultCode.OP_FAILED : toResultCode(e.status());
+    return new NeuralNetworksException(code, doing + ": " + e.getMessage(), e);
+  }
+
+  /** Whether a code tells that a deadline was missed. */
+  public static boolean isMissedDeadline(ResultCode code) {
+    return code == ResultCode.MISSED_DEADLINE_TRANSIENT
+        || code == ResultCode.MISSED_DEADLINE_PERSISTENT;
+  }
+}

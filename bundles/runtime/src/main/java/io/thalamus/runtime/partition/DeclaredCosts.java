@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.partition;
+
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.Capabilities;
+import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operation;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.PerformanceInfo;
+import io.thalamus.model.Subgraph;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What devices declare for the operations of a model, summed in float as AOSP's {@code
+ * getPerformance} does, so that ties are the same. Not thread-safe.
+ */
+final class DeclaredCosts {
+  private final Model model;
+  private final ExecutionPreference preference;
+  private final Map<Key, Float> sums = new HashMap<>();
+
+  private record Key(DeviceInfo info, int subgraph) {}
+
+  DeclaredCosts(Model model, ExecutionPreference preference) {
+    this.model = model;
+    this.preference = preference;
+  }
+
+  float of(DeviceInfo info, Subgraph graph, int operationIndex) {
+    Operation operation = graph.operations().get(operationIndex);
+    Capabilities capabilities = info.capabilities();
+    if (operation.type() == OperationCode.IF) {
+      float branches =
+          sum(info, ControlFlow.referenced(graph, operation, ControlFlow.IF_THEN))
+              + sum(info, ControlFlow.referenced(graph, operation, ControlFlow.IF_ELSE));
+      return (float) (preferred(capabilities.ifPerformance()) + 0.5 * branches);
+    }
+    if (operation.type() == OperationCode.WHILE) {
+      return preferred(capabilities.whilePerformance())
+          + sum(info, ControlFlow.referenced(graph, operation, ControlFlow.WHILE_CONDITION))
+          + sum(info, ControlFlow.referenced(graph, operation, ControlFlow.WHILE_BODY));
+    }
+    if (operation.inputs().isEmpty()) {
+      return preferred(PerformanceInfo.UNSUPPORTED);
+    }
+    return preferred(
+        capabilities.of(
+            graph.operands().get(operation.inputs().get(0)).type(),
+            model.relaxComputationFloat32toFloat16()));
+  }
+
+  private float sum(DeviceInfo info, int subgraph) {
+    Key key = new Key(info, subgraph);
+    Float known = sums.get(key);
+    if (known != null) {
+      return known;
+    }
+    Subgraph graph = model.referenced().get(subgraph);
+    float sum = 0;
+    for (int operation = 0; operation < graph.operations().size(); operation++) {
+      sum += of(info, graph, operation);
+    }
+    sums.put(key, sum);
+    return sum;
+  }
+
+  private float preferred(PerformanceInfo info) {
+    return preference == ExecutionPreference.LOW_POWER ? info.powerUsage() : info.execTime();
+  }
+}

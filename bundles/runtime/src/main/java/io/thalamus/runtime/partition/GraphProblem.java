@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.partition;
+
+import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operation;
+import io.thalamus.model.Subgraph;
+import io.thalamus.runtime.policy.Candidate;
+import io.thalamus.runtime.policy.PartitionProblem;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import io.thalamus.runtime.registry.RegisteredDevice.Support;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+
+/** One graph with the answers of the devices. Asks each device once, when it is made. */
+final class GraphProblem implements PartitionProblem {
+  private final Model model;
+  private final int subgraph;
+  private final ExecutionPreference preference;
+  private final List<RegisteredDevice> devices;
+  private final List<Candidate> candidates;
+  private final List<Support> support = new ArrayList<>();
+  private final DeclaredCosts costs;
+  private final FeatureLevels levels;
+
+  GraphProblem(
+      Model model,
+      int subgraph,
+      ExecutionPreference preference,
+      List<RegisteredDevice> devices,
+      DeclaredCosts costs,
+      FeatureLevels levels) {
+    this.model = model;
+    this.subgraph = subgraph;
+    this.preference = preference;
+    this.devices = devices;
+    this.costs = costs;
+    this.levels = levels;
+    this.candidates =
+        devices.stream()
+            .map(device -> new Candidate(device.id(), device.info(), device.isReference()))
+            .toList();
+    Model asked =
+        subgraph == 0
+            ? model
+            : new Model(graph(), model.referenced(), model.relaxComputationFloat32toFloat16());
+    devices.forEach(device -> support.add(device.supportedOperations(asked)));
+  }
+
+  @Override
+  public Model model() {
+    return model;
+  }
+
+  @Override
+  public int subgraph() {
+    return subgraph;
+  }
+
+  @Override
+  public ExecutionPreference preference() {
+    return preference;
+  }
+
+  @Override
+  public List<Candidate> candidates() {
+    return candidates;
+  }
+
+  @Override
+  public OptionalInt reference() {
+    return IntStream.range(0, candidates.size())
+        .filter(candidate -> candidates.get(candidate).isReference())
+        .findFirst();
+  }
+
+  @Override
+  public boolean supports(int candidate, int operation) {
+    return support.get(candidate).operations().get(operation) && speaks(candidate, operation);
+  }
+
+  private boolean speaks(int candidate, int operation) {
+    return candidates.get(candidate).info().featureLevel().isAtLeast(level(operation));
+  }
+
+  private FeatureLevel level(int operation) {
+    return levels.of(graph(), graph().operations().get(operation));
+  }
+
+  @Override
+  public boolean isControlFlow(int operation) {
+    return ControlFlow.isControlFlow(graph().operations().get(operation));
+  }
+
+  @Override
+  public boolean isInterpretable(int operation) {
+    Operation candidate = graph().operations().get(operation);
+    return ControlFlow.isControlFlow(candidate)
+        && ControlFlow.hasKnownSizes(model, graph(), candidate);
+  }
+
+  @Override
+  public float declaredCost(int candidate, int operation) {
+    return costs.of(candidates.get(candidate).info(), graph(), operation);
+  }
+
+  /** The declared cost on each device that supports the operation. */
+  Map<String, Double> costsOfSupporters(int operation) {
+    Map<String, Double> all = new TreeMap<>();
+    for (int candidate = 0; candidate < candidates.size(); candidate++) {
+      if (supports(candidate, operation)) {
+        all.put(devices.get(candidate).id(), (double) declaredCost(candidate, operation));
+      }
+    }
+    return all;
+  }
+
+  /** Why a candidate does not support an operation. */
+  String objection(int candidate, int operation) {
+    if (!speaks(candidate, operation)) {
+      return "it speaks NN HAL "
+          + candidates.get(candidate).info().featureLevel()
+          + ", the operation needs "
+          + level(operation);
+    }
+    return support.get(candidate).reason();
+  }
+
+  /** The name of an operation in messages. */
+  String describe(int operation) {
+    Subgraph graph = graph();
+    String place = subgraph == 0 ? "" : " of subgraph " + (subgraph - 1);
+    return graph.operations().get(operation).type().text() + " (operation " + operation + place + ")";
+  }
+}

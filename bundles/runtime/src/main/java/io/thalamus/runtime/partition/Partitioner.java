@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.partition;
+
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.Model;
+import io.thalamus.runtime.plan.PlannedModel;
+import io.thalamus.runtime.policy.PartitionPolicy;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Cuts valid models into steps for devices, by a policy. Thread-safe. */
+public final class Partitioner {
+  private final PartitionPolicy policy;
+  private final FeatureLevels levels;
+
+  /** A partitioner of this policy. */
+  public Partitioner(PartitionPolicy policy, FeatureLevels levels) {
+    this.policy = policy;
+    this.levels = levels;
+  }
+
+  /**
+   * Cuts a model.
+   *
+   * @param devices those to use, in the order in which ties are broken
+   * @throws NeuralNetworksException with BAD_DATA where no device supports an operation; with
+   *     OP_FAILED where a value of unknown size would cross a boundary, or the policy chose what
+   *     cannot be
+   */
+  public PlannedModel partition(
+      Model model, ExecutionPreference preference, List<RegisteredDevice> devices)
+      throws NeuralNetworksException {
+    if (model.main().operations().isEmpty()) {
+      throw new NeuralNetworksException(ResultCode.BAD_DATA, "the model has no operations");
+    }
+    if (devices.isEmpty()) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA, "no device is here: install one, for example cpu");
+    }
+    return new Cut(model, preference, devices, policy, levels).plan();
+  }
+
+  /**
+   * The plan that gives a whole model to one device.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where the device does not support all of it
+   */
+  public PlannedModel whole(Model model, ExecutionPreference preference, RegisteredDevice device)
+      throws NeuralNetworksException {
+    GraphProblem problem =
+        new GraphProblem(
+            model,
+            0,
+            preference,
+            List.of(device),
+            new DeclaredCosts(model, preference),
+            levels);
+    for (int operation = 0; operation < model.main().operations().size(); operation++) {
+      if (!problem.supports(0, operation)) {
+        throw unsupported(problem, operation);
+      }
+    }
+    return new Cut(model, preference, List.of(device), policy, levels).whole(problem);
+  }
+
+  static NeuralNetworksException unsupported(GraphProblem problem, int operation) {
+    String reasons =
+        java.util.stream.IntStream.range(0, problem.candidates().size())
+            .mapToObj(
+                candidate ->
+                    problem.candidates().get(candidate).id()
+                        + ": "
+                        + problem.objection(candidate, operation))
+            .collect(Collectors.joining("; "));
+    String why =
+        problem.isControlFlow(operation) && !problem.isInterpretable(operation)
+            ? "; with values of unknown size only the cpu device may take it"
+            : "";
+    return new NeuralNetworksException(
+        ResultCode.BAD_DATA,
+        problem.describe(operation) + " is supported by no device (" + reasons + why + ")");
+  }
+}

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Gives the operations of a model to devices, as NNAPI does. */
+package io.thalamus.runtime.partition;

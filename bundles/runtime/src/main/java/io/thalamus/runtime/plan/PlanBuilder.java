@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.plan;
+
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
+import io.thalamus.api.Plan.PlannedOperation;
+import io.thalamus.model.Lifetime.TemporaryVariable;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Subgraph;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.plan.PlanNode.IfNode;
+import io.thalamus.runtime.plan.PlanNode.WhileNode;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** Puts a plan together from decisions. Not thread-safe; used for one plan. */
+public final class PlanBuilder {
+  /** What stands for a device where the runtime itself executes control flow. */
+  public static final String INTERPRETER = "interpreter";
+
+  private final Model model;
+  private final String policy;
+  private final List<ExecutionStep> steps = new ArrayList<>();
+  private final Map<List<Integer>, PlannedOperation> operations = new LinkedHashMap<>();
+
+  /** A builder of a plan for a model, by a policy of this name. */
+  public PlanBuilder(Model model, String policy) {
+    this.model = model;
+    this.policy = policy;
+  }
+
+  /** A node before the values that cross its boundary are known. */
+  public sealed interface Draft {
+    /** Operations for a device, in order. */
+    record Execution(RegisteredDevice device, List<Integer> operations) implements Draft {}
+
+    /** An IF, see {@link IfNode}. */
+    record If(
+        int operation,
+        int condition,
+        List<Integer> arguments,
+        List<Integer> outputs,
+        PlannedGraph thenGraph,
+        PlannedGraph elseGraph)
+        implements Draft {}
+
+    /** A WHILE, see {@link WhileNode}. */
+    record While(
+        int operation,
+        List<Integer> inputs,
+        List<Integer> outputs,
+        PlannedGraph condition,
+        PlannedGraph body)
+        implements Draft {}
+  }
+
+  /** Checks a temporary that leaves a device for other steps. */
+  @FunctionalInterface
+  public interface BoundaryCheck {
+    /** Refuses a value that cannot cross. */
+    void check(RegisteredDevice device, int index, Operand operand) throws NeuralNetworksException;
+  }
+
+  /** Notes the decision for an operation; the first for it stays. */
+  public void describe(PlannedOperation operation) {
+    operations.putIfAbsent(List.of(operation.subgraph(), operation.index()), operation);
+  }
+
+  /** The plan that gives the whole model to one device. */
+  public PlannedModel simple(RegisteredDevice device) {
+    ExecutionStep step =
+        new ExecutionStep(
+            0,
+            device,
+            0,
+            IntStream.range(0, model.main().operations().size()).boxed().toList(),
+            StepModel.whole(model));
+    steps.add(step);
+    return compound(new PlannedGraph(0, model.main(), List.of(step)));
+  }
+
+  /** The plan of this main graph. */
+  public PlannedModel compound(PlannedGraph main) {
+    List<PlannedOperation> sorted =
+        operations.values().stream()
+            .sorted(
+                Comparator.comparingInt(PlannedOperation::subgraph)
+                    .thenComparingInt(PlannedOperation::index))
+            .toList();
+    List<Plan.Step> described = new ArrayList<>();
+    describe(main, described);
+    return new PlannedModel(model, main, steps, new Plan(policy, sorted, described));
+  }
+
+  /**
+   * A graph of these nodes.
+   *
+   * @throws NeuralNetworksException where the check refuses a value between steps
+   */
+  public PlannedGraph graph(
+      int subgraph, Subgraph graph, List<Draft> drafts, BoundaryCheck boundary)
+      throws NeuralNetworksException {
+    List<PlanNode> nodes = new ArrayList<>();
+    for (Draft draft : drafts) {
+      nodes.add(
+          switch (draft) {
+            case Draft.Execution execution ->
+                step(subgraph, graph, execution, drafts, boundary);
+            case Draft.If d ->
+                new IfNode(
+                    d.operation(),
+                    d.condition(),
+                    d.arguments(),
+                    d.outputs(),
+                    d.thenGraph(),
+                    d.elseGraph());
+            case Draft.While d ->
+                new WhileNode(d.operation(), d.inputs(), d.outputs(), d.condition(), d.body());
+          });
+    }
+    return new PlannedGraph(subgraph, graph, nodes);
+  }
+
+  private ExecutionStep step(
+      int subgraph,
+      Subgraph graph,
+      Draft.Execution draft,
+      List<Draft> drafts,
+      BoundaryCheck boundary)
+      throws NeuralNetworksException {
+    Set<Integer> readElsewhere = new HashSet<>();
+    for (Draft other : drafts) {
+      if (other != draft) {
+        reads(graph, other).forEach(readElsewhere::add);
+      }
+    }
+    StepModel stepModel =
+        new StepModelBuilder(model, graph, readElsewhere).build(draft.operations());
+    for (int output : stepModel.outputs()) {
+      Operand operand = graph.operands().get(output);
+      if (operand.lifetime() instanceof TemporaryVariable) {
+        boundary.check(draft.device(), output, operand);
+      }
+    }
+    ExecutionStep step =
+        new ExecutionStep(steps.size(), draft.device(), subgraph, draft.operations(), stepModel);
+    steps.add(step);
+    return step;
+  }
+
+  private static Stream<Integer> reads(Subgraph graph, Draft draft) {
+    return switch (draft) {
+      case Draft.Execution execution ->
+          execution.operations().stream()
+              .flatMap(operation -> graph.operations().get(operation).inputs().stream());
+      case Draft.If d -> Stream.concat(Stream.of(d.condition()), d.arguments().stream());
+      case Draft.While d -> d.inputs().stream();
+    };
+  }
+
+  private static void describe(PlannedGraph graph, List<Plan.Step> described) {
+    for (PlanNode node : graph.nodes()) {
+      String device = INTERPRETER;
+      List<Integer> done = List.of();
+      List<PlannedGraph> inner = List.of();
+      switch (node) {
+        case ExecutionStep step -> {
+          device = step.device().id();
+          done = step.operations();
+        }
+        case IfNode d -> {
+          done = List.of(d.operation());
+          inner = List.of(d.thenGraph(), d.elseGraph());
+        }
+        case WhileNode d -> {
+          done = List.of(d.operation());
+          inner = List.of(d.condition(), d.body());
+        }
+      }
+      described.add(
+          new Plan.Step(
+              device,
+              graph.subgraph(),
+              done,
+              crossings(graph, node.inputs()),
+              crossings(graph, node.outputs())));
+      inner.forEach(g -> describe(g, described));
+    }
+  }
+
+  private static List<Plan.Crossing> crossings(PlannedGraph graph, List<Integer> operands) {
+    return operands.stream()
+        .map(
+            index -> {
+              Operand operand = graph.graph().operands().get(index);
+              return new Plan.Crossing(
+                  index, operand.name(), operand.isSizeKnown() ? operand.byteSize() : 0);
+            })
+        .toList();
+  }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.plan;
+
+import io.thalamus.model.Model;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * What is executed at once: operations on a device, or one control flow operation by the
+ * interpreter. Immutable; compared by identity.
+ *
+ * <p>Operands are indexes in the graph that the node belongs to.
+ */
+public sealed interface PlanNode {
+  /** The operands that it reads and that are no constants of its own, in order. */
+  List<Integer> inputs();
+
+  /** The operands that it writes for others, in order. */
+  List<Integer> outputs();
+
+  /** Operations on a device, with a model of their own. */
+  final class ExecutionStep implements PlanNode {
+    private final int index;
+    private final RegisteredDevice device;
+    private final int subgraph;
+    private final List<Integer> operations;
+    private final StepModel model;
+
+    /**
+     * A step.
+     *
+     * @param index the place among all execution steps of the plan
+     * @param subgraph the graph of the operations: 0 for the main one
+     */
+    public ExecutionStep(
+        int index,
+        RegisteredDevice device,
+        int subgraph,
+        List<Integer> operations,
+        StepModel model) {
+      this.index = index;
+      this.device = device;
+      this.subgraph = subgraph;
+      this.operations = List.copyOf(operations);
+      this.model = model;
+    }
+
+    public int index() {
+      return index;
+    }
+
+    public RegisteredDevice device() {
+      return device;
+    }
+
+    public int subgraph() {
+      return subgraph;
+    }
+
+    /** The operations in the order in which they were given to the device. */
+    public List<Integer> operations() {
+      return operations;
+    }
+
+    /** What the device prepares. */
+    public Model model() {
+      return model.model();
+    }
+
+    @Override
+    public List<Integer> inputs() {
+      return model.inputs();
+    }
+
+    @Override
+    public List<Integer> outputs() {
+      return model.outputs();
+    }
+  }
+
+  /** An IF whose branches are plans themselves. Branch outputs stand where the IF's own do. */
+  final class IfNode implements PlanNode {
+    private final int operation;
+    private final int condition;
+    private final List<Integer> arguments;
+    private final List<Integer> outputs;
+    private final PlannedGraph thenGraph;
+    private final PlannedGraph elseGraph;
+
+    /**
+     * An IF.
+     *
+     * @param condition the operand that decides
+     * @param arguments the operands that become the inputs of the branch
+     */
+    public IfNode(
+        int operation,
+        int condition,
+        List<Integer> arguments,
+        List<Integer> outputs,
+        PlannedGraph thenGraph,
+        PlannedGraph elseGraph) {
+      this.operation = operation;
+      this.condition = condition;
+      this.arguments = List.copyOf(arguments);
+      this.outputs = List.copyOf(outputs);
+      this.thenGraph = thenGraph;
+      this.elseGraph = elseGraph;
+    }
+
+    public int operation() {
+      return operation;
+    }
+
+    public int condition() {
+      return condition;
+    }
+
+    public List<Integer> arguments() {
+      return arguments;
+    }
+
+    public PlannedGraph thenGraph() {
+      return thenGraph;
+    }
+
+    public PlannedGraph elseGraph() {
+      return elseGraph;
+    }
+
+    @Override
+    public List<Integer> inputs() {
+      return Stream.concat(
+              Stream.of(condition), arguments.stream())
+          .distinct()
+          .toList();
+    }
+
+    @Override
+    public List<Integer> outputs() {
+      return outputs;
+    }
+  }
+
+  /** A WHILE whose condition and body are plans themselves. */
+  final class WhileNode implements PlanNode {
+    private final int operation;
+    private final List<Integer> inputs;
+    private final List<Integer> outputs;
+    private final PlannedGraph condition;
+    private final PlannedGraph body;
+
+    /** A WHILE; its inputs are the first values of the loop's state. */
+    public WhileNode(
+        int operation,
+        List<Integer> inputs,
+        List<Integer> outputs,
+        PlannedGraph condition,
+        PlannedGraph body) {
+      this.operation = operation;
+      this.inputs = List.copyOf(inputs);
+      this.outputs = List.copyOf(outputs);
+      this.condition = condition;
+      this.body = body;
+    }
+
+    public int operation() {
+      return operation;
+    }
+
+    public PlannedGraph condition() {
+      return condition;
+    }
+
+    public PlannedGraph body() {
+      return body;
+    }
+
+    @Override
+    public List<Integer> inputs() {
+      return inputs;
+    }
+
+    @Override
+    public List<Integer> outputs() {
+      return outputs;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.registry;
+
+import io.thalamus.hal.CacheNeeds;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.Capabilities;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.PerformanceInfo;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** Whether a device can be as it says. The rules are those that AOSP's tests hold devices to. */
+final class DeviceFacts {
+  private static final Pattern NAME = Pattern.compile("[^-\\s]+-[^-\\s]+");
+  private static final Pattern EXTENSION = Pattern.compile("[a-z0-9_]+(\\.[a-z0-9_]+)+");
+
+  private DeviceFacts() {}
+
+  /** The first fact that is impossible, in words, or empty where all are possible. */
+  static Optional<String> objection(DeviceInfo info) {
+    if (!NAME.matcher(info.name()).matches()) {
+      return Optional.of(
+          "its name '" + info.name() + "' must have exactly one dash, and not at an end");
+    }
+    if (info.version().isBlank()) {
+      return Optional.of("its version is empty");
+    }
+    return cacheObjection(info.cacheNeeds())
+        .or(() -> extensionObjection(info))
+        .or(() -> costObjection(info.capabilities()));
+  }
+
+  private static Optional<String> cacheObjection(CacheNeeds needs) {
+    if (!isPossible(needs.modelCacheFiles()) || !isPossible(needs.dataCacheFiles())) {
+      return Optional.of(
+          "it asks for %d model and %d data cache files; 0 to %d of each are possible"
+              .formatted(needs.modelCacheFiles(), needs.dataCacheFiles(), CacheNeeds.MAX_FILES));
+    }
+    return Optional.empty();
+  }
+
+  private static boolean isPossible(int files) {
+    return files >= 0 && files <= CacheNeeds.MAX_FILES;
+  }
+
+  private static Optional<String> extensionObjection(DeviceInfo info) {
+    return info.extensions().stream()
+        .filter(name -> !EXTENSION.matcher(name).matches())
+        .findFirst()
+        .map(name -> "its extension '" + name + "' is not a lower-case reverse domain name");
+  }
+
+  private static Optional<String> costObjection(Capabilities capabilities) {
+    for (Map.Entry<OperandType, PerformanceInfo> entry :
+        capabilities.operandPerformance().entrySet()) {
+      if (entry.getKey() == OperandCode.SUBGRAPH) {
+        return Optional.of("it declares a cost for SUBGRAPH, which no operation computes on");
+      }
+      if (!isPossible(entry.getValue())) {
+        return impossible(entry.getKey().text(), entry.getValue());
+      }
+    }
+    if (!isPossible(capabilities.relaxedFloat32toFloat16Scalar())) {
+      return impossible("relaxed scalars", capabilities.relaxedFloat32toFloat16Scalar());
+    }
+    if (!isPossible(capabilities.relaxedFloat32toFloat16Tensor())) {
+      return impossible("relaxed tensors", capabilities.relaxedFloat32toFloat16Tensor());
+    }
+    if (!isPossible(capabilities.ifPerformance())) {
+      return impossible("IF", capabilities.ifPerformance());
+    }
+    if (!isPossible(capabilities.whilePerformance())) {
+      return impossible("WHILE", capabilities.whilePerformance());
+    }
+    return Optional.empty();
+  }
+
+  private static boolean isPossible(PerformanceInfo info) {
+    return info.execTime() > 0
+        && info.powerUsage() > 0
+        && Float.isFinite(info.execTime())
+        && Float.isFinite(info.powerUsage());
+  }
+
+  private static Optional<String> impossible(String what, PerformanceInfo info) {
+    return Optional.of(
+        "its cost for %s must be positive and finite: time %s, power %s"
+            .formatted(what, info.execTime(), info.powerUsage()));
+  }
+}
