@@ -32,18 +32,20 @@ final class ControlFlow {
 
   /** Whether all values that go in and out of a control flow operation have known sizes. */
   static boolean hasKnownSizes(Model model, Subgraph graph, Operation operation) {
-    List<Integer> graphs =
-        operation.type() == OperationCode.IF
-            ? List.of(
-                referenced(graph, operation, IF_THEN), referenced(graph, operation, IF_ELSE))
-            : List.of(
-                referenced(graph, operation, WHILE_CONDITION),
-                referenced(graph, operation, WHILE_BODY));
     return knownSizes(graph, operation.inputs())
         && knownSizes(graph, operation.outputs())
-        && graphs.stream()
+        && graphs(graph, operation).stream()
             .map(model.referenced()::get)
             .allMatch(g -> knownSizes(g, g.inputIndexes()) && knownSizes(g, g.outputIndexes()));
+  }
+
+  /** The indexes among the referenced graphs that a control flow operation names. */
+  static List<Integer> graphs(Subgraph graph, Operation operation) {
+    return operation.type() == OperationCode.IF
+        ? List.of(referenced(graph, operation, IF_THEN), referenced(graph, operation, IF_ELSE))
+        : List.of(
+            referenced(graph, operation, WHILE_CONDITION),
+            referenced(graph, operation, WHILE_BODY));
   }
 
   private static boolean knownSizes(Subgraph graph, List<Integer> operands) {

@@ -26,7 +26,7 @@ final class GraphProblem implements PartitionProblem {
   private final List<Candidate> candidates;
   private final List<Support> support = new ArrayList<>();
   private final DeclaredCosts costs;
-  private final FeatureLevels levels;
+  private final FeatureLevel[] levels;
 
   GraphProblem(
       Model model,
@@ -40,7 +40,10 @@ final class GraphProblem implements PartitionProblem {
     this.preference = preference;
     this.devices = devices;
     this.costs = costs;
-    this.levels = levels;
+    this.levels =
+        graph().operations().stream()
+            .map(operation -> levels.of(graph(), operation))
+            .toArray(FeatureLevel[]::new);
     this.candidates =
         devices.stream()
             .map(device -> new Candidate(device.id(), device.info(), device.isReference()))
@@ -85,11 +88,7 @@ final class GraphProblem implements PartitionProblem {
   }
 
   private boolean speaks(int candidate, int operation) {
-    return candidates.get(candidate).info().featureLevel().isAtLeast(level(operation));
-  }
-
-  private FeatureLevel level(int operation) {
-    return levels.of(graph(), graph().operations().get(operation));
+    return candidates.get(candidate).info().featureLevel().isAtLeast(levels[operation]);
   }
 
   @Override
@@ -126,7 +125,7 @@ final class GraphProblem implements PartitionProblem {
       return "it speaks NN HAL "
           + candidates.get(candidate).info().featureLevel()
           + ", the operation needs "
-          + level(operation);
+          + levels[operation];
     }
     return support.get(candidate).reason();
   }
@@ -135,6 +134,10 @@ final class GraphProblem implements PartitionProblem {
   String describe(int operation) {
     Subgraph graph = graph();
     String place = subgraph == 0 ? "" : " of subgraph " + (subgraph - 1);
-    return graph.operations().get(operation).type().text() + " (operation " + operation + place + ")";
+    return graph.operations().get(operation).type().text()
+        + " (operation "
+        + operation
+        + place
+        + ")";
   }
 }

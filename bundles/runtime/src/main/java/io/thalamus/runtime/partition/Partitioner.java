@@ -5,11 +5,14 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operation;
 import io.thalamus.runtime.plan.PlannedModel;
 import io.thalamus.runtime.policy.PartitionPolicy;
 import io.thalamus.runtime.registry.RegisteredDevice;
+import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Cuts valid models into steps for devices, by a policy. Thread-safe. */
 public final class Partitioner {
@@ -52,12 +55,7 @@ public final class Partitioner {
       throws NeuralNetworksException {
     GraphProblem problem =
         new GraphProblem(
-            model,
-            0,
-            preference,
-            List.of(device),
-            new DeclaredCosts(model, preference),
-            levels);
+            model, 0, preference, List.of(device), new DeclaredCosts(model, preference), levels);
     for (int operation = 0; operation < model.main().operations().size(); operation++) {
       if (!problem.supports(0, operation)) {
         throw unsupported(problem, operation);
@@ -66,9 +64,51 @@ public final class Partitioner {
     return new Cut(model, preference, List.of(device), policy, levels).whole(problem);
   }
 
+  /**
+   * Which operations of the main graph at least one device executes. Control flow counts where the
+   * interpreter can execute it and its graphs are supported.
+   */
+  public BitSet supportedOperations(Model model, List<RegisteredDevice> devices) {
+    return supportedOperations(model, 0, devices);
+  }
+
+  private BitSet supportedOperations(Model model, int subgraph, List<RegisteredDevice> devices) {
+    ExecutionPreference any = ExecutionPreference.FAST_SINGLE_ANSWER;
+    GraphProblem problem =
+        new GraphProblem(model, subgraph, any, devices, new DeclaredCosts(model, any), levels);
+    BitSet supported = new BitSet();
+    List<Operation> operations = problem.graph().operations();
+    for (int operation = 0; operation < operations.size(); operation++) {
+      boolean isPromised = false;
+      for (int candidate = 0; candidate < devices.size() && !isPromised; candidate++) {
+        isPromised = problem.supports(candidate, operation);
+      }
+      supported.set(
+          operation,
+          isPromised
+              || (problem.isInterpretable(operation)
+                  && areSupported(
+                      model,
+                      ControlFlow.graphs(problem.graph(), operations.get(operation)),
+                      devices)));
+    }
+    return supported;
+  }
+
+  private boolean areSupported(
+      Model model, List<Integer> referenced, List<RegisteredDevice> devices) {
+    for (int index : referenced) {
+      int operations = model.referenced().get(index).operations().size();
+      if (supportedOperations(model, 1 + index, devices).cardinality() < operations) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   static NeuralNetworksException unsupported(GraphProblem problem, int operation) {
     String reasons =
-        java.util.stream.IntStream.range(0, problem.candidates().size())
+        IntStream.range(0, problem.candidates().size())
             .mapToObj(
                 candidate ->
                     problem.candidates().get(candidate).id()

@@ -113,8 +113,7 @@ public final class PlanBuilder {
     for (Draft draft : drafts) {
       nodes.add(
           switch (draft) {
-            case Draft.Execution execution ->
-                step(subgraph, graph, execution, drafts, boundary);
+            case Draft.Execution execution -> step(subgraph, graph, execution, drafts, boundary);
             case Draft.If d ->
                 new IfNode(
                     d.operation(),

@@ -131,10 +131,7 @@ public sealed interface PlanNode {
 
     @Override
     public List<Integer> inputs() {
-      return Stream.concat(
-              Stream.of(condition), arguments.stream())
-          .distinct()
-          .toList();
+      return Stream.concat(Stream.of(condition), arguments.stream()).distinct().toList();
     }
 
     @Override

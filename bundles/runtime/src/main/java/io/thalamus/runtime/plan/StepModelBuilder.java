@@ -64,8 +64,7 @@ final class StepModelBuilder {
     }
     List<Integer> inputs =
         Stream.of(graphInputs, temporaryInputs, outputsAsInputs).flatMap(Set::stream).toList();
-    List<Integer> outputs =
-        Stream.of(graphOutputs, temporaryOutputs).flatMap(Set::stream).toList();
+    List<Integer> outputs = Stream.of(graphOutputs, temporaryOutputs).flatMap(Set::stream).toList();
     Subgraph main =
         new Subgraph(
             operands,

@@ -8,7 +8,9 @@ import java.util.List;
 import java.util.OptionalInt;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** One graph to be given to devices. Valid during the call that it is passed to; not thread-safe. */
+/**
+ * One graph to be given to devices. Valid during the call that it is passed to; not thread-safe.
+ */
 @ProviderType
 public interface PartitionProblem {
   /** The whole model. */

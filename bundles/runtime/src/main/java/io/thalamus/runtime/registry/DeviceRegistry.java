@@ -34,6 +34,7 @@ public final class DeviceRegistry {
   private final Duration drainTime;
   private final Object lock = new Object();
   private final List<Entry> entries = new ArrayList<>();
+  private long changes;
   private final List<DeviceListener> listeners = new CopyOnWriteArrayList<>();
 
   /** Settings of the registry. */
@@ -75,8 +76,7 @@ public final class DeviceRegistry {
     RegisteredDevice leaving = null;
     Optional<RegisteredDevice> next = Optional.empty();
     synchronized (lock) {
-      Entry entry =
-          entries.stream().filter(e -> e.device == device).findFirst().orElse(null);
+      Entry entry = entries.stream().filter(e -> e.device == device).findFirst().orElse(null);
       if (entry == null) {
         return;
       }
@@ -84,6 +84,7 @@ public final class DeviceRegistry {
       leaving = entry.registered;
       if (leaving != null) {
         leaving.refuseCalls();
+        changes++;
         next = admitWhoeverWaits();
       }
     }
@@ -121,8 +122,7 @@ public final class DeviceRegistry {
     if (info == null) {
       return new Entry(device, null, idOf(idProperty, null), "it has no facts");
     }
-    return new Entry(
-        device, info, idOf(idProperty, info), DeviceFacts.objection(info).orElse(""));
+    return new Entry(device, info, idOf(idProperty, info), DeviceFacts.objection(info).orElse(""));
   }
 
   private static String idOf(Object property, DeviceInfo info) {
@@ -152,6 +152,7 @@ public final class DeviceRegistry {
     }
     entry.reason = "";
     entry.registered = new RegisteredDevice(entry.id, entry.device, entry.info);
+    changes++;
     return Optional.of(entry.registered);
   }
 
@@ -172,6 +173,13 @@ public final class DeviceRegistry {
               serving.stream().filter(device -> !device.isReference()),
               serving.stream().filter(RegisteredDevice::isReference))
           .toList();
+    }
+  }
+
+  /** How many arrivals and departures there have been: a mark to see whether anything changed. */
+  public long changes() {
+    synchronized (lock) {
+      return changes;
     }
   }
 
@@ -244,9 +252,7 @@ public final class DeviceRegistry {
           info.memoryDomain(),
           info.extensions(),
           info.exactQuantized(),
-          registered != null
-              ? DeviceDescription.State.AVAILABLE
-              : DeviceDescription.State.REFUSED,
+          registered != null ? DeviceDescription.State.AVAILABLE : DeviceDescription.State.REFUSED,
           reason);
     }
   }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime;
+
+import io.thalamus.api.LoadedModel;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.reader.ModelFile;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/** A model with the mapping of its file, which it owns. */
+final class LoadedModelImpl implements LoadedModel {
+  private final Path path;
+  private final ModelFile file;
+  private final SharedMemory memory;
+  private final Consumer<LoadedModel> onClose;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  LoadedModelImpl(Path path, ModelFile file, SharedMemory memory, Consumer<LoadedModel> onClose) {
+    this.path = path;
+    this.file = file;
+    this.memory = memory;
+    this.onClose = onClose;
+  }
+
+  @Override
+  public Path path() {
+    return path;
+  }
+
+  @Override
+  public ModelFile file() {
+    return file;
+  }
+
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      // Compilations hold leases: the mapping stays until the last of them is closed.
+      memory.close();
+      onClose.accept(this);
+    }
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime;
+
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.memory.SharedMemoryException;
+import io.thalamus.model.reader.ModelFile;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.ModelReader;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
+import org.osgi.service.component.annotations.ReferencePolicyOption;
+
+/** Reads model files with the readers that are here. Thread-safe. */
+@Component(service = ModelLoader.class)
+public final class ModelLoader {
+  private static final int HEAD = 64;
+
+  private final List<ModelReader> readers = new CopyOnWriteArrayList<>();
+
+  /** A reader has come. */
+  @Reference(
+      cardinality = ReferenceCardinality.MULTIPLE,
+      policy = ReferencePolicy.DYNAMIC,
+      policyOption = ReferencePolicyOption.GREEDY)
+  public void addReader(ModelReader reader) {
+    readers.add(reader);
+  }
+
+  /** A reader goes. */
+  public void removeReader(ModelReader reader) {
+    readers.remove(reader);
+  }
+
+  /**
+   * Maps and reads a file; see {@code NeuralNetworks.load}.
+   *
+   * @param onClose called once, when the model is closed
+   */
+  public LoadedModel load(Path path, Consumer<LoadedModel> onClose) throws NeuralNetworksException {
+    SharedMemory memory = map(path);
+    boolean isRead = false;
+    try {
+      ModelFile file = read(path, memory);
+      isRead = true;
+      return new LoadedModelImpl(path, file, memory, onClose);
+    } finally {
+      if (!isRead) {
+        memory.close();
+      }
+    }
+  }
+
+  private static SharedMemory map(Path path) throws NeuralNetworksException {
+    if (Files.isDirectory(path)) {
+      throw new NeuralNetworksException(
+          ResultCode.UNMAPPABLE, path + " is a directory, not a model file");
+    }
+    if (!Files.exists(path)) {
+      throw new NeuralNetworksException(ResultCode.UNMAPPABLE, "there is no file " + path);
+    }
+    if (!Files.isReadable(path)) {
+      throw new NeuralNetworksException(ResultCode.UNMAPPABLE, path + " may not be read");
+    }
+    if (path.toFile().length() == 0) {
+      throw new NeuralNetworksException(ResultCode.BAD_DATA, path + " is empty");
+    }
+    try {
+      return SharedMemory.map(path);
+    } catch (SharedMemoryException e) {
+      throw new NeuralNetworksException(ResultCode.UNMAPPABLE, e.getMessage(), e);
+    }
+  }
+
+  private ModelFile read(Path path, SharedMemory memory) throws NeuralNetworksException {
+    MemorySegment head = memory.segment().asSlice(0, Math.min(HEAD, memory.size()));
+    String name = String.valueOf(path.getFileName());
+    for (ModelReader reader : readers) {
+      if (reader.accepts(name, head)) {
+        return read(path, memory, reader);
+      }
+    }
+    if (readers.isEmpty()) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA, "no reader of model files is here: install one, for example tflite");
+    }
+    String known = readers.stream().map(ModelReader::format).collect(Collectors.joining(", "));
+    throw new NeuralNetworksException(
+        ResultCode.BAD_DATA, path + " is not a model of a known format (known: " + known + ")");
+  }
+
+  private static ModelFile read(Path path, SharedMemory memory, ModelReader reader)
+      throws NeuralNetworksException {
+    try {
+      return reader.read(memory);
+    } catch (ModelFormatException e) {
+      throw new NeuralNetworksException(ResultCode.BAD_DATA, path + ": " + e.getMessage(), e);
+    } catch (IndexOutOfBoundsException | IllegalArgumentException | ArithmeticException e) {
+      // A reader that trusts an offset of a damaged file runs into this.
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA, path + " is damaged: " + e.getMessage(), e);
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
+import io.thalamus.model.Model;
+import io.thalamus.runtime.compilation.Compiler;
+import io.thalamus.runtime.registry.DeviceRegistry;
+import java.nio.file.Path;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ServiceScope;
+
+/**
+ * The entrance for one bundle. Thread-safe. What the bundle opened here and did not close is closed
+ * when the bundle gives the service back, at the latest when it stops.
+ */
+@Component(service = NeuralNetworks.class, scope = ServiceScope.BUNDLE)
+public final class NeuralNetworksComponent implements NeuralNetworks, AutoCloseable {
+  private final DeviceRegistry registry;
+  private final Compiler compiler;
+  private final ModelLoader loader;
+  private final Set<Compilation> compilations = ConcurrentHashMap.newKeySet();
+  private final Set<LoadedModel> models = ConcurrentHashMap.newKeySet();
+
+  @Activate
+  public NeuralNetworksComponent(
+      @Reference DeviceRegistry registry,
+      @Reference Compiler compiler,
+      @Reference ModelLoader loader) {
+    this.registry = registry;
+    this.compiler = compiler;
+    this.loader = loader;
+  }
+
+  @Override
+  public List<DeviceDescription> devices() {
+    return registry.descriptions();
+  }
+
+  @Override
+  public LoadedModel load(Path file) throws NeuralNetworksException {
+    LoadedModel model = loader.load(Objects.requireNonNull(file, "file"), models::remove);
+    models.add(model);
+    return model;
+  }
+
+  @Override
+  public BitSet supportedOperations(Model model, List<String> devices)
+      throws NeuralNetworksException {
+    return compiler.supportedOperations(Objects.requireNonNull(model, "model"), devices);
+  }
+
+  @Override
+  public Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException {
+    return compiler.plan(
+        Objects.requireNonNull(model, "model"), Objects.requireNonNull(options, "options"));
+  }
+
+  @Override
+  public Compilation compile(Model model, CompilationOptions options)
+      throws NeuralNetworksException {
+    Compilation compilation =
+        compiler.compile(
+            Objects.requireNonNull(model, "model"),
+            Objects.requireNonNull(options, "options"),
+            compilations::remove);
+    compilations.add(compilation);
+    return compilation;
+  }
+
+  @Deactivate
+  @Override
+  public void close() {
+    compilations.forEach(Compilation::close);
+    models.forEach(LoadedModel::close);
+  }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.compilation;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.CompilationOptions.Fallback;
+import io.thalamus.api.Execution;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Deadline;
+import io.thalamus.model.Model;
+import io.thalamus.runtime.execution.ExecutionHost;
+import io.thalamus.runtime.execution.ExecutionImpl;
+import io.thalamus.runtime.execution.ScratchPool;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+
+/**
+ * A compilation. Its plan can be exchanged at any time: executions that run finish on the plan they
+ * began with, which is closed when the last of them is over.
+ */
+final class CompilationImpl implements Compilation, ExecutionHost {
+  private static final System.Logger LOG = System.getLogger(CompilationImpl.class.getPackageName());
+
+  private final Model model;
+  private final CompilationOptions options;
+  private final Preparer preparer;
+  private final Executor asyncThreads;
+  private final Consumer<CompilationImpl> onClose;
+  private final ScratchPool scratch = new ScratchPool();
+  private final List<SharedMemory.Lease> pools;
+  private final Object lock = new Object();
+
+  /** Null once closed. Written under the lock. */
+  private volatile PreparedPlan current;
+
+  private Plan lastPlan;
+  private PreparedPlan wholeOnReference;
+
+  /**
+   * A compilation.
+   *
+   * @param plan is released by it
+   * @param onClose called once
+   */
+  CompilationImpl(
+      Model model,
+      CompilationOptions options,
+      Preparer preparer,
+      PreparedPlan plan,
+      Executor asyncThreads,
+      Consumer<CompilationImpl> onClose) {
+    this.model = model;
+    this.options = options;
+    this.preparer = preparer;
+    this.current = plan;
+    this.lastPlan = plan.planned().description();
+    this.asyncThreads = asyncThreads;
+    this.onClose = onClose;
+    // The file of a loaded model may be closed before; its constants must stay.
+    this.pools = model.pools().stream().map(SharedMemory::lend).toList();
+  }
+
+  @Override
+  public Model model() {
+    return model;
+  }
+
+  @Override
+  public Plan plan() {
+    synchronized (lock) {
+      return lastPlan;
+    }
+  }
+
+  @Override
+  public Execution createExecution() {
+    if (current == null) {
+      throw new IllegalStateException("the compilation is closed");
+    }
+    return new ExecutionImpl(this);
+  }
+
+  @Override
+  public Optional<PreparedPlan> acquirePlan() {
+    while (true) {
+      PreparedPlan plan = current;
+      if (plan == null) {
+        return Optional.empty();
+      }
+      // It fails only where the plan was exchanged since it was read.
+      if (plan.retain()) {
+        return Optional.of(plan);
+      }
+    }
+  }
+
+  @Override
+  public boolean isForOneDevice() {
+    return options.devices().size() == 1;
+  }
+
+  @Override
+  public boolean isFallbackAllowed() {
+    return options.fallback() != Fallback.DENY;
+  }
+
+  @Override
+  public DevicePreparedModel prepareElsewhere(ExecutionStep step) throws NeuralNetworksException {
+    return preparer.prepareElsewhere(step);
+  }
+
+  @Override
+  public PreparedPlan acquireWholeOnReference() throws NeuralNetworksException {
+    synchronized (lock) {
+      if (wholeOnReference != null && !wholeOnReference.planned().isServed()) {
+        wholeOnReference.release();
+        wholeOnReference = null;
+      }
+      if (wholeOnReference == null) {
+        wholeOnReference = preparer.prepareWholeOnReference();
+      }
+      PreparedPlan whole = wholeOnReference;
+      whole.retain();
+      if (current == null) {
+        // Closed meanwhile: this execution is the last to use it.
+        wholeOnReference = null;
+        whole.release();
+      }
+      return whole;
+    }
+  }
+
+  @Override
+  public void fallenBack(ExecutionStep step, String reason) {
+    LOG.log(
+        options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
+        "repeated elsewhere: {0}",
+        reason);
+  }
+
+  @Override
+  public ScratchPool scratch() {
+    return scratch;
+  }
+
+  @Override
+  public Executor asyncThreads() {
+    return asyncThreads;
+  }
+
+  /** Whether a plan of the moment has a step on a device. */
+  boolean uses(RegisteredDevice device) {
+    PreparedPlan plan = current;
+    return plan != null
+        && plan.planned().steps().stream().anyMatch(step -> step.device() == device);
+  }
+
+  /** Whether the plan may be exchanged because a device has left. */
+  boolean mayMoveOn() {
+    return options.fallback() != Fallback.DENY;
+  }
+
+  /**
+   * Puts the plan of the moment in the place of the current one, where it is another.
+   *
+   * @return whether it was exchanged
+   * @throws NeuralNetworksException where the model cannot be planned or prepared now; the current
+   *     plan stays
+   */
+  boolean replan() throws NeuralNetworksException {
+    PreparedPlan plan = current;
+    if (plan == null) {
+      return false;
+    }
+    Optional<PreparedPlan> better = preparer.prepare(Optional.of(plan.planned()), Deadline.NONE);
+    if (better.isEmpty()) {
+      return false;
+    }
+    PreparedPlan old;
+    synchronized (lock) {
+      old = current;
+      if (old != null) {
+        current = better.get();
+        lastPlan = better.get().planned().description();
+      }
+    }
+    if (old == null) {
+      better.get().release();
+      return false;
+    }
+    old.release();
+    return true;
+  }
+
+  @Override
+  public void close() {
+    PreparedPlan plan;
+    PreparedPlan whole;
+    synchronized (lock) {
+      plan = current;
+      whole = wholeOnReference;
+      if (plan == null) {
+        return;
+      }
+      current = null;
+      wholeOnReference = null;
+    }
+    plan.release();
+    if (whole != null) {
+      whole.release();
+    }
+    scratch.close();
+    pools.forEach(SharedMemory.Lease::close);
+    onClose.accept(this);
+  }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.compilation;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
+import io.thalamus.api.ResultCode;
+import io.thalamus.model.Deadline;
+import io.thalamus.model.Model;
+import io.thalamus.runtime.execution.AsyncThreads;
+import io.thalamus.runtime.partition.Partitioner;
+import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.registry.DeviceListener;
+import io.thalamus.runtime.registry.DeviceRegistry;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.lang.System.Logger.Level;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * Makes compilations, and plans them again in the background when devices come and go. Thread-safe.
+ *
+ * <p>A compilation that denies fallback is not moved away from a device that leaves: its executions
+ * fail, and say so, until a device arrives on which it can be planned again.
+ */
+@Component(service = Compiler.class)
+public final class Compiler implements DeviceListener, AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(Compiler.class.getPackageName());
+
+  private final DeviceRegistry registry;
+  private final Policies policies;
+  private final AsyncThreads asyncThreads;
+  private final ModelRules rules;
+  private final ReplanThread replanThread = new ReplanThread();
+  private final Set<CompilationImpl> live = ConcurrentHashMap.newKeySet();
+
+  @Activate
+  public Compiler(
+      @Reference DeviceRegistry registry,
+      @Reference Policies policies,
+      @Reference AsyncThreads asyncThreads) {
+    this(registry, policies, asyncThreads, new NnapiRules());
+  }
+
+  /** With rules of its own. */
+  public Compiler(
+      DeviceRegistry registry, Policies policies, AsyncThreads asyncThreads, ModelRules rules) {
+    this.registry = registry;
+    this.policies = policies;
+    this.asyncThreads = asyncThreads;
+    this.rules = rules;
+    registry.addListener(this);
+  }
+
+  /** Which operations are supported; see {@code NeuralNetworks.supportedOperations}. */
+  public BitSet supportedOperations(Model model, List<String> devices)
+      throws NeuralNetworksException {
+    rules.check(model);
+    DeviceChoice choice = new DeviceChoice(registry, devices);
+    choice.check();
+    return new Partitioner(policies.current(), rules).supportedOperations(model, choice.now());
+  }
+
+  /** Says which operation would go where; see {@code NeuralNetworks.plan}. */
+  public Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException {
+    return preparer(model, options).plan().description();
+  }
+
+  /**
+   * Prepares a model; see {@code NeuralNetworks.compile}.
+   *
+   * @param onClose called once, when the compilation is closed
+   */
+  public Compilation compile(Model model, CompilationOptions options, Consumer<Compilation> onClose)
+      throws NeuralNetworksException {
+    Preparer preparer = preparer(model, options);
+    Deadline deadline = options.timeout().map(Deadline::after).orElse(Deadline.NONE);
+    long changes = registry.changes();
+    PreparedPlan plan = preparer.prepare(Optional.empty(), deadline).orElseThrow();
+    CompilationImpl compilation =
+        new CompilationImpl(
+            model,
+            options,
+            preparer,
+            plan,
+            asyncThreads,
+            closed -> {
+              live.remove(closed);
+              onClose.accept(closed);
+            });
+    live.add(compilation);
+    if (registry.changes() != changes) {
+      // What came or went while it was prepared was not told to it.
+      replanLater(compilation);
+    }
+    return compilation;
+  }
+
+  private Preparer preparer(Model model, CompilationOptions options)
+      throws NeuralNetworksException {
+    rules.check(model);
+    if (options.timeout().isPresent() && options.devices().size() != 1) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA,
+          "a compilation has a timeout only where exactly one device is named");
+    }
+    DeviceChoice choice = new DeviceChoice(registry, options.devices());
+    choice.check();
+    return new Preparer(new Partitioner(policies.current(), rules), model, options, choice);
+  }
+
+  @Override
+  public void arrived(RegisteredDevice device) {
+    live.forEach(this::replanLater);
+  }
+
+  @Override
+  public void departing(RegisteredDevice device) {
+    live.stream()
+        .filter(compilation -> compilation.uses(device) && compilation.mayMoveOn())
+        .forEach(this::replanLater);
+  }
+
+  private void replanLater(CompilationImpl compilation) {
+    replanThread.submit(compilation, () -> replan(compilation));
+  }
+
+  private static void replan(CompilationImpl compilation) {
+    try {
+      if (compilation.replan()) {
+        LOG.log(Level.DEBUG, "a compilation moved to another plan");
+      }
+    } catch (NeuralNetworksException e) {
+      // The plan it has stays; its executions will tell their callers what is wrong.
+      LOG.log(Level.DEBUG, "a compilation keeps its plan: {0}", e.getMessage());
+    }
+  }
+
+  @Deactivate
+  @Override
+  public void close() {
+    registry.removeListener(this);
+    replanThread.close();
+    live.forEach(CompilationImpl::close);
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.compilation;
+
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.runtime.registry.DeviceRegistry;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** The devices that a compilation may use: all, or those that were named. Immutable. */
+final class DeviceChoice {
+  private final DeviceRegistry registry;
+  private final List<String> names;
+
+  DeviceChoice(DeviceRegistry registry, List<String> names) {
+    this.registry = registry;
+    this.names = names;
+  }
+
+  /** Those of the choice that are here now, in the order in which ties are broken. */
+  List<RegisteredDevice> now() {
+    List<RegisteredDevice> here = registry.devices();
+    if (names.isEmpty()) {
+      return here;
+    }
+    List<RegisteredDevice> chosen = new ArrayList<>();
+    for (String name : names) {
+      find(here, name).ifPresent(chosen::add);
+    }
+    return chosen;
+  }
+
+  /**
+   * Refuses names that nobody has, and the same device twice.
+   *
+   * @throws NeuralNetworksException with BAD_DATA
+   */
+  void check() throws NeuralNetworksException {
+    List<RegisteredDevice> here = registry.devices();
+    List<RegisteredDevice> seen = new ArrayList<>();
+    for (String name : names) {
+      RegisteredDevice device =
+          find(here, name)
+              .orElseThrow(
+                  () ->
+                      new NeuralNetworksException(
+                          ResultCode.BAD_DATA,
+                          "no device '" + name + "' is here; there are: " + list(here)));
+      if (seen.contains(device)) {
+        throw new NeuralNetworksException(
+            ResultCode.BAD_DATA, "the device '" + name + "' is named twice");
+      }
+      seen.add(device);
+    }
+  }
+
+  private static Optional<RegisteredDevice> find(List<RegisteredDevice> here, String name) {
+    return here.stream()
+        .filter(device -> device.id().equals(name) || device.info().name().equals(name))
+        .findFirst();
+  }
+
+  private static String list(List<RegisteredDevice> here) {
+    return here.isEmpty()
+        ? "none"
+        : here.stream().map(RegisteredDevice::id).collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.compilation;
+
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operation;
+import io.thalamus.model.Subgraph;
+import io.thalamus.operations.ModelValidator;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ValidationException;
+
+/** The rules of NNAPI 1.3, as {@code operations} has them. Immutable. */
+public final class NnapiRules implements ModelRules {
+  private final OperationCatalog catalog = OperationCatalog.standard();
+  private final ModelValidator validator = new ModelValidator(catalog);
+
+  @Override
+  public void check(Model model) throws NeuralNetworksException {
+    try {
+      validator.validate(model);
+    } catch (ValidationException e) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA, "the model is invalid: " + e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public FeatureLevel of(Subgraph graph, Operation operation) {
+    OperationDefinition definition = catalog.find(operation.type()).orElse(null);
+    if (definition == null) {
+      return FeatureLevel.V1_0;
+    }
+    try {
+      return definition.validate(OperationView.of(graph, operation));
+    } catch (ValidationException e) {
+      throw new IllegalStateException("asked for the level of an invalid operation", e);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Shape;
+import java.lang.foreign.MemorySegment;
+
+/** What a caller gave for one input or output. Immutable. */
+sealed interface Argument {
+  /** In bytes; 0 where the caller leaves it out. */
+  long length();
+
+  /** The dimensions that the caller named, or none. */
+  Shape shape();
+
+  /** In plain memory, to be copied. */
+  record Plain(MemorySegment segment, Shape shape) implements Argument {
+    @Override
+    public long length() {
+      return segment.byteSize();
+    }
+  }
+
+  /** In shared memory, to be lent. */
+  record Shared(SharedMemory memory, long offset, long length, Shape shape) implements Argument {}
+}

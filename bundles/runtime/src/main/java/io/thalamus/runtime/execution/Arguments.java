@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OutputShape;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
+import io.thalamus.runtime.plan.TemporariesLayout;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The arguments of one execution: checked, copied into the pools, and copied back. Set by the
+ * caller's thread, then used by the one that executes.
+ *
+ * <p>All inputs in plain memory stand in one pool, all such outputs in another:
+ *
+ * <pre>
+ *   | input 0 | pad to 64 | input 1 | pad to 64 | ...
+ * </pre>
+ */
+final class Arguments {
+  private final Subgraph graph;
+  private final Argument[] inputs;
+  private final Argument[] outputs;
+  private final Shape[] inputShapes;
+  private final Shape[] outputShapes;
+  private final long[] inputOffsets;
+  private final long[] outputOffsets;
+  private long inputBytes;
+  private long outputBytes;
+
+  Arguments(Subgraph graph) {
+    this.graph = graph;
+    int inputCount = graph.inputIndexes().size();
+    int outputCount = graph.outputIndexes().size();
+    this.inputs = new Argument[inputCount];
+    this.outputs = new Argument[outputCount];
+    this.inputShapes = new Shape[inputCount];
+    this.outputShapes = new Shape[outputCount];
+    this.inputOffsets = new long[inputCount];
+    this.outputOffsets = new long[outputCount];
+  }
+
+  void setInput(int index, Argument argument) {
+    checkIndex("input", index, inputs.length);
+    inputs[index] = argument;
+  }
+
+  void setOutput(int index, Argument argument) {
+    checkIndex("output", index, outputs.length);
+    outputs[index] = argument;
+  }
+
+  private static void checkIndex(String what, int index, int count) {
+    if (index < 0 || index >= count) {
+      throw new IllegalArgumentException(
+          "there is no " + what + " " + index + ": the model has " + count);
+    }
+  }
+
+  /** Checks all arguments and lays out the pools. */
+  void check() throws Mismatch {
+    for (int i = 0; i < inputs.length; i++) {
+      String place = place("input", i, graph.input(i));
+      Argument argument = requireSet(place, inputs[i]);
+      inputShapes[i] = ArgumentCheck.combine(place, graph.input(i), argument.shape());
+      if (argument.length() == 0) {
+        continue;
+      }
+      checkRange(place, argument);
+      ArgumentCheck.input(place, graph.input(i).with(inputShapes[i]), argument.length());
+      if (argument instanceof Argument.Plain) {
+        inputOffsets[i] = inputBytes;
+        inputBytes += TemporariesLayout.align(argument.length());
+      }
+    }
+    for (int i = 0; i < outputs.length; i++) {
+      String place = place("output", i, graph.output(i));
+      Argument argument = requireSet(place, outputs[i]);
+      outputShapes[i] = ArgumentCheck.combine(place, graph.output(i), argument.shape());
+      if (argument.length() > 0) {
+        checkRange(place, argument);
+        checkWritable(place, argument);
+        ArgumentCheck.output(place, graph.output(i).with(outputShapes[i]), argument.length());
+      }
+      if (argument instanceof Argument.Plain || argument.length() == 0) {
+        outputOffsets[i] = outputBytes;
+        outputBytes += TemporariesLayout.align(room(i));
+      }
+    }
+  }
+
+  private static String place(String what, int index, Operand operand) {
+    return what + " " + index + (operand.name().isEmpty() ? "" : " '" + operand.name() + "'");
+  }
+
+  private static Argument requireSet(String place, Argument argument) throws Mismatch {
+    if (argument == null) {
+      throw new Mismatch(place + " is not set");
+    }
+    return argument;
+  }
+
+  private static void checkRange(String place, Argument argument) throws Mismatch {
+    if (argument instanceof Argument.Shared shared
+        && (shared.offset() < 0
+            || shared.length() < 0
+            || shared.offset() > shared.memory().size() - shared.length())) {
+      throw new Mismatch(
+          "%s at offset %d with %d bytes is not inside its memory of %d bytes"
+              .formatted(place, shared.offset(), shared.length(), shared.memory().size()));
+    }
+  }
+
+  private static void checkWritable(String place, Argument argument) throws Mismatch {
+    boolean isReadOnly =
+        switch (argument) {
+          case Argument.Plain plain -> plain.segment().isReadOnly();
+          case Argument.Shared shared -> shared.memory().isReadOnly();
+        };
+    if (isReadOnly) {
+      throw new Mismatch(place + " stands in read-only memory");
+    }
+  }
+
+  /** The first output whose size is not known before it runs, or -1 where all are known. */
+  int firstOpenOutput() {
+    for (int i = 0; i < outputs.length; i++) {
+      if (!graph.output(i).with(outputShapes[i]).isSizeKnown()) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** The bytes that output {@code i} needs in the pool. An ignored one is computed all the same. */
+  private long room(int i) {
+    long given = outputs[i].length();
+    if (given > 0) {
+      return given;
+    }
+    Operand operand = graph.output(i).with(outputShapes[i]);
+    return operand.isSizeKnown() ? operand.byteSize() : 0;
+  }
+
+  long inputBytes() {
+    return inputBytes;
+  }
+
+  long outputBytes() {
+    return outputBytes;
+  }
+
+  /** Keeps the caller's shared memories mapped; what was lent until a failure is added too. */
+  void lend(List<SharedMemory.Lease> leases) throws Mismatch {
+    for (Argument[] side : new Argument[][] {inputs, outputs}) {
+      for (Argument argument : side) {
+        if (argument instanceof Argument.Shared shared && shared.length() > 0) {
+          try {
+            leases.add(shared.memory().lend());
+          } catch (IllegalStateException e) {
+            throw new Mismatch("an argument stands in shared memory that is closed");
+          }
+        }
+      }
+    }
+  }
+
+  void copyIn(Scratch scratch) throws Mismatch {
+    for (int i = 0; i < inputs.length; i++) {
+      if (inputs[i] instanceof Argument.Plain plain && plain.length() > 0) {
+        try {
+          MemorySegment.copy(
+              plain.segment(), 0, scratch.inputs().segment(), inputOffsets[i], plain.length());
+        } catch (IllegalStateException | WrongThreadException e) {
+          throw new Mismatch(place("input", i, graph.input(i)) + unreachable(e));
+        }
+      }
+    }
+  }
+
+  void copyOut(Scratch scratch, Frame frame) throws Mismatch {
+    for (int i = 0; i < outputs.length; i++) {
+      if (outputs[i] instanceof Argument.Plain plain && plain.length() > 0) {
+        long bytes = frame.get(graph.outputIndexes().get(i)).length();
+        try {
+          MemorySegment.copy(
+              scratch.outputs().segment(), outputOffsets[i], plain.segment(), 0, bytes);
+        } catch (IllegalStateException | WrongThreadException e) {
+          throw new Mismatch(place("output", i, graph.output(i)) + unreachable(e));
+        }
+      }
+    }
+  }
+
+  private static String unreachable(RuntimeException e) {
+    return e instanceof WrongThreadException
+        ? " stands in memory of another thread: use a shared arena"
+        : " stands in memory that is closed";
+  }
+
+  /** Says where inputs and outputs stand. */
+  void fill(Frame frame, Scratch scratch) {
+    for (int i = 0; i < inputs.length; i++) {
+      frame.set(
+          graph.inputIndexes().get(i),
+          value(inputs[i], inputs[i].length(), scratch.inputs(), inputOffsets[i], inputShapes[i]));
+    }
+    for (int i = 0; i < outputs.length; i++) {
+      frame.set(
+          graph.outputIndexes().get(i),
+          value(outputs[i], room(i), scratch.outputs(), outputOffsets[i], outputShapes[i]));
+    }
+  }
+
+  private static Value value(
+      Argument argument, long room, SharedMemory pool, long offset, Shape shape) {
+    if (room == 0) {
+      return Value.OMITTED;
+    }
+    if (argument instanceof Argument.Shared shared && shared.length() > 0) {
+      return new Value(shared.memory(), shared.offset(), shared.length(), shape);
+    }
+    return new Value(pool, offset, room, shape);
+  }
+
+  /** The shapes that the outputs have after a success. */
+  List<OutputShape> outputShapes(Frame frame) {
+    List<OutputShape> shapes = new ArrayList<>(outputs.length);
+    for (int i = 0; i < outputs.length; i++) {
+      Operand operand = graph.output(i);
+      Value value = frame.get(graph.outputIndexes().get(i));
+      boolean isFixed = operand.isSizeKnown() || value.isOmitted();
+      shapes.add(new OutputShape(isFixed ? operand.shape() : value.shape(), true));
+    }
+    return shapes;
+  }
+}

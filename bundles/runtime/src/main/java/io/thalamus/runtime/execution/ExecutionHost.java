@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.model.Model;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+
+/** What an execution needs of the compilation that it was created from. Thread-safe. */
+public interface ExecutionHost {
+  Model model();
+
+  /** The plan of the moment, retained for the caller; empty where the compilation is closed. */
+  Optional<PreparedPlan> acquirePlan();
+
+  /** Whether exactly one device was named. */
+  boolean isForOneDevice();
+
+  /** Whether what a device fails may be repeated elsewhere. */
+  boolean isFallbackAllowed();
+
+  /**
+   * Prepares a step on another device than its own.
+   *
+   * @throws NeuralNetworksException where there is none that takes it
+   */
+  DevicePreparedModel prepareElsewhere(ExecutionStep step) throws NeuralNetworksException;
+
+  /**
+   * The whole model on the reference, retained for the caller.
+   *
+   * @throws NeuralNetworksException where the reference is not allowed, not here or cannot
+   */
+  PreparedPlan acquireWholeOnReference() throws NeuralNetworksException;
+
+  /** Tells the compilation that something is repeated elsewhere, and why. */
+  void fallenBack(ExecutionStep step, String reason);
+
+  ScratchPool scratch();
+
+  /** Where asynchronous executions run. */
+  Executor asyncThreads();
+}

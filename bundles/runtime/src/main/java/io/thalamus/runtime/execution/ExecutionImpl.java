@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.api.Execution;
+import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.memory.SharedMemoryException;
+import io.thalamus.model.Deadline;
+import io.thalamus.model.Shape;
+import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
+import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.plan.TemporariesLayout.BoundaryConstant;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * One execution. A mistake that only a start can tell is told by the report, one that an argument
+ * tells alone by an exception.
+ *
+ * <p>NNAPI allows a timeout only where exactly one device was named; here it is always allowed, and
+ * goes to every step. Measuring needs one device as there: times of several do not add up.
+ */
+public final class ExecutionImpl implements Execution {
+  private final ExecutionHost host;
+  private final Arguments arguments;
+  private final RunControl control = new RunControl();
+  private final AtomicBoolean started = new AtomicBoolean();
+  private Duration timeout;
+  private Duration loopTimeout = ExecutionConfig.DEFAULT_LOOP_TIMEOUT;
+  private boolean measureTiming;
+
+  /** An execution of what the host compiled. */
+  public ExecutionImpl(ExecutionHost host) {
+    this.host = host;
+    this.arguments = new Arguments(host.model().main());
+  }
+
+  @Override
+  public Execution setInput(int index, MemorySegment value, Shape shape) {
+    requireNotStarted();
+    Objects.requireNonNull(value, "value");
+    arguments.setInput(index, new Argument.Plain(value, Objects.requireNonNull(shape, "shape")));
+    return this;
+  }
+
+  @Override
+  public Execution setInput(int index, SharedMemory memory, long offset, long length, Shape shape) {
+    requireNotStarted();
+    Objects.requireNonNull(memory, "memory");
+    Objects.requireNonNull(shape, "shape");
+    arguments.setInput(index, new Argument.Shared(memory, offset, length, shape));
+    return this;
+  }
+
+  @Override
+  public Execution setOutput(int index, MemorySegment buffer, Shape shape) {
+    requireNotStarted();
+    Objects.requireNonNull(buffer, "buffer");
+    arguments.setOutput(index, new Argument.Plain(buffer, Objects.requireNonNull(shape, "shape")));
+    return this;
+  }
+
+  @Override
+  public Execution setOutput(
+      int index, SharedMemory memory, long offset, long length, Shape shape) {
+    requireNotStarted();
+    Objects.requireNonNull(memory, "memory");
+    Objects.requireNonNull(shape, "shape");
+    arguments.setOutput(index, new Argument.Shared(memory, offset, length, shape));
+    return this;
+  }
+
+  @Override
+  public Execution setMeasureTiming(boolean measure) {
+    requireNotStarted();
+    measureTiming = measure;
+    return this;
+  }
+
+  @Override
+  public Execution setTimeout(Duration value) {
+    requireNotStarted();
+    timeout = Objects.requireNonNull(value, "timeout");
+    return this;
+  }
+
+  @Override
+  public Execution setLoopTimeout(Duration value) {
+    requireNotStarted();
+    loopTimeout =
+        value.compareTo(ExecutionConfig.MAXIMUM_LOOP_TIMEOUT) > 0
+            ? ExecutionConfig.MAXIMUM_LOOP_TIMEOUT
+            : value;
+    return this;
+  }
+
+  private void requireNotStarted() {
+    if (started.get()) {
+      throw new IllegalStateException("the execution is started: create another one");
+    }
+  }
+
+  @Override
+  public ExecutionReport compute() {
+    ExecutionReport refusal = start();
+    return refusal != null ? refusal : run();
+  }
+
+  @Override
+  public CompletableFuture<ExecutionReport> computeAsync() {
+    ExecutionReport refusal = start();
+    if (refusal != null) {
+      return CompletableFuture.completedFuture(refusal);
+    }
+    ExecutionFuture future = new ExecutionFuture(control);
+    submit(future);
+    return future;
+  }
+
+  @Override
+  public CompletableFuture<ExecutionReport> startComputeWithDependencies(
+      List<? extends CompletableFuture<ExecutionReport>> waitFor) {
+    ExecutionReport refusal = start();
+    if (refusal == null && arguments.firstOpenOutput() >= 0) {
+      refusal =
+          ExecutionReport.failed(
+              ResultCode.BAD_DATA,
+              "output "
+                  + arguments.firstOpenOutput()
+                  + " has open dimensions: behind dependencies all outputs must be fully"
+                  + " specified");
+    }
+    if (refusal != null) {
+      return CompletableFuture.completedFuture(refusal);
+    }
+    ExecutionFuture future = new ExecutionFuture(control);
+    CompletableFuture<?>[] all = waitFor.toArray(CompletableFuture<?>[]::new);
+    // Whatever completes the last of them only hands over; the work is done in our own threads.
+    CompletableFuture.allOf(all)
+        .whenComplete(
+            (nothing, failure) -> {
+              String reason = failure != null ? failure.toString() : failedDependency(waitFor);
+              if (reason.isEmpty()) {
+                submit(future);
+              } else {
+                future.complete(
+                    ExecutionReport.failed(
+                        ResultCode.OP_FAILED, "what it was to wait for failed: " + reason));
+              }
+            });
+    return future;
+  }
+
+  private static String failedDependency(
+      List<? extends CompletableFuture<ExecutionReport>> waitFor) {
+    return waitFor.stream()
+        .map(CompletableFuture::join)
+        .filter(report -> !report.isSuccess())
+        .map(report -> report.code() + " " + report.message())
+        .findFirst()
+        .orElse("");
+  }
+
+  private void submit(ExecutionFuture future) {
+    try {
+      host.asyncThreads().execute(new AsyncRun(this, future));
+    } catch (RejectedExecutionException e) {
+      future.complete(
+          ExecutionReport.failed(
+              ResultCode.RESOURCE_EXHAUSTED_TRANSIENT,
+              "too many executions wait, or the runtime has stopped"));
+    }
+  }
+
+  /** Claims the execution and checks it; a report where it cannot run. */
+  private ExecutionReport start() {
+    if (!started.compareAndSet(false, true)) {
+      return ExecutionReport.failed(
+          ResultCode.BAD_STATE, "an execution runs once: create another one");
+    }
+    if (measureTiming && !host.isForOneDevice()) {
+      return ExecutionReport.failed(
+          ResultCode.BAD_DATA, "timing can be measured only where exactly one device is named");
+    }
+    if (loopTimeout.isNegative()) {
+      return ExecutionReport.failed(
+          ResultCode.BAD_DATA, "the loop timeout is negative: " + loopTimeout);
+    }
+    try {
+      arguments.check();
+    } catch (Mismatch e) {
+      return ExecutionReport.failed(ResultCode.BAD_DATA, e.getMessage());
+    }
+    if (timeout != null) {
+      control.setDeadline(Deadline.after(timeout));
+    }
+    return null;
+  }
+
+  RunControl control() {
+    return control;
+  }
+
+  /** Runs a started execution in the calling thread. */
+  ExecutionReport run() {
+    if (control.deadline().hasPassed()) {
+      return ExecutionReport.failed(
+          ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution began");
+    }
+    PreparedPlan plan = host.acquirePlan().orElse(null);
+    if (plan == null) {
+      return ExecutionReport.failed(ResultCode.BAD_STATE, "the compilation is closed");
+    }
+    List<SharedMemory.Lease> leases = new ArrayList<>();
+    Scratch scratch = host.scratch().take();
+    try {
+      arguments.lend(leases);
+      scratch.reserve(arguments.inputBytes(), arguments.outputBytes(), plan.layout().size());
+      arguments.copyIn(scratch);
+      return run(plan, scratch);
+    } catch (Mismatch e) {
+      return ExecutionReport.failed(ResultCode.BAD_DATA, e.getMessage());
+    } catch (SharedMemoryException e) {
+      return ExecutionReport.failed(ResultCode.OUT_OF_MEMORY, e.getMessage());
+    } finally {
+      host.scratch().giveBack(scratch);
+      leases.forEach(SharedMemory.Lease::close);
+      plan.release();
+    }
+  }
+
+  private ExecutionReport run(PreparedPlan plan, Scratch scratch) throws Mismatch {
+    StepLog log = new StepLog();
+    ExecutionConfig config =
+        ExecutionConfig.DEFAULT
+            .with(control.deadline())
+            .withLoopTimeout(loopTimeout)
+            .withMeasureTiming(measureTiming)
+            .with(control);
+    StepRunner steps = new StepRunner(host, config, control, log);
+    Frame frame = frame(plan, scratch);
+    Ending ending = new PlanRunner(plan, steps, log, loopTimeout).run(frame);
+    boolean wasCompound = !plan.planned().isSimple();
+    if (!ending.isDone() && !ending.isFinal() && host.isFallbackAllowed() && wasCompound) {
+      PreparedPlan whole = null;
+      try {
+        whole = host.acquireWholeOnReference();
+        scratch.reserveTemporaries(whole.layout().size());
+        frame = frame(whole, scratch);
+        ending = new PlanRunner(whole, steps, log, loopTimeout).run(frame);
+      } catch (NeuralNetworksException e) {
+        ending = Ending.failed(ending.code(), ending.message() + "; " + e.getMessage());
+      } finally {
+        if (whole != null) {
+          whole.release();
+        }
+      }
+    }
+    if (!ending.isDone()) {
+      return new ExecutionReport(
+          ending.code(), ending.message(), ending.outputs(), log.timing(), log.steps());
+    }
+    arguments.copyOut(scratch, frame);
+    return new ExecutionReport(
+        ResultCode.NO_ERROR, "", arguments.outputShapes(frame), log.timing(), log.steps());
+  }
+
+  private Frame frame(PreparedPlan plan, Scratch scratch) {
+    for (BoundaryConstant constant : plan.layout().constants()) {
+      byte[] value = constant.value().value();
+      MemorySegment.copy(
+          MemorySegment.ofArray(value),
+          0,
+          scratch.temporaries().segment(),
+          constant.offset(),
+          value.length);
+    }
+    Frame frame = new Frame(plan.planned().main(), plan.layout(), scratch.temporaries());
+    arguments.fill(frame, scratch);
+    return frame;
+  }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.api.ResultCode;
+import io.thalamus.runtime.plan.PlanBuilder;
+import io.thalamus.runtime.plan.PlanNode;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.plan.PlanNode.IfNode;
+import io.thalamus.runtime.plan.PlanNode.WhileNode;
+import io.thalamus.runtime.plan.PreparedPlan;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Runs the nodes of a plan in order; the interpreter of IF and WHILE. Used by the one thread that
+ * executes.
+ *
+ * <p>The branches of an IF write where the IF itself does. A WHILE has two places for each value of
+ * its state: a round reads one and writes the other. When it ends, the values are copied out.
+ */
+final class PlanRunner {
+  private final PreparedPlan plan;
+  private final StepRunner steps;
+  private final StepLog log;
+  private final Duration loopTimeout;
+
+  PlanRunner(PreparedPlan plan, StepRunner steps, StepLog log, Duration loopTimeout) {
+    this.plan = plan;
+    this.steps = steps;
+    this.log = log;
+    this.loopTimeout = loopTimeout;
+  }
+
+  Ending run(Frame frame) {
+    for (PlanNode node : frame.graph().nodes()) {
+      Ending ending =
+          switch (node) {
+            case ExecutionStep step -> steps.run(plan.step(step.index()), frame);
+            case IfNode branch -> run(branch, frame);
+            case WhileNode loop -> run(loop, frame);
+          };
+      if (!ending.isDone()) {
+        return ending;
+      }
+    }
+    return Ending.DONE;
+  }
+
+  private Ending run(IfNode node, Frame outer) {
+    long start = System.nanoTime();
+    Value condition = outer.get(node.condition());
+    if (condition.isOmitted()) {
+      return Ending.failedForGood(ResultCode.BAD_DATA, "the condition of an IF is left out");
+    }
+    Frame branch = outer.inner(isTrue(condition) ? node.thenGraph() : node.elseGraph());
+    branch.setAll(branch.graph().graph().inputIndexes(), outer, node.arguments());
+    branch.setAll(branch.graph().graph().outputIndexes(), outer, node.outputs());
+    note(node, start);
+    return run(branch);
+  }
+
+  private Ending run(WhileNode node, Frame outer) {
+    long loopStart = System.nanoTime();
+    Frame first = outer.inner(node.body());
+    List<Integer> bodyOutputs = node.body().graph().outputIndexes();
+    Value[] state = new Value[node.inputs().size()];
+    for (int i = 0; i < state.length; i++) {
+      state[i] = outer.get(node.inputs().get(i));
+    }
+    for (long round = 0; ; round++) {
+      Frame condition = outer.inner(node.condition());
+      setInputs(condition, state);
+      Ending ending = run(condition);
+      if (!ending.isDone()) {
+        return ending;
+      }
+      if (System.nanoTime() - loopStart > loopTimeout.toNanos()) {
+        return Ending.failed(
+            ResultCode.MISSED_DEADLINE_TRANSIENT,
+            "WHILE (operation %d) still loops after %d ms"
+                .formatted(node.operation(), loopTimeout.toMillis()));
+      }
+      if (!isTrue(condition.get(node.condition().graph().outputIndexes().get(0)))) {
+        break;
+      }
+      Frame body = outer.inner(node.body());
+      setInputs(body, state);
+      for (int output : bodyOutputs) {
+        body.set(output, round % 2 == 0 ? first.get(output) : first.second(output));
+      }
+      ending = run(body);
+      if (!ending.isDone()) {
+        return ending;
+      }
+      for (int i = 0; i < bodyOutputs.size(); i++) {
+        state[i] = body.get(bodyOutputs.get(i));
+      }
+    }
+    long copyStart = System.nanoTime();
+    copyOut(node, outer, state);
+    note(node, copyStart);
+    return Ending.DONE;
+  }
+
+  private static void setInputs(Frame frame, Value[] state) {
+    List<Integer> inputs = frame.graph().graph().inputIndexes();
+    for (int i = 0; i < inputs.size(); i++) {
+      frame.set(inputs.get(i), state[i]);
+    }
+  }
+
+  private static void copyOut(WhileNode node, Frame outer, Value[] state) {
+    for (int i = 0; i < node.outputs().size(); i++) {
+      Value to = outer.get(node.outputs().get(i));
+      if (!to.isOmitted()) {
+        MemorySegment.copy(state[i].bytes(), 0, to.bytes(), 0, to.length());
+      }
+    }
+  }
+
+  private static boolean isTrue(Value value) {
+    return value.memory().segment().get(ValueLayout.JAVA_BYTE, value.offset()) != 0;
+  }
+
+  private void note(PlanNode node, long start) {
+    log.add(node, PlanBuilder.INTERPRETER, 1, System.nanoTime() - start, ResultCode.NO_ERROR);
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.hal.ExecutionControl;
+import io.thalamus.model.Deadline;
+
+/** Tells a running execution to stop: when its caller cancels it, or its deadline has passed. */
+final class RunControl implements ExecutionControl {
+  private volatile boolean cancelled;
+  private volatile Deadline deadline = Deadline.NONE;
+
+  void cancel() {
+    cancelled = true;
+  }
+
+  boolean isCancelled() {
+    return cancelled;
+  }
+
+  void setDeadline(Deadline value) {
+    deadline = value;
+  }
+
+  Deadline deadline() {
+    return deadline;
+  }
+
+  @Override
+  public Signal checkpoint() {
+    if (cancelled) {
+      return Signal.CANCELLED;
+    }
+    return deadline.hasPassed() ? Signal.DEADLINE : Signal.CONTINUE;
+  }
+}

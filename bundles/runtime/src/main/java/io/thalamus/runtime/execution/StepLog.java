@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.api.ExecutionReport.StepReport;
+import io.thalamus.api.ResultCode;
+import io.thalamus.model.Timing;
+import io.thalamus.runtime.plan.PlanNode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What ran where in one execution. A step that a loop repeats is one entry, which grows. Used by
+ * the one thread that executes.
+ */
+final class StepLog {
+  private final List<Entry> entries = new ArrayList<>();
+  private Timing timing = Timing.NONE;
+  private boolean isTimingPartial;
+
+  private static final class Entry {
+    private final PlanNode node;
+    private final String device;
+    private final ResultCode code;
+    private int operations;
+    private long nanos;
+
+    Entry(PlanNode node, String device, ResultCode code) {
+      this.node = node;
+      this.device = device;
+      this.code = code;
+    }
+  }
+
+  void add(PlanNode node, String device, int operations, long nanos, ResultCode code) {
+    Entry entry = find(node, device, code);
+    entry.operations += operations;
+    entry.nanos += nanos;
+  }
+
+  private Entry find(PlanNode node, String device, ResultCode code) {
+    // From the end: what a loop repeats was added lately.
+    for (int i = entries.size() - 1; i >= 0; i--) {
+      Entry entry = entries.get(i);
+      if (entry.node == node && entry.code == code && entry.device.equals(device)) {
+        return entry;
+      }
+    }
+    Entry added = new Entry(node, device, code);
+    entries.add(added);
+    return added;
+  }
+
+  /** Adds what a device measured; once one did not measure, nothing is known of the whole. */
+  void add(Timing measured) {
+    if (isTimingPartial || measured.inDriver().isEmpty()) {
+      isTimingPartial = true;
+      timing = Timing.NONE;
+      return;
+    }
+    timing =
+        new Timing(
+            sum(timing.onDevice(), measured.onDevice()),
+            sum(timing.inDriver(), measured.inDriver()));
+  }
+
+  private static Optional<Duration> sum(Optional<Duration> a, Optional<Duration> b) {
+    return a.isEmpty() ? b : b.isEmpty() ? a : Optional.of(a.get().plus(b.get()));
+  }
+
+  Timing timing() {
+    return timing;
+  }
+
+  List<StepReport> steps() {
+    return entries.stream()
+        .map(
+            entry ->
+                new StepReport(
+                    entry.device, entry.operations, Duration.ofNanos(entry.nanos), entry.code))
+        .toList();
+  }
+}

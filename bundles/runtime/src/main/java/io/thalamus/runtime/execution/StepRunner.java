@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Completed;
+import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
+import io.thalamus.hal.MemoryPool;
+import io.thalamus.hal.Request;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OutputShape;
+import io.thalamus.model.Shape;
+import io.thalamus.runtime.StatusMapping;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.plan.PreparedStep;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Runs steps on their devices, and where one fails, on another: NNAPI's partial fallback, which
+ * resumes at the failed step. Used by the one thread that executes.
+ */
+final class StepRunner {
+  private final ExecutionHost host;
+  private final ExecutionConfig config;
+  private final RunControl control;
+  private final StepLog log;
+
+  StepRunner(ExecutionHost host, ExecutionConfig config, RunControl control, StepLog log) {
+    this.host = host;
+    this.config = config;
+    this.control = control;
+    this.log = log;
+  }
+
+  /** Runs a step; the ending says whether the whole execution may be repeated. */
+  Ending run(PreparedStep prepared, Frame frame) {
+    ExecutionStep step = prepared.step();
+    Ending ending = attempt(step, prepared.primary(), frame);
+    if (ending.isDone() || ending.isFinal()) {
+      return ending;
+    }
+    if (!host.isFallbackAllowed()) {
+      return Ending.failedForGood(
+          ending.code(), ending.message() + " (this compilation allows no fallback)");
+    }
+    if (step.device().isReference()) {
+      return ending;
+    }
+    host.fallenBack(step, ending.message());
+    try {
+      DevicePreparedModel other = prepared.fallback(host::prepareElsewhere);
+      return attempt(step, other, frame);
+    } catch (NeuralNetworksException e) {
+      return Ending.failed(ending.code(), ending.message() + "; " + e.getMessage());
+    }
+  }
+
+  private Ending attempt(ExecutionStep step, DevicePreparedModel model, Frame frame) {
+    Ending stopped = stopped();
+    if (stopped != null) {
+      return stopped;
+    }
+    Request request = request(step, frame);
+    long start = System.nanoTime();
+    ExecutionResult result = model.execute(request, config);
+    long nanos = System.nanoTime() - start;
+    Ending ending =
+        switch (result) {
+          case Completed completed -> completed(step, model, frame, completed);
+          case OutputInsufficientSize answer -> insufficient(step, model, frame, answer);
+          case Failed failed ->
+              Ending.failed(
+                  StatusMapping.toResultCode(failed.status()),
+                  describe(step) + " failed on " + model.device().id() + ": " + failed.message());
+        };
+    log.add(step, model.device().id(), step.operations().size(), nanos, ending.code());
+    if (ending.isDone()) {
+      return ending;
+    }
+    // A device that was told to stop says so in its own words; the caller wants the reason.
+    Ending reason = stopped();
+    return reason != null ? reason : ending;
+  }
+
+  /** Why the execution must not go on, or null where it may. */
+  Ending stopped() {
+    return switch (control.checkpoint()) {
+      case CONTINUE -> null;
+      case CANCELLED -> Ending.failedForGood(ResultCode.OP_FAILED, "the execution was cancelled");
+      case DEADLINE ->
+          Ending.failedForGood(
+              ResultCode.MISSED_DEADLINE_TRANSIENT, "the execution missed its deadline");
+    };
+  }
+
+  private static String describe(ExecutionStep step) {
+    int first = step.operations().get(0);
+    // The step's model has the same operations in the same order.
+    String type = step.model().main().operations().get(0).type().text();
+    String place = step.subgraph() == 0 ? "" : " of subgraph " + (step.subgraph() - 1);
+    int more = step.operations().size() - 1;
+    return type
+        + " (operation "
+        + first
+        + place
+        + (more == 0 ? ")" : more == 1 ? ", and 1 more)" : ", and " + more + " more)");
+  }
+
+  private static Request request(ExecutionStep step, Frame frame) {
+    List<MemoryPool> pools = new ArrayList<>(4);
+    List<SharedMemory> memories = new ArrayList<>(4);
+    List<Request.Argument> inputs = new ArrayList<>(step.inputs().size());
+    for (int operand : step.inputs()) {
+      inputs.add(argument(frame, operand, memories, pools));
+    }
+    List<Request.Argument> outputs = new ArrayList<>(step.outputs().size());
+    for (int operand : step.outputs()) {
+      outputs.add(argument(frame, operand, memories, pools));
+    }
+    return new Request(inputs, outputs, pools);
+  }
+
+  private static Request.Argument argument(
+      Frame frame, int index, List<SharedMemory> memories, List<MemoryPool> pools) {
+    Value value = frame.get(index);
+    if (value.isOmitted()) {
+      return Request.Argument.NO_VALUE;
+    }
+    int pool = memories.indexOf(value.memory());
+    if (pool < 0) {
+      pool = memories.size();
+      memories.add(value.memory());
+      pools.add(new MemoryPool.Shared(value.memory()));
+    }
+    Shape shape = frame.operand(index).isSizeKnown() ? Shape.NONE : value.shape();
+    return new Request.Location(pool, value.offset(), value.length(), shape);
+  }
+
+  private Ending completed(
+      ExecutionStep step, DevicePreparedModel model, Frame frame, Completed completed) {
+    List<Integer> outputs = step.outputs();
+    List<OutputShape> shapes = completed.outputs();
+    if (!shapes.isEmpty() && shapes.size() != outputs.size()) {
+      return nonsense(
+          step,
+          model,
+          "it returned " + shapes.size() + " shapes for " + outputs.size() + " outputs");
+    }
+    for (int i = 0; i < outputs.size(); i++) {
+      int index = outputs.get(i);
+      Value value = frame.get(index);
+      Operand operand = frame.operand(index);
+      if (value.isOmitted() || operand.isSizeKnown()) {
+        continue;
+      }
+      if (shapes.isEmpty()) {
+        return nonsense(step, model, "it did not return the shape of output " + i);
+      }
+      Shape actual = shapes.get(i).shape();
+      long bytes = actual.elementCount() * operand.type().elementSize();
+      if (!shapes.get(i).isSufficient() || bytes > value.length()) {
+        return nonsense(step, model, "it wrote " + bytes + " bytes to room for " + value.length());
+      }
+      frame.set(index, value.written(bytes, actual));
+    }
+    if (config.measureTiming()) {
+      log.add(completed.timing());
+    }
+    return Ending.DONE;
+  }
+
+  private static Ending nonsense(ExecutionStep step, DevicePreparedModel model, String what) {
+    return Ending.failed(
+        ResultCode.OP_FAILED, describe(step) + " failed on " + model.device().id() + ": " + what);
+  }
+
+  /** The outputs of the main graph, as far as the steps until now tell. */
+  private static Ending insufficient(
+      ExecutionStep step, DevicePreparedModel model, Frame frame, OutputInsufficientSize answer) {
+    List<Integer> graphOutputs = frame.graph().graph().outputIndexes();
+    List<OutputShape> shapes = new ArrayList<>();
+    StringBuilder missing = new StringBuilder();
+    for (int output = 0; output < graphOutputs.size(); output++) {
+      int index = graphOutputs.get(output);
+      int place = step.outputs().indexOf(index);
+      Operand operand = frame.operand(index);
+      OutputShape shape =
+          place >= 0 && place < answer.outputs().size()
+              ? answer.outputs().get(place)
+              : new OutputShape(knownShape(frame, index, operand), true);
+      shapes.add(shape);
+      if (!shape.isSufficient()) {
+        missing
+            .append(missing.isEmpty() ? "" : ", ")
+            .append("output %d '%s' is %s".formatted(output, operand.name(), shape.shape()));
+      }
+    }
+    if (missing.isEmpty() || frame.graph().subgraph() != 0) {
+      return nonsense(step, model, "it found a buffer too small, but named none of the caller's");
+    }
+    return Ending.insufficient("a buffer is too small: " + missing, shapes);
+  }
+
+  private static Shape knownShape(Frame frame, int index, Operand operand) {
+    return operand.isSizeKnown() ? operand.shape() : frame.get(index).shape();
+  }
+}

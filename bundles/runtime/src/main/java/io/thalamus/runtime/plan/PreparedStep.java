@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.plan;
+
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+
+/** A step as its device prepared it, and as another one did where it failed. Thread-safe. */
+public final class PreparedStep {
+  private final ExecutionStep step;
+  private final DevicePreparedModel primary;
+  private DevicePreparedModel fallback;
+  private boolean closed;
+
+  /** A step with what its device prepared, which it owns. */
+  public PreparedStep(ExecutionStep step, DevicePreparedModel primary) {
+    this.step = step;
+    this.primary = primary;
+  }
+
+  /** Prepares a step on another device than its own. */
+  @FunctionalInterface
+  public interface FallbackPreparer {
+    /** The step prepared elsewhere. */
+    DevicePreparedModel prepare(ExecutionStep step) throws NeuralNetworksException;
+  }
+
+  public ExecutionStep step() {
+    return step;
+  }
+
+  /** The step on the device that the plan chose. */
+  public DevicePreparedModel primary() {
+    return primary;
+  }
+
+  /**
+   * The step on another device, prepared at the first call and kept.
+   *
+   * @throws NeuralNetworksException where no other device takes it
+   */
+  public synchronized DevicePreparedModel fallback(FallbackPreparer preparer)
+      throws NeuralNetworksException {
+    if (closed) {
+      throw new IllegalStateException("the plan is closed");
+    }
+    if (fallback == null || !fallback.device().isServing()) {
+      if (fallback != null) {
+        fallback.close();
+        fallback = null;
+      }
+      fallback = preparer.prepare(step);
+    }
+    return fallback;
+  }
+
+  synchronized void close() {
+    closed = true;
+    primary.close();
+    if (fallback != null) {
+      fallback.close();
+    }
+  }
+}
