@@ -27,7 +27,10 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
  * <p>A departure is synchronous: when {@link #removeDevice} returns, no call runs on the device but
  * those that were abandoned, and its prepared models are closed.
  */
-@Component(service = DeviceRegistry.class, configurationPid = "io.thalamus.runtime.devices")
+@Component(
+    service = DeviceRegistry.class,
+    immediate = true,
+    configurationPid = "io.thalamus.runtime.devices")
 public final class DeviceRegistry {
   private static final System.Logger LOG = System.getLogger(DeviceRegistry.class.getPackageName());
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.fakes;
+
+import io.thalamus.hal.Device;
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operation;
+import io.thalamus.model.Subgraph;
+import io.thalamus.runtime.ModelLoader;
+import io.thalamus.runtime.NeuralNetworksComponent;
+import io.thalamus.runtime.compilation.Compiler;
+import io.thalamus.runtime.compilation.ModelRules;
+import io.thalamus.runtime.compilation.NnapiRules;
+import io.thalamus.runtime.compilation.Policies;
+import io.thalamus.runtime.execution.AsyncThreads;
+import io.thalamus.runtime.partition.NnapiPolicy;
+import io.thalamus.runtime.registry.DeviceRegistry;
+import java.time.Duration;
+import java.util.Map;
+
+/** The parts of the runtime, put together without a framework. */
+public final class TestRuntime implements AutoCloseable {
+  /** Rules that accept everything, for operations that the catalogue may not have yet. */
+  public static final ModelRules LENIENT =
+      new ModelRules() {
+        @Override
+        public void check(Model model) {}
+
+        @Override
+        public FeatureLevel of(Subgraph graph, Operation operation) {
+          return FeatureLevel.V1_0;
+        }
+      };
+
+  public final DeviceRegistry registry = new DeviceRegistry(Duration.ofSeconds(2));
+  public final Policies policies = new Policies(NnapiPolicy.NAME);
+  public final ModelLoader loader = new ModelLoader();
+  public final AsyncThreads threads = new AsyncThreads();
+  private final Compiler compiler;
+  private final NeuralNetworksComponent networks;
+
+  private TestRuntime(ModelRules rules) {
+    compiler = new Compiler(registry, policies, threads, rules);
+    networks = new NeuralNetworksComponent(registry, compiler, loader);
+  }
+
+  /** With NNAPI's rules and these devices, in order. */
+  public static TestRuntime of(Device... devices) {
+    return of(new NnapiRules(), devices);
+  }
+
+  /** With rules that accept everything and these devices, in order. */
+  public static TestRuntime lenient(Device... devices) {
+    return of(LENIENT, devices);
+  }
+
+  private static TestRuntime of(ModelRules rules, Device... devices) {
+    TestRuntime runtime = new TestRuntime(rules);
+    for (Device device : devices) {
+      runtime.add(device);
+    }
+    return runtime;
+  }
+
+  /** A device comes. */
+  public void add(Device device) {
+    registry.addDevice(device, Map.of());
+  }
+
+  /** A device goes. */
+  public void remove(Device device) {
+    registry.removeDevice(device);
+  }
+
+  /** The entrance. */
+  public NeuralNetworksComponent networks() {
+    return networks;
+  }
+
+  @Override
+  public void close() {
+    networks.close();
+    compiler.close();
+    threads.close();
+  }
+}
