@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.file;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatOperator.Kind;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.tensorflow.lite.schema.Buffer;
+import org.tensorflow.lite.schema.Metadata;
+import org.tensorflow.lite.schema.Model;
+import org.tensorflow.lite.schema.Operator;
+import org.tensorflow.lite.schema.OperatorCode;
+import org.tensorflow.lite.schema.QuantizationParameters;
+import org.tensorflow.lite.schema.SubGraph;
+import org.tensorflow.lite.schema.Tensor;
+
+/** Reads the FlatBuffer of one file into plain values with checked indexes. Used once. */
+public final class FlatModelReader {
+  /** The version of the schema that every published model has. */
+  private static final int SCHEMA_VERSION = 3;
+
+  private static final int SMALLEST_FILE = 16;
+
+  private final SharedMemory file;
+  private final Checked checked;
+  private List<ByteRange> buffers = List.of();
+  private List<Kind> kinds = List.of();
+
+  private FlatModelReader(SharedMemory file) {
+    this.file = file;
+    this.checked = Checked.file(file.size());
+  }
+
+  /**
+   * Reads a file.
+   *
+   * @throws ModelFormatException where it is of another format or damaged
+   */
+  public static FlatModel read(SharedMemory file) throws ModelFormatException {
+    if (file.size() > Integer.MAX_VALUE) {
+      throw new ModelFormatException(
+          "the file has " + file.size() + " bytes; a TensorFlow Lite file has at most 2 GiB");
+    }
+    ByteBuffer bytes = file.segment().asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
+    if (bytes.limit() < SMALLEST_FILE || !Model.ModelBufferHasIdentifier(bytes)) {
+      throw new ModelFormatException(
+          "not a TensorFlow Lite file: the identifier TFL3 is missing at byte 4");
+    }
+    return new FlatModelReader(file).read(bytes);
+  }
+
+  private FlatModel read(ByteBuffer bytes) throws ModelFormatException {
+    Model model = checked.get(() -> Model.getRootAsModel(bytes));
+    long version = checked.get(model::version);
+    if (version != SCHEMA_VERSION) {
+      throw new ModelFormatException(
+          "the file has schema version " + version + "; only version 3 is known");
+    }
+    buffers = buffers(model);
+    kinds = kinds(model);
+    List<SubGraph> tables =
+        checked.at("the list of graphs").tables(model::subgraphsLength, model::subgraphs);
+    if (tables.isEmpty()) {
+      throw new ModelFormatException("the file is damaged: it holds no graph");
+    }
+    List<FlatGraph> graphs = new ArrayList<>();
+    for (SubGraph table : tables) {
+      graphs.add(graph(graphs.size(), table));
+    }
+    return new FlatModel(
+        file,
+        checked.at("the description").text(model::descriptionAsByteBuffer),
+        List.copyOf(graphs),
+        metadata(model));
+  }
+
+  private List<ByteRange> buffers(Model model) throws ModelFormatException {
+    Checked place = checked.at("the list of buffers");
+    List<ByteRange> ranges = new ArrayList<>();
+    for (Buffer buffer : place.tables(model::buffersLength, model::buffers)) {
+      ranges.add(
+          place.at("buffer " + ranges.size()).range(buffer::dataLength, buffer::dataAsByteBuffer));
+    }
+    return ranges;
+  }
+
+  private List<Kind> kinds(Model model) throws ModelFormatException {
+    Checked place = checked.at("the list of operator codes");
+    List<Kind> codes = new ArrayList<>();
+    for (OperatorCode code : place.tables(model::operatorCodesLength, model::operatorCodes)) {
+      // Codes above 127 do not fit the old field; newer files fill both, and the larger counts.
+      int builtin =
+          Math.max(place.get(code::builtinCode), place.get(code::deprecatedBuiltinCode).intValue());
+      codes.add(new Kind(builtin, place.text(code::customCodeAsByteBuffer)));
+    }
+    return codes;
+  }
+
+  private Map<String, ByteRange> metadata(Model model) throws ModelFormatException {
+    Checked place = checked.at("the metadata");
+    Map<String, ByteRange> entries = new HashMap<>();
+    for (Metadata entry : place.tables(model::metadataLength, model::metadata)) {
+      long buffer = place.get(entry::buffer);
+      entries.put(place.text(entry::nameAsByteBuffer), buffer(buffer, "the metadata"));
+    }
+    return Map.copyOf(entries);
+  }
+
+  private FlatGraph graph(int index, SubGraph table) throws ModelFormatException {
+    String name = index == 0 ? "the main graph" : "graph " + index;
+    Checked place = checked.at(name);
+    List<FlatTensor> tensors = new ArrayList<>();
+    for (Tensor tensor : place.tables(table::tensorsLength, table::tensors)) {
+      String where = "tensor " + tensors.size() + " of " + name;
+      tensors.add(tensor(tensors.size(), tensor, where));
+    }
+    List<FlatOperator> operators = new ArrayList<>();
+    for (Operator operator : place.tables(table::operatorsLength, table::operators)) {
+      String where = "operator " + operators.size() + " of " + name;
+      operators.add(operator(operators.size(), operator, where, tensors.size()));
+    }
+    int[] inputs = place.ints(table::inputsLength, table::inputs);
+    int[] outputs = place.ints(table::outputsLength, table::outputs);
+    checkIndexes(inputs, 0, tensors.size(), name);
+    checkIndexes(outputs, 0, tensors.size(), name);
+    return new FlatGraph(index, List.copyOf(tensors), inputs, outputs, List.copyOf(operators));
+  }
+
+  private FlatTensor tensor(int index, Tensor table, String where) throws ModelFormatException {
+    Checked place = checked.at(where);
+    float[] scales = {};
+    long[] zeroPoints = {};
+    int quantizedDimension = 0;
+    QuantizationParameters quantization = place.get(table::quantization);
+    if (quantization != null) {
+      scales = place.floats(quantization::scaleLength, quantization::scale);
+      zeroPoints = place.longs(quantization::zeroPointLength, quantization::zeroPoint);
+      quantizedDimension = place.get(quantization::quantizedDimension);
+    }
+    return new FlatTensor(
+        index,
+        place.text(table::nameAsByteBuffer),
+        place.get(table::type),
+        place.ints(table::shapeLength, table::shape),
+        buffer(place.get(table::buffer), where),
+        scales,
+        zeroPoints,
+        quantizedDimension,
+        place.get(table::isVariable),
+        place.get(table::sparsity) != null);
+  }
+
+  private FlatOperator operator(int index, Operator table, String where, int tensors)
+      throws ModelFormatException {
+    Checked place = checked.at(where);
+    long code = place.get(table::opcodeIndex);
+    if (code < 0 || code >= kinds.size()) {
+      throw new ModelFormatException(
+          "the file is damaged: " + where + " has code number " + code + " of " + kinds.size());
+    }
+    int[] inputs = place.ints(table::inputsLength, table::inputs);
+    int[] outputs = place.ints(table::outputsLength, table::outputs);
+    int[] intermediates = place.ints(table::intermediatesLength, table::intermediates);
+    checkIndexes(inputs, -1, tensors, where);
+    checkIndexes(outputs, 0, tensors, where);
+    checkIndexes(intermediates, -1, tensors, where);
+    return new FlatOperator(
+        index,
+        kinds.get((int) code),
+        inputs,
+        outputs,
+        intermediates,
+        place.range(table::customOptionsLength, table::customOptionsAsByteBuffer),
+        table,
+        place);
+  }
+
+  private ByteRange buffer(long index, String where) throws ModelFormatException {
+    if (index < 0 || index >= buffers.size()) {
+      throw new ModelFormatException(
+          "the file is damaged: "
+              + where
+              + " has buffer number "
+              + index
+              + " of "
+              + buffers.size());
+    }
+    return buffers.get((int) index);
+  }
+
+  private static void checkIndexes(int[] indexes, int least, int count, String where)
+      throws ModelFormatException {
+    for (int index : indexes) {
+      if (index < least || index >= count) {
+        throw new ModelFormatException(
+            "the file is damaged: " + where + " has tensor number " + index + " of " + count);
+      }
+    }
+  }
+}

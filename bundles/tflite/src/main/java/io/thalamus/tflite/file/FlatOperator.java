@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.file;
+
+import com.google.flatbuffers.FlatBufferBuilder;
+import com.google.flatbuffers.Table;
+import io.thalamus.model.reader.ModelFormatException;
+import java.nio.ByteBuffer;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.Operator;
+
+/**
+ * An operator as the file describes it. The arrays must not be changed.
+ *
+ * @param index in its graph
+ * @param kind what it computes
+ * @param inputs indexes of tensors; -1 where an optional one is left out
+ * @param outputs indexes of tensors
+ * @param intermediates tensors that only carry quantization
+ * @param customOptions the settings of a custom operator
+ * @param table the rest of the file's description
+ * @param checked access to {@code table}
+ */
+public record FlatOperator(
+    int index,
+    Kind kind,
+    int[] inputs,
+    int[] outputs,
+    int[] intermediates,
+    ByteRange customOptions,
+    Operator table,
+    Checked checked) {
+
+  /**
+   * What an operator computes.
+   *
+   * @param code a constant of {@link BuiltinOperator}
+   * @param customName where the code is {@link BuiltinOperator#CUSTOM}
+   */
+  public record Kind(int code, String customName) {
+    /** For people: {@code CONV_2D}, or {@code CUSTOM Name}. */
+    public String text() {
+      if (code == BuiltinOperator.CUSTOM) {
+        return "CUSTOM " + customName;
+      }
+      return code >= 0 && code < BuiltinOperator.names.length
+          ? BuiltinOperator.names[code]
+          : "operator code " + code;
+    }
+  }
+
+  /**
+   * The settings of a builtin operator. Where the file has none, all have their defaults.
+   *
+   * @param type a constant of {@link BuiltinOptions}
+   * @param options an empty object of the generated class, which is filled
+   * @throws ModelFormatException where the file has settings of another kind
+   */
+  public <T extends Table> T options(byte type, T options) throws ModelFormatException {
+    byte found = checked.get(table::builtinOptionsType);
+    if (found == BuiltinOptions.NONE || checked.get(() -> table.builtinOptions(options)) == null) {
+      Operator empty = Operator.getRootAsOperator(WithoutOptions.BYTES.duplicate());
+      checked.get(() -> empty.builtinOptions(options));
+      return options;
+    }
+    if (found != type) {
+      throw new ModelFormatException(
+          "the file is damaged: operator "
+              + index
+              + " "
+              + kind.text()
+              + " has settings of another operator");
+    }
+    return options;
+  }
+
+  /** An operator whose options are a table without fields. */
+  private static final class WithoutOptions {
+    private static final ByteBuffer BYTES = bytes();
+
+    private static ByteBuffer bytes() {
+      FlatBufferBuilder builder = new FlatBufferBuilder(64);
+      builder.startTable(0);
+      int options = builder.endTable();
+      Operator.startOperator(builder);
+      Operator.addBuiltinOptions(builder, options);
+      builder.finish(Operator.endOperator(builder));
+      return builder.dataBuffer().slice().asReadOnlyBuffer();
+    }
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.file;
+
+import org.tensorflow.lite.schema.TensorType;
+
+/**
+ * A tensor as the file describes it. The arrays must not be changed.
+ *
+ * @param index in its graph
+ * @param name may be empty
+ * @param type a constant of {@link TensorType}
+ * @param shape the dimensions with which the file was written; empty for a scalar, and where the
+ *     rank is not known
+ * @param data the bytes of a constant; empty where it is computed
+ * @param scales none, one, or one for each index of {@code quantizedDimension}
+ * @param zeroPoints as many as scales, or none
+ * @param quantizedDimension the dimension along which the scales stand
+ * @param isVariable whether it keeps its value from one call to the next
+ * @param isSparse whether the data leave out zeros
+ */
+public record FlatTensor(
+    int index,
+    String name,
+    byte type,
+    int[] shape,
+    ByteRange data,
+    float[] scales,
+    long[] zeroPoints,
+    int quantizedDimension,
+    boolean isVariable,
+    boolean isSparse) {
+  /** Whether its value stands in the file. */
+  public boolean isConstant() {
+    return !data.isEmpty();
+  }
+
+  /** Whether it is of this type of the schema. */
+  public boolean is(byte wanted) {
+    return type == wanted;
+  }
+
+  /** Whether its values are 8-bit integers, signed or not. */
+  public boolean is8Bit() {
+    return type == TensorType.INT8 || type == TensorType.UINT8;
+  }
+
+  /** The name of its type in the schema. */
+  public String typeName() {
+    return type >= 0 && type < TensorType.names.length ? TensorType.names[type] : "type " + type;
+  }
+
+  /** For messages: {@code tensor 7 'conv1/weights'}. */
+  public String text() {
+    return "tensor " + index + " '" + name + "'";
+  }
+
+  @Override
+  public String toString() {
+    return text();
+  }
+}
