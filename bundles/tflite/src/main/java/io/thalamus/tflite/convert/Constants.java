@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.ByteRange;
+import io.thalamus.tflite.file.FlatTensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.tensorflow.lite.schema.TensorType;
+
+/**
+ * The values of constants. Those that NNAPI takes as they stand in the file refer to its mapping;
+ * others (dequantized weights, narrowed integers, zeros for what is left out) are derived and
+ * travel with the model, however large. Not thread-safe.
+ *
+ * <p>Many operators may derive a constant from the same bytes, so the sum is bounded by the size of
+ * the file: a damaged file must not exhaust the memory.
+ */
+final class Constants {
+  private static final ValueLayout.OfFloat FLOAT =
+      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  private static final ValueLayout.OfShort SHORT =
+      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  private static final ValueLayout.OfInt INT =
+      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  private static final ValueLayout.OfLong LONG =
+      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  private final SharedMemory file;
+  private long budget;
+
+  Constants(SharedMemory file) {
+    this.file = file;
+    this.budget = (1 << 20) + 16 * file.size();
+  }
+
+  /**
+   * The constant as it stands in the file.
+   *
+   * @throws ModelFormatException where the bytes do not match the tensor's shape and type
+   */
+  Lifetime.Constant place(FlatTensor tensor) throws ModelFormatException {
+    MemorySegment bytes = bytes(tensor);
+    long offset = tensor.data().offset();
+    if (offset % TensorTypes.elementSize(tensor) != 0) {
+      allocate(bytes.byteSize(), tensor);
+      return new ConstantCopy(bytes.toArray(ValueLayout.JAVA_BYTE));
+    }
+    return SubgraphBuilder.place(file, offset, bytes.byteSize());
+  }
+
+  /** The number of elements of a constant, all of which the file holds. */
+  int elementCount(FlatTensor tensor) throws ModelFormatException {
+    return (int) (bytes(tensor).byteSize() / TensorTypes.elementSize(tensor));
+  }
+
+  /** The values of an integer constant; 64-bit ones must fit 32 bits. */
+  int[] ints(FlatTensor tensor) throws ModelFormatException {
+    boolean wide = tensor.is(TensorType.INT64);
+    if (!wide && !tensor.is(TensorType.INT32)) {
+      throw new ModelFormatException(tensor.text() + " is " + tensor.typeName() + ", not INT32");
+    }
+    if (isEmpty(tensor)) {
+      return new int[0];
+    }
+    MemorySegment bytes = bytes(tensor);
+    int[] values = new int[elementCount(tensor)];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = wide ? narrow(bytes.getAtIndex(LONG, i), tensor) : bytes.getAtIndex(INT, i);
+    }
+    return values;
+  }
+
+  private static int narrow(long value, FlatTensor tensor) throws ModelFormatException {
+    if (value != (int) value) {
+      throw new ModelFormatException(
+          tensor.text() + " holds " + value + ", which does not fit 32 bits");
+    }
+    return (int) value;
+  }
+
+  /** An INT64 constant as bytes of INT32. */
+  Lifetime.Constant narrowed(FlatTensor tensor) throws ModelFormatException {
+    int[] values = ints(tensor);
+    ByteBuffer out = buffer(4L * values.length, tensor);
+    for (int value : values) {
+      out.putInt(value);
+    }
+    return new ConstantCopy(out.array());
+  }
+
+  /** A constant of floats or quantized integers as bytes of FLOAT32. */
+  Lifetime.Constant floats(FlatTensor tensor) throws ModelFormatException {
+    float[] values = floatValues(tensor);
+    ByteBuffer out = buffer(4L * values.length, tensor);
+    for (float value : values) {
+      out.putFloat(value);
+    }
+    return new ConstantCopy(out.array());
+  }
+
+  /** The real values of a constant of floats or quantized integers. */
+  float[] floatValues(FlatTensor tensor) throws ModelFormatException {
+    MemorySegment bytes = bytes(tensor);
+    int count = elementCount(tensor);
+    allocate(4L * count, tensor);
+    float[] values = new float[count];
+    if (tensor.is(TensorType.FLOAT32)) {
+      for (int i = 0; i < count; i++) {
+        values[i] = bytes.getAtIndex(FLOAT, i);
+      }
+    } else if (tensor.is(TensorType.FLOAT16)) {
+      for (int i = 0; i < count; i++) {
+        values[i] = Float.float16ToFloat(bytes.getAtIndex(SHORT, i));
+      }
+    } else if (tensor.is8Bit()) {
+      dequantize(tensor, bytes, values);
+    } else {
+      throw new ModelFormatException(
+          tensor.text() + " is " + tensor.typeName() + " and cannot be read as floats");
+    }
+    return values;
+  }
+
+  private static void dequantize(FlatTensor tensor, MemorySegment bytes, float[] values)
+      throws ModelFormatException {
+    int channels = tensor.scales().length;
+    if (channels == 0) {
+      throw new ModelFormatException(tensor.text() + " has no scale");
+    }
+    float[] scales = new float[channels];
+    int[] zeroPoints = new int[channels];
+    for (int c = 0; c < channels; c++) {
+      scales[c] = TensorTypes.checkedScale(tensor, c);
+      zeroPoints[c] = TensorTypes.zeroPoint(tensor, c);
+    }
+    int inner = channels == 1 ? values.length : channelStride(tensor);
+    int mask = tensor.is(TensorType.UINT8) ? 0xFF : -1;
+    for (int i = 0; i < values.length; i++) {
+      int channel = i / inner % channels;
+      int stored = bytes.get(ValueLayout.JAVA_BYTE, i) & mask;
+      values[i] = scales[channel] * (stored - zeroPoints[channel]);
+    }
+  }
+
+  /** How many elements lie between two indexes of the quantized dimension. */
+  private static int channelStride(FlatTensor tensor) throws ModelFormatException {
+    int dimension = tensor.quantizedDimension();
+    int[] shape = tensor.shape();
+    if (dimension < 0 || dimension >= shape.length || shape[dimension] != tensor.scales().length) {
+      throw new ModelFormatException(
+          tensor.text()
+              + " has "
+              + tensor.scales().length
+              + " scales along dimension "
+              + dimension
+              + " of "
+              + Arrays.toString(shape));
+    }
+    int stride = 1;
+    for (int i = dimension + 1; i < shape.length; i++) {
+      stride *= shape[i];
+    }
+    return stride;
+  }
+
+  /** Zeros for something that the file leaves out. */
+  Lifetime.Constant zeros(long bytes, FlatTensor reason) throws ModelFormatException {
+    return new ConstantCopy(buffer(bytes, reason).array());
+  }
+
+  /** A copy of a range of the file. */
+  byte[] copy(ByteRange range) {
+    return file.segment().asSlice(range.offset(), range.length()).toArray(ValueLayout.JAVA_BYTE);
+  }
+
+  private ByteBuffer buffer(long size, FlatTensor reason) throws ModelFormatException {
+    allocate(size, reason);
+    return ByteBuffer.allocate((int) size).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  private void allocate(long size, FlatTensor reason) throws ModelFormatException {
+    budget -= size;
+    if (size < 0 || size > Integer.MAX_VALUE || budget < 0) {
+      throw new ModelFormatException(
+          "constants derived from the file grow out of proportion to it at " + reason.text());
+    }
+  }
+
+  private static boolean isEmpty(FlatTensor tensor) {
+    return tensor.data().isEmpty() && Arrays.stream(tensor.shape()).anyMatch(size -> size == 0);
+  }
+
+  private MemorySegment bytes(FlatTensor tensor) throws ModelFormatException {
+    if (tensor.isSparse()) {
+      throw new ModelFormatException(
+          tensor.text() + " is sparse, which NNAPI does not have: convert the model densely");
+    }
+    long length = tensor.data().length();
+    long expected = TensorTypes.elementSize(tensor);
+    for (int dimension : tensor.shape()) {
+      expected *= Math.max(0, dimension);
+      // Once beyond what any file holds, further factors could only wrap around.
+      expected = Math.min(expected, 1L << 32);
+    }
+    if (expected != length) {
+      throw new ModelFormatException(
+          "the file is damaged: "
+              + tensor.text()
+              + " of shape "
+              + Shape.of(nonNegative(tensor.shape()))
+              + " has "
+              + length
+              + " bytes of data");
+    }
+    return file.segment().asSlice(tensor.data().offset(), length);
+  }
+
+  private static int[] nonNegative(int[] shape) {
+    return Arrays.stream(shape).map(size -> Math.max(0, size)).toArray();
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.tflite.file.FlatOperator.Kind;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.tensorflow.lite.schema.BuiltinOperator;
+
+/**
+ * The table of what can be converted: by builtin code, and by name for custom operators. Filled
+ * once, then only read; thread-safe from then on. To add an operator, add it to its family.
+ */
+public final class Converters {
+  private final Map<Integer, OperatorConverter> builtin = new HashMap<>();
+  private final Map<String, OperatorConverter> custom = new HashMap<>();
+
+  private final OperationCatalog catalog;
+
+  private Converters(OperationCatalog catalog) {
+    this.catalog = catalog;
+  }
+
+  /**
+   * All families.
+   *
+   * @param catalog what the operations that are made are checked against
+   */
+  public static Converters all(OperationCatalog catalog) {
+    Converters table = new Converters(catalog);
+    Activation.addTo(table);
+    Comparison.addTo(table);
+    ControlFlow.addTo(table);
+    Convolution.addTo(table);
+    Detection.addTo(table);
+    Elementwise.addTo(table);
+    MatrixMultiply.addTo(table);
+    Normalization.addTo(table);
+    Pooling.addTo(table);
+    Quantize.addTo(table);
+    Rearrange.addTo(table);
+    Recurrent.addTo(table);
+    Reduction.addTo(table);
+    Reshape.addTo(table);
+    Resize.addTo(table);
+    Selection.addTo(table);
+    Slice.addTo(table);
+    Softmax.addTo(table);
+    UnaryMath.addTo(table);
+    return table;
+  }
+
+  OperationCatalog catalog() {
+    return catalog;
+  }
+
+  void add(int code, OperatorConverter converter) {
+    if (builtin.put(code, converter) != null) {
+      throw new IllegalStateException("two converters for " + BuiltinOperator.name(code));
+    }
+  }
+
+  void addCustom(String name, OperatorConverter converter) {
+    if (custom.put(name, converter) != null) {
+      throw new IllegalStateException("two converters for custom operator " + name);
+    }
+  }
+
+  Optional<OperatorConverter> find(Kind kind) {
+    return Optional.ofNullable(
+        kind.code() == BuiltinOperator.CUSTOM
+            ? custom.get(kind.customName())
+            : builtin.get(kind.code()));
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import com.google.flatbuffers.Table;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.tensorflow.lite.schema.AddOptions;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.DivOptions;
+import org.tensorflow.lite.schema.MulOptions;
+import org.tensorflow.lite.schema.SubOptions;
+
+/** Arithmetic of two tensors, with broadcasting. */
+final class Elementwise {
+  private static final int NO_ACTIVATION = 0;
+
+  private Elementwise() {}
+
+  static void addTo(Converters table) {
+    table.add(
+        BuiltinOperator.ADD,
+        arithmetic(
+            OperationCode.ADD,
+            BuiltinOptions.AddOptions,
+            AddOptions::new,
+            AddOptions::fusedActivationFunction));
+    table.add(
+        BuiltinOperator.SUB,
+        arithmetic(
+            OperationCode.SUB,
+            BuiltinOptions.SubOptions,
+            SubOptions::new,
+            SubOptions::fusedActivationFunction));
+    table.add(
+        BuiltinOperator.MUL,
+        arithmetic(
+            OperationCode.MUL,
+            BuiltinOptions.MulOptions,
+            MulOptions::new,
+            MulOptions::fusedActivationFunction));
+    table.add(
+        BuiltinOperator.DIV,
+        arithmetic(
+            OperationCode.DIV,
+            BuiltinOptions.DivOptions,
+            DivOptions::new,
+            DivOptions::fusedActivationFunction));
+    table.add(BuiltinOperator.MAXIMUM, plain(OperationCode.MAXIMUM));
+    table.add(BuiltinOperator.MINIMUM, plain(OperationCode.MINIMUM));
+    table.add(BuiltinOperator.POW, plain(OperationCode.POW));
+    table.add(BuiltinOperator.SQUARED_DIFFERENCE, Elementwise::squaredDifference);
+    table.add(BuiltinOperator.ADD_N, Elementwise::sum);
+  }
+
+  private static <T extends Table> OperatorConverter arithmetic(
+      OperationCode code, byte type, Supplier<T> empty, Function<T, Byte> activation) {
+    return node -> {
+      T options = node.options(type, empty.get());
+      int fused = node.fused(node.get(() -> activation.apply(options)));
+      node.emit(code, List.of(node.in(0), node.in(1), node.int32(fused)), node.out(0));
+    };
+  }
+
+  private static OperatorConverter plain(OperationCode code) {
+    return node -> node.emit(code, List.of(node.in(0), node.in(1)), node.out(0));
+  }
+
+  private static void squaredDifference(Node node) throws ModelFormatException {
+    node.require(!InFloat.isQuantized8(node.inOperand(0)), "NNAPI has no quantized form of it");
+    int first = node.in(0);
+    int second = node.in(1);
+    int output = node.out(0);
+    int difference = node.temporary(node.operand(output), node.operand(output).shape());
+    int none = node.int32(NO_ACTIVATION);
+    node.emit(OperationCode.SUB, List.of(first, second, none), difference);
+    node.emit(OperationCode.MUL, List.of(difference, difference, none), output);
+  }
+
+  private static void sum(Node node) throws ModelFormatException {
+    node.require(node.inputCount() > 1, "it has fewer than two inputs");
+    int total = node.in(0);
+    int none = node.int32(NO_ACTIVATION);
+    for (int i = 1; i < node.inputCount(); i++) {
+      int next = node.in(i);
+      boolean last = i == node.inputCount() - 1;
+      int target =
+          last ? node.out(0) : node.temporary(node.inOperand(0), node.inOperand(0).shape());
+      node.emit(OperationCode.ADD, List.of(total, next, none), target);
+      total = target;
+    }
+  }
+}

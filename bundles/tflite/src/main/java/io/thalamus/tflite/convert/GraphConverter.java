@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ValidationException;
+import io.thalamus.tflite.file.FlatGraph;
+import io.thalamus.tflite.file.FlatOperator;
+import io.thalamus.tflite.file.FlatTensor;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.tensorflow.lite.schema.TensorType;
+
+/**
+ * One graph on its way from tensors to operands: knows which operand stands for which tensor. An
+ * operand comes into being when it is first needed, so that tensors which nothing uses are left
+ * out. Used once; not thread-safe.
+ */
+final class GraphConverter {
+  private final ModelConverter model;
+  private final FlatGraph graph;
+  private final Constants constants;
+  private final Converters converters;
+  private final SubgraphBuilder builder = new SubgraphBuilder();
+  private final Map<Integer, Integer> operandOfTensor = new HashMap<>();
+  private final Map<Integer, Integer> floatsOfTensor = new HashMap<>();
+  private final Set<Integer> graphOutputs = new HashSet<>();
+
+  GraphConverter(
+      ModelConverter model, FlatGraph graph, Constants constants, Converters converters) {
+    this.model = model;
+    this.graph = graph;
+    this.constants = constants;
+    this.converters = converters;
+  }
+
+  Subgraph convert() throws ModelFormatException {
+    List<Integer> inputs = new ArrayList<>();
+    for (int index : graph.inputs()) {
+      if (operandOfTensor.containsKey(index)) {
+        throw new ModelFormatException(
+            "the file is damaged: " + tensor(index).text() + " is listed twice as an input");
+      }
+      inputs.add(define(tensor(index), Lifetime.SUBGRAPH_INPUT));
+    }
+    for (int index : graph.outputs()) {
+      graphOutputs.add(index);
+    }
+    for (FlatOperator operator : graph.operators()) {
+      convert(operator);
+    }
+    return builder.build(inputs, outputs());
+  }
+
+  private void convert(FlatOperator operator) throws ModelFormatException {
+    Node node = new Node(this, operator);
+    try {
+      OperatorConverter converter =
+          converters
+              .find(operator.kind())
+              .orElseThrow(() -> node.refuse("NNAPI 1.3 has nothing that computes it"));
+      converter.convert(node);
+    } catch (ModelFormatException e) {
+      throw new ModelFormatException(text(operator) + ": " + e.getMessage(), e);
+    } catch (ArithmeticException e) {
+      throw new ModelFormatException(text(operator) + ": its dimensions are beyond counting", e);
+    }
+  }
+
+  private String text(FlatOperator operator) {
+    String output =
+        operator.outputs().length == 0
+            ? ""
+            : " (output '" + tensor(operator.outputs()[0]).name() + "')";
+    return "operator " + operator.index() + " " + operator.kind().text() + output;
+  }
+
+  SubgraphBuilder builder() {
+    return builder;
+  }
+
+  Constants constants() {
+    return constants;
+  }
+
+  ModelConverter model() {
+    return model;
+  }
+
+  FlatTensor tensor(int index) {
+    return graph.tensors().get(index);
+  }
+
+  /** The operand that holds a tensor which an operator reads. */
+  int read(FlatTensor tensor) throws ModelFormatException {
+    Integer known = operandOfTensor.get(tensor.index());
+    if (known != null) {
+      return known;
+    }
+    if (!tensor.isConstant()) {
+      throw new ModelFormatException(
+          tensor.isVariable()
+              ? tensor.text() + " keeps its value from call to call, which NNAPI does not have"
+              : "the file is damaged: " + tensor.text() + " is read before it is computed");
+    }
+    int operand = constant(tensor);
+    operandOfTensor.put(tensor.index(), operand);
+    return operand;
+  }
+
+  private int constant(FlatTensor tensor) throws ModelFormatException {
+    Shape shape = TensorTypes.shape(tensor);
+    if (tensor.is(TensorType.INT64)) {
+      return builder.constant(
+          tensor.name(),
+          OperandCode.TENSOR_INT32,
+          shape,
+          Quantization.NONE,
+          constants.narrowed(tensor));
+    }
+    return builder.constant(
+        tensor.name(),
+        TensorTypes.code(tensor),
+        shape,
+        TensorTypes.quantization(tensor),
+        constants.place(tensor));
+  }
+
+  /** The operand that holds the real values of a constant as FLOAT32. */
+  int readFloats(FlatTensor tensor) throws ModelFormatException {
+    if (tensor.is(TensorType.FLOAT32)) {
+      return read(tensor);
+    }
+    Integer known = floatsOfTensor.get(tensor.index());
+    if (known != null) {
+      return known;
+    }
+    int operand =
+        builder.constant(
+            tensor.name(),
+            OperandCode.TENSOR_FLOAT32,
+            TensorTypes.shape(tensor),
+            Quantization.NONE,
+            constants.floats(tensor));
+    floatsOfTensor.put(tensor.index(), operand);
+    return operand;
+  }
+
+  /** The operand into which an operator writes a tensor. */
+  int write(FlatTensor tensor) throws ModelFormatException {
+    return write(
+        tensor,
+        TensorTypes.code(tensor),
+        TensorTypes.shape(tensor),
+        TensorTypes.quantization(tensor));
+  }
+
+  /** The same, where the operand's properties are not those of the tensor. */
+  int write(FlatTensor tensor, OperandCode type, Shape shape, Quantization quantization)
+      throws ModelFormatException {
+    checkUnwritten(tensor);
+    Lifetime lifetime =
+        graphOutputs.contains(tensor.index())
+            ? Lifetime.SUBGRAPH_OUTPUT
+            : Lifetime.TEMPORARY_VARIABLE;
+    int operand = builder.operand(new Operand(type, shape, quantization, lifetime, tensor.name()));
+    operandOfTensor.put(tensor.index(), operand);
+    return operand;
+  }
+
+  /** Lets a tensor that an operator would write stand for an operand that exists. */
+  void alias(FlatTensor tensor, int operand) throws ModelFormatException {
+    checkUnwritten(tensor);
+    operandOfTensor.put(tensor.index(), operand);
+  }
+
+  private void checkUnwritten(FlatTensor tensor) throws ModelFormatException {
+    if (operandOfTensor.containsKey(tensor.index()) || tensor.isConstant()) {
+      throw new ModelFormatException(
+          "the file is damaged: " + tensor.text() + " has a value before it is computed");
+    }
+  }
+
+  private int define(FlatTensor tensor, Lifetime lifetime) throws ModelFormatException {
+    int operand =
+        builder.operand(
+            new Operand(
+                TensorTypes.code(tensor),
+                TensorTypes.shape(tensor),
+                TensorTypes.quantization(tensor),
+                lifetime,
+                tensor.name()));
+    operandOfTensor.put(tensor.index(), operand);
+    return operand;
+  }
+
+  /** Adds an operation; see {@link Node#emit}. */
+  void emit(OperationType type, List<Integer> inputs, List<Integer> outputs)
+      throws ModelFormatException {
+    builder.operation(type, inputs, outputs);
+    OperationDefinition definition = converters.catalog().find(type).orElse(null);
+    if (definition == null) {
+      return; // whoever executes the model says so
+    }
+    OperationView view = new OperationView(type, views(inputs), views(outputs));
+    try {
+      definition.validate(view);
+      if (isComplete(view, definition)) {
+        checkShapes(view, definition.infer(view));
+      }
+    } catch (ValidationException e) {
+      throw new ModelFormatException("as " + type.text() + ": " + e.getMessage(), e);
+    }
+  }
+
+  private List<OperandView> views(List<Integer> operands) {
+    return operands.stream().map(operand -> OperandView.of(builder.get(operand))).toList();
+  }
+
+  /** Whether enough is known to compute the shapes of the outputs. */
+  private static boolean isComplete(OperationView view, OperationDefinition definition) {
+    for (int i = 0; i < view.inputs().size(); i++) {
+      OperandView input = view.input(i);
+      if (input.isOmitted()) {
+        continue;
+      }
+      if (!input.isShapeKnown() || definition.needsValue(view, i) && input.value().isEmpty()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static void checkShapes(OperationView view, List<Shape> computed)
+      throws ModelFormatException {
+    for (int i = 0; i < computed.size() && i < view.outputs().size(); i++) {
+      Shape given = view.output(i).shape();
+      if (given.isFullySpecified() && !given.equals(computed.get(i))) {
+        throw new ModelFormatException(
+            "as "
+                + view.type().text()
+                + ": output "
+                + i
+                + " is "
+                + computed.get(i)
+                + ", but the file says "
+                + given);
+      }
+    }
+  }
+
+  /** In NNAPI every output is written by an operation, once; what is not is copied. */
+  private List<Integer> outputs() throws ModelFormatException {
+    List<Integer> outputs = new ArrayList<>();
+    for (int index : graph.outputs()) {
+      int operand = read(tensor(index));
+      Operand found = builder.get(operand);
+      boolean usable = found.lifetime().equals(Lifetime.SUBGRAPH_OUTPUT);
+      outputs.add(usable && !outputs.contains(operand) ? operand : copy(operand));
+    }
+    return outputs;
+  }
+
+  private int copy(int operand) throws ModelFormatException {
+    Operand source = builder.get(operand);
+    int target = builder.operand(source.with(Lifetime.SUBGRAPH_OUTPUT));
+    emit(OperationCode.CAST, List.of(operand), List.of(target));
+    return target;
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.List;
+
+/**
+ * Operations whose quantized form NNAPI ties to one quantization of the output, where the file has
+ * another: they are computed in floating point, between DEQUANTIZE and QUANTIZE.
+ */
+final class InFloat {
+  private InFloat() {}
+
+  /** Adds the operation from an operand to an operand. */
+  @FunctionalInterface
+  interface Unary {
+    void emit(int input, int output) throws ModelFormatException;
+  }
+
+  /** An operation whose output must be quantized as its input. */
+  static void unlessQuantizedAlike(Node node, Unary operation) throws ModelFormatException {
+    int input = node.in(0);
+    unless(node, node.operand(input).quantization(), operation);
+  }
+
+  /**
+   * An operation whose output must have a given scale and, by type, a zero point.
+   *
+   * @param unsigned the zero point of TENSOR_QUANT8_ASYMM
+   * @param signed the zero point of TENSOR_QUANT8_ASYMM_SIGNED
+   */
+  static void unlessQuantized(Node node, float scale, int unsigned, int signed, Unary operation)
+      throws ModelFormatException {
+    boolean isSigned = node.inOperand(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+    unless(node, Quantization.of(scale, isSigned ? signed : unsigned), operation);
+  }
+
+  private static void unless(Node node, Quantization wanted, Unary operation)
+      throws ModelFormatException {
+    int input = node.in(0);
+    int output = node.out(0);
+    Operand source = node.operand(input);
+    Operand target = node.operand(output);
+    if (!isQuantized8(source) || target.quantization().equals(wanted)) {
+      operation.emit(input, output);
+      return;
+    }
+    int real = dequantized(node, input);
+    int result = node.temporary(OperandCode.TENSOR_FLOAT32, target.shape(), Quantization.NONE);
+    operation.emit(real, result);
+    node.emit(OperationCode.QUANTIZE, List.of(result), output);
+  }
+
+  /** The real values of a quantized operand, computed; a float operand as it is. */
+  static int dequantized(Node node, int operand) throws ModelFormatException {
+    Operand source = node.operand(operand);
+    if (!isQuantized8(source)) {
+      return operand;
+    }
+    int real = node.temporary(OperandCode.TENSOR_FLOAT32, source.shape(), Quantization.NONE);
+    node.emit(OperationCode.DEQUANTIZE, List.of(operand), real);
+    return real;
+  }
+
+  /** Whether an operand is quantized to 8 bits, signed or not. */
+  static boolean isQuantized8(Operand operand) {
+    return operand.type() == OperandCode.TENSOR_QUANT8_ASYMM
+        || operand.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatTensor;
+import java.util.List;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.FullyConnectedOptions;
+import org.tensorflow.lite.schema.FullyConnectedOptionsWeightsFormat;
+
+/** Dense layers. */
+final class MatrixMultiply {
+  private static final int VALID = 2;
+  private static final int MAX_RANK = 4;
+
+  private MatrixMultiply() {}
+
+  static void addTo(Converters table) {
+    table.add(BuiltinOperator.FULLY_CONNECTED, MatrixMultiply::fullyConnected);
+  }
+
+  /**
+   * NNAPI's FULLY_CONNECTED gives two dimensions, and so do we where the file has two; otherwise
+   * its output is reshaped. With a scale per output channel, which NNAPI has for convolutions only,
+   * the layer becomes a convolution with a window of 1x1 over the very same weights.
+   */
+  private static void fullyConnected(Node node) throws ModelFormatException {
+    FullyConnectedOptions options =
+        node.options(BuiltinOptions.FullyConnectedOptions, new FullyConnectedOptions());
+    node.require(
+        node.get(options::weightsFormat) == FullyConnectedOptionsWeightsFormat.DEFAULT,
+        "its weights are shuffled, which NNAPI does not have");
+    int activation = node.fused(node.get(options::fusedActivationFunction));
+    FlatTensor weights = node.input(1);
+    Shape shape = TensorTypes.shape(weights);
+    node.require(
+        shape.rank() == 2 && shape.isFullySpecified(),
+        "its weights have shape " + shape + ", not two dimensions");
+    if (Weights.isPerChannel(weights) && InFloat.isQuantized8(node.inOperand(0))) {
+      asConvolution(node, shape, activation);
+      return;
+    }
+    int filter = Weights.filter(node, 0, 1, 0);
+    int bias = Weights.bias(node, 0, 2, filter, shape.dimension(0));
+    int input = node.in(0);
+    Shape given = node.operand(input).shape();
+    if (given.rank() > MAX_RANK) {
+      input = Reshape.reshaped(node, input, Shape.of(rows(node, given, shape), columns(shape)));
+    }
+    List<Integer> inputs = List.of(input, filter, bias, node.int32(activation));
+    int output = node.out(0);
+    Operand target = node.operand(output);
+    if (target.shape().rank() == 2) {
+      node.emit(OperationCode.FULLY_CONNECTED, inputs, output);
+      return;
+    }
+    int flat = node.temporary(target, Shape.of(rows(node, given, shape), shape.dimension(0)));
+    node.emit(OperationCode.FULLY_CONNECTED, inputs, flat);
+    Reshape.emit(node, flat, output);
+  }
+
+  private static void asConvolution(Node node, Shape shape, int activation)
+      throws ModelFormatException {
+    int rows = rows(node, node.shapeOf(0), shape);
+    Shape window = Shape.of(shape.dimension(0), 1, 1, columns(shape));
+    int filter = Weights.perChannel(node, node.input(1), 0, window);
+    int bias = Weights.bias(node, 0, 2, filter, shape.dimension(0));
+    int image = Reshape.reshaped(node, node.in(0), Shape.of(rows, 1, 1, columns(shape)));
+    int output = node.out(0);
+    int result = node.temporary(node.operand(output), Shape.of(rows, 1, 1, shape.dimension(0)));
+    node.emit(
+        OperationCode.CONV_2D,
+        List.of(
+            image,
+            filter,
+            bias,
+            node.int32(VALID),
+            node.int32(1),
+            node.int32(1),
+            node.int32(activation)),
+        result);
+    Reshape.emit(node, result, output);
+  }
+
+  private static int columns(Shape weights) {
+    return weights.dimension(1);
+  }
+
+  /** How many vectors the input holds; 0 where that is not known. */
+  private static int rows(Node node, Shape input, Shape weights) throws ModelFormatException {
+    long count = 1;
+    for (int dimension : input.toArray()) {
+      count *= dimension;
+      node.require(count <= Integer.MAX_VALUE, "its input has shape " + input);
+    }
+    node.require(
+        count % columns(weights) == 0,
+        "its input of shape " + input + " does not fit weights of shape " + weights);
+    return (int) (count / columns(weights));
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Model;
+import io.thalamus.model.Subgraph;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatModel;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Makes a model of a file's content. Used once; not thread-safe. */
+public final class ModelConverter {
+  private final FlatModel file;
+  private final Converters converters;
+  private final Constants constants;
+  private final List<Subgraph> referenced = new ArrayList<>();
+  private final Map<Integer, Integer> referenceOfGraph = new HashMap<>();
+  private final Set<Integer> underConversion = new HashSet<>();
+
+  private ModelConverter(FlatModel file, Converters converters) {
+    this.file = file;
+    this.converters = converters;
+    this.constants = new Constants(file.file());
+  }
+
+  /**
+   * Converts the main graph and those that it refers to.
+   *
+   * @throws ModelFormatException where NNAPI cannot express an operator, or the file contradicts
+   *     itself
+   */
+  public static Model convert(FlatModel file, Converters converters) throws ModelFormatException {
+    ModelConverter converter = new ModelConverter(file, converters);
+    converter.underConversion.add(0);
+    Subgraph main = converter.graph(0);
+    return new Model(main, converter.referenced, false);
+  }
+
+  /**
+   * Converts a graph that control flow refers to, unless that has happened.
+   *
+   * @return its index among the model's referenced graphs
+   */
+  int reference(int graph) throws ModelFormatException {
+    Integer known = referenceOfGraph.get(graph);
+    if (known != null) {
+      return known;
+    }
+    if (graph < 0 || graph >= file.graphs().size()) {
+      throw new ModelFormatException("there is no graph " + graph);
+    }
+    if (!underConversion.add(graph)) {
+      throw new ModelFormatException("graph " + graph + " refers to itself");
+    }
+    Subgraph subgraph = graph(graph);
+    underConversion.remove(graph);
+    referenced.add(subgraph);
+    referenceOfGraph.put(graph, referenced.size() - 1);
+    return referenced.size() - 1;
+  }
+
+  private Subgraph graph(int index) throws ModelFormatException {
+    return new GraphConverter(this, file.graphs().get(index), constants, converters).convert();
+  }
+}

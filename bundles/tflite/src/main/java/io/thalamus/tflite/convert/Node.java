@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import com.google.flatbuffers.Table;
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.ByteRange;
+import io.thalamus.tflite.file.FlatOperator;
+import io.thalamus.tflite.file.FlatTensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+import java.util.function.Supplier;
+import org.tensorflow.lite.schema.ActivationFunctionType;
+
+/**
+ * One operator under conversion: what a converter may ask of it, and where it adds operations.
+ * Inputs and outputs are numbered as in the operator; operands are indexes in the new graph.
+ */
+final class Node {
+  private static final int MAX_OPTIONS = 1 << 16;
+
+  private final GraphConverter graph;
+  private final FlatOperator operator;
+
+  Node(GraphConverter graph, FlatOperator operator) {
+    this.graph = graph;
+    this.operator = operator;
+  }
+
+  // ---- the operator ----
+
+  FlatOperator operator() {
+    return operator;
+  }
+
+  ModelConverter model() {
+    return graph.model();
+  }
+
+  Constants constants() {
+    return graph.constants();
+  }
+
+  /** What to throw where the operator cannot be expressed. The graph adds which one it is. */
+  ModelFormatException refuse(String reason) {
+    return new ModelFormatException(reason);
+  }
+
+  /** Throws {@link #refuse} unless a condition holds. */
+  void require(boolean condition, String reason) throws ModelFormatException {
+    if (!condition) {
+      throw refuse(reason);
+    }
+  }
+
+  <T extends Table> T options(byte type, T empty) throws ModelFormatException {
+    return operator.options(type, empty);
+  }
+
+  /** One value of the options. */
+  <T> T get(Supplier<T> accessor) throws ModelFormatException {
+    return operator.checked().get(accessor);
+  }
+
+  /** A custom operator's settings. */
+  byte[] customOptions() throws ModelFormatException {
+    ByteRange range = operator.customOptions();
+    require(!range.isEmpty() && range.length() <= MAX_OPTIONS, "its settings are missing or huge");
+    return constants().copy(range);
+  }
+
+  // ---- inputs ----
+
+  int inputCount() {
+    return operator.inputs().length;
+  }
+
+  int outputCount() {
+    return operator.outputs().length;
+  }
+
+  /** Whether an input is there, and not left out. */
+  boolean has(int input) {
+    return input < operator.inputs().length && operator.inputs()[input] >= 0;
+  }
+
+  FlatTensor input(int input) throws ModelFormatException {
+    require(has(input), "input " + input + " is missing");
+    return graph.tensor(operator.inputs()[input]);
+  }
+
+  FlatTensor output(int output) throws ModelFormatException {
+    require(output < operator.outputs().length, "output " + output + " is missing");
+    return graph.tensor(operator.outputs()[output]);
+  }
+
+  /** The tensor with this index in the graph. */
+  FlatTensor tensor(int index) {
+    return graph.tensor(index);
+  }
+
+  /** The operand of an input. */
+  int in(int input) throws ModelFormatException {
+    return graph.read(input(input));
+  }
+
+  /** The operand of an input, which must be there, by its properties. */
+  Operand inOperand(int input) throws ModelFormatException {
+    return operand(in(input));
+  }
+
+  /** An operand with the real values of a constant input. */
+  int inFloats(int input) throws ModelFormatException {
+    return graph.readFloats(input(input));
+  }
+
+  /** The integers of a constant input. */
+  int[] ints(int input) throws ModelFormatException {
+    FlatTensor tensor = input(input);
+    boolean empty = tensor.shape().length == 1 && tensor.shape()[0] == 0;
+    require(tensor.isConstant() || empty, tensor.text() + " is not constant, as NNAPI wants it");
+    return constants().ints(tensor);
+  }
+
+  /** The only integer of a constant input. */
+  int onlyInt(int input) throws ModelFormatException {
+    int[] values = ints(input);
+    require(values.length == 1, input(input).text() + " is not one number");
+    return values[0];
+  }
+
+  /** The dimensions of an input; those that are unknown are 0. */
+  Shape shapeOf(int input) throws ModelFormatException {
+    return inOperand(input).shape();
+  }
+
+  /** Whether the file calls an input a single value without dimensions. */
+  boolean isScalar(FlatTensor tensor) {
+    return tensor.shape().length == 0;
+  }
+
+  /** An axis as NNAPI counts it: from 0, and less than the rank. */
+  int axis(int axis, int rank) throws ModelFormatException {
+    int counted = axis < 0 ? axis + rank : axis;
+    require(counted >= 0 && counted < rank, "axis " + axis + " is not one of " + rank);
+    return counted;
+  }
+
+  // ---- operands ----
+
+  SubgraphBuilder builder() {
+    return graph.builder();
+  }
+
+  Operand operand(int index) {
+    return graph.builder().get(index);
+  }
+
+  /** The operand into which an output is written. */
+  int out(int output) throws ModelFormatException {
+    return graph.write(output(output));
+  }
+
+  /** The same, where its properties are not those that the file gives. */
+  int out(int output, OperandCode type, Shape shape, Quantization quantization)
+      throws ModelFormatException {
+    return graph.write(output(output), type, shape, quantization);
+  }
+
+  /** Lets an output stand for an operand that exists. */
+  void alias(int output, int operand) throws ModelFormatException {
+    graph.alias(output(output), operand);
+  }
+
+  /** An intermediate value like another, but for its shape. */
+  int temporary(Operand like, Shape shape) {
+    return temporary(like.type(), shape, like.quantization());
+  }
+
+  int temporary(OperandType type, Shape shape, Quantization quantization) {
+    return builder().temporary("", type, shape, quantization);
+  }
+
+  int int32(int value) {
+    return builder().int32(value);
+  }
+
+  int bool(boolean value) {
+    return builder().bool(value);
+  }
+
+  int int32Vector(int... values) {
+    return builder().int32Vector(values);
+  }
+
+  int float32(float value) {
+    return builder().float32(value);
+  }
+
+  /** A scalar of the floating-point type that goes with a tensor: FLOAT16 with float16. */
+  int floatFor(Operand tensor, float value) {
+    if (tensor.type() != OperandCode.TENSOR_FLOAT16) {
+      return builder().float32(value);
+    }
+    byte[] bytes =
+        ByteBuffer.allocate(2)
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .putShort(Float.floatToFloat16(value))
+            .array();
+    return builder()
+        .constant("", OperandCode.FLOAT16, Shape.NONE, Quantization.NONE, new ConstantCopy(bytes));
+  }
+
+  // ---- operations ----
+
+  /** Adds an operation with one output. */
+  void emit(OperationCode operation, List<Integer> inputs, int output) throws ModelFormatException {
+    emit(operation, inputs, List.of(output));
+  }
+
+  /**
+   * Adds an operation.
+   *
+   * @throws ModelFormatException where NNAPI does not allow it with these operands, or it computes
+   *     another shape than the file says
+   */
+  void emit(OperationCode operation, List<Integer> inputs, List<Integer> outputs)
+      throws ModelFormatException {
+    graph.emit(operation, inputs, outputs);
+  }
+
+  /** A fused activation as NNAPI numbers it, for the operations that have one. */
+  int fused(byte activation) throws ModelFormatException {
+    return switch (activation) {
+      case ActivationFunctionType.NONE -> 0;
+      case ActivationFunctionType.RELU -> 1;
+      case ActivationFunctionType.RELU_N1_TO_1 -> 2;
+      case ActivationFunctionType.RELU6 -> 3;
+      default ->
+          throw refuse("it has fused activation " + activation + ", which NNAPI cannot fuse");
+    };
+  }
+
+  /**
+   * Writes the first output through an activation that the operation cannot fuse.
+   *
+   * @param emission adds the operation, given the operand into which it writes
+   */
+  void emitActivated(byte activation, Emission emission) throws ModelFormatException {
+    if (activation == ActivationFunctionType.NONE) {
+      emission.into(out(0));
+      return;
+    }
+    OperationCode code =
+        switch (activation) {
+          case ActivationFunctionType.RELU -> OperationCode.RELU;
+          case ActivationFunctionType.RELU_N1_TO_1 -> OperationCode.RELU1;
+          case ActivationFunctionType.RELU6 -> OperationCode.RELU6;
+          case ActivationFunctionType.TANH -> OperationCode.TANH;
+          default -> throw refuse("it has fused activation " + activation + ", unknown to NNAPI");
+        };
+    int target = out(0);
+    int between = temporary(operand(target), operand(target).shape());
+    emission.into(between);
+    emit(code, List.of(between), target);
+  }
+
+  /** Adds an operation that writes into an operand. */
+  @FunctionalInterface
+  interface Emission {
+    void into(int output) throws ModelFormatException;
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.List;
+import org.tensorflow.lite.schema.ActivationFunctionType;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.L2NormOptions;
+import org.tensorflow.lite.schema.LocalResponseNormalizationOptions;
+
+/** Normalization along the last dimension. */
+final class Normalization {
+  private static final float L2_SCALE = 1f / 128;
+
+  private Normalization() {}
+
+  static void addTo(Converters table) {
+    table.add(BuiltinOperator.L2_NORMALIZATION, Normalization::l2);
+    table.add(BuiltinOperator.LOCAL_RESPONSE_NORMALIZATION, Normalization::localResponse);
+  }
+
+  private static void l2(Node node) throws ModelFormatException {
+    L2NormOptions options = node.options(BuiltinOptions.L2NormOptions, new L2NormOptions());
+    node.require(
+        node.get(options::fusedActivationFunction) == ActivationFunctionType.NONE,
+        "it has a fused activation, which NNAPI does not have here");
+    InFloat.unlessQuantized(
+        node,
+        L2_SCALE,
+        128,
+        0,
+        (input, output) -> node.emit(OperationCode.L2_NORMALIZATION, List.of(input), output));
+  }
+
+  private static void localResponse(Node node) throws ModelFormatException {
+    LocalResponseNormalizationOptions options =
+        node.options(
+            BuiltinOptions.LocalResponseNormalizationOptions,
+            new LocalResponseNormalizationOptions());
+    int input = node.in(0);
+    Operand data = node.operand(input);
+    node.emit(
+        OperationCode.LOCAL_RESPONSE_NORMALIZATION,
+        List.of(
+            input,
+            node.int32(node.get(options::radius)),
+            node.floatFor(data, node.get(options::bias)),
+            node.floatFor(data, node.get(options::alpha)),
+            node.floatFor(data, node.get(options::beta))),
+        node.out(0));
+  }
+}

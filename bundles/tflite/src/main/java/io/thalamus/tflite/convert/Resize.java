@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.ArrayList;
+import java.util.List;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.ResizeBilinearOptions;
+import org.tensorflow.lite.schema.ResizeNearestNeighborOptions;
+
+/** Images in another size. The file says height before width, NNAPI width before height. */
+final class Resize {
+  private Resize() {}
+
+  static void addTo(Converters table) {
+    table.add(BuiltinOperator.RESIZE_BILINEAR, Resize::bilinear);
+    table.add(BuiltinOperator.RESIZE_NEAREST_NEIGHBOR, Resize::nearest);
+  }
+
+  private static void bilinear(Node node) throws ModelFormatException {
+    ResizeBilinearOptions options =
+        node.options(BuiltinOptions.ResizeBilinearOptions, new ResizeBilinearOptions());
+    List<Integer> inputs = imageAndSize(node);
+    addCorners(node, inputs, node.get(options::alignCorners), node.get(options::halfPixelCenters));
+    node.emit(OperationCode.RESIZE_BILINEAR, inputs, node.out(0));
+  }
+
+  private static void nearest(Node node) throws ModelFormatException {
+    ResizeNearestNeighborOptions options =
+        node.options(
+            BuiltinOptions.ResizeNearestNeighborOptions, new ResizeNearestNeighborOptions());
+    boolean align = node.get(options::alignCorners);
+    boolean half = node.get(options::halfPixelCenters);
+    List<Integer> inputs = imageAndSize(node);
+    if (!align && !half) {
+      inputs.add(node.bool(false)); // this operation always says the layout
+    }
+    addCorners(node, inputs, align, half);
+    node.emit(OperationCode.RESIZE_NEAREST_NEIGHBOR, inputs, node.out(0));
+  }
+
+  private static List<Integer> imageAndSize(Node node) throws ModelFormatException {
+    int[] size = node.ints(1);
+    node.require(size.length == 2, "its size is not height and width");
+    List<Integer> inputs = new ArrayList<>();
+    inputs.add(node.in(0));
+    inputs.add(node.int32(size[1]));
+    inputs.add(node.int32(size[0]));
+    return inputs;
+  }
+
+  /** Since 1.3; left out where an older form says the same. */
+  private static void addCorners(Node node, List<Integer> inputs, boolean align, boolean half) {
+    if (align || half) {
+      inputs.add(node.bool(false));
+      inputs.add(node.bool(align));
+      inputs.add(node.bool(half));
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.ArrayList;
+import java.util.List;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.GatherOptions;
+
+/** Operators that pick elements by condition, by index or by size. */
+final class Selection {
+  private Selection() {}
+
+  static void addTo(Converters table) {
+    table.add(BuiltinOperator.SELECT, Selection::select);
+    table.add(BuiltinOperator.SELECT_V2, Selection::select);
+    table.add(BuiltinOperator.GATHER, Selection::gather);
+    table.add(BuiltinOperator.TOPK_V2, Selection::topK);
+    table.add(BuiltinOperator.ARG_MAX, node -> argument(node, OperationCode.ARGMAX));
+    table.add(BuiltinOperator.ARG_MIN, node -> argument(node, OperationCode.ARGMIN));
+    table.add(
+        BuiltinOperator.EMBEDDING_LOOKUP,
+        node ->
+            node.emit(
+                OperationCode.EMBEDDING_LOOKUP, List.of(node.in(0), node.in(1)), node.out(0)));
+  }
+
+  private static void select(Node node) throws ModelFormatException {
+    Shape condition = node.shapeOf(0);
+    node.require(
+        condition.equals(node.shapeOf(1)) && condition.equals(node.shapeOf(2)),
+        "its condition has another shape than its choices, which NNAPI does not broadcast");
+    node.emit(OperationCode.SELECT, List.of(node.in(0), node.in(1), node.in(2)), node.out(0));
+  }
+
+  private static void gather(Node node) throws ModelFormatException {
+    GatherOptions options = node.options(BuiltinOptions.GatherOptions, new GatherOptions());
+    node.require(
+        node.get(options::batchDims) == 0, "it has batch dimensions, which NNAPI does not have");
+    int input = node.in(0);
+    Operand data = node.operand(input);
+    int axis = node.axis(node.get(options::axis), data.shape().rank());
+    int indices = node.in(1);
+    List<Integer> inputs = List.of(input, node.int32(axis), indices);
+    int output = node.out(0);
+    if (!node.isScalar(node.input(1)) || node.isScalar(node.output(0))) {
+      node.emit(OperationCode.GATHER, inputs, output);
+      return;
+    }
+    int picked = node.temporary(data, data.shape().with(axis, 1));
+    node.emit(OperationCode.GATHER, inputs, picked);
+    Reshape.emit(node, picked, output);
+  }
+
+  private static void topK(Node node) throws ModelFormatException {
+    int count = node.int32(node.onlyInt(1));
+    List<Integer> outputs = new ArrayList<>();
+    outputs.add(node.out(0));
+    outputs.add(node.out(1));
+    node.emit(OperationCode.TOPK_V2, List.of(node.in(0), count), outputs);
+  }
+
+  /** An index always fits 32 bits, also where the file says 64. */
+  private static void argument(Node node, OperationCode code) throws ModelFormatException {
+    int axis = node.axis(node.onlyInt(1), node.shapeOf(0).rank());
+    int output =
+        node.out(0, OperandCode.TENSOR_INT32, TensorTypes.shape(node.output(0)), Quantization.NONE);
+    node.emit(code, List.of(node.in(0), node.int32(axis)), output);
+  }
+}

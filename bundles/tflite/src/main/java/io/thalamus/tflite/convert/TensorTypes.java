@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatTensor;
+import java.util.Map;
+import org.tensorflow.lite.schema.TensorType;
+
+/** How a tensor's type, shape and quantization are said in NNAPI's words. */
+final class TensorTypes {
+  private static final Map<Byte, OperandCode> CODES =
+      Map.of(
+          TensorType.FLOAT32, OperandCode.TENSOR_FLOAT32,
+          TensorType.FLOAT16, OperandCode.TENSOR_FLOAT16,
+          TensorType.INT32, OperandCode.TENSOR_INT32,
+          TensorType.UINT8, OperandCode.TENSOR_QUANT8_ASYMM,
+          TensorType.INT8, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+          TensorType.INT16, OperandCode.TENSOR_QUANT16_SYMM,
+          TensorType.BOOL, OperandCode.TENSOR_BOOL8);
+
+  private static final Map<Byte, Integer> ELEMENT_SIZES =
+      Map.of(
+          TensorType.FLOAT32, 4,
+          TensorType.FLOAT16, 2,
+          TensorType.INT32, 4,
+          TensorType.UINT8, 1,
+          TensorType.INT8, 1,
+          TensorType.INT16, 2,
+          TensorType.INT64, 8,
+          TensorType.BOOL, 1);
+
+  /** The schema allows more, NNAPI's operations take four at most, plus headroom for reshaping. */
+  private static final int MAX_RANK = 8;
+
+  private TensorTypes() {}
+
+  /** The type of an operand that holds this tensor as it is. */
+  static OperandCode code(FlatTensor tensor) throws ModelFormatException {
+    OperandCode code = CODES.get(tensor.type());
+    if (code == null) {
+      throw new ModelFormatException(
+          tensor.text() + " is of type " + tensor.typeName() + ", which NNAPI does not have");
+    }
+    return code;
+  }
+
+  /** Bytes of one stored element. */
+  static int elementSize(FlatTensor tensor) throws ModelFormatException {
+    Integer size = ELEMENT_SIZES.get(tensor.type());
+    if (size == null) {
+      throw new ModelFormatException(
+          tensor.text() + " is of type " + tensor.typeName() + ", which NNAPI does not have");
+    }
+    return size;
+  }
+
+  /**
+   * The dimensions. A scalar becomes a vector of one element, since NNAPI's tensors without
+   * dimensions are of unknown rank. A dimension that changes from call to call keeps the size with
+   * which the file was written (as in TensorFlow Lite itself); one without any size is unknown.
+   */
+  static Shape shape(FlatTensor tensor) throws ModelFormatException {
+    int[] dimensions = tensor.shape().clone();
+    if (dimensions.length == 0) {
+      return Shape.of(1);
+    }
+    if (dimensions.length > MAX_RANK) {
+      throw new ModelFormatException(
+          tensor.text() + " has " + dimensions.length + " dimensions; NNAPI has at most 4");
+    }
+    for (int i = 0; i < dimensions.length; i++) {
+      dimensions[i] = Math.max(0, dimensions[i]);
+    }
+    return Shape.of(dimensions);
+  }
+
+  /**
+   * One scale and zero point for the whole tensor. Plain 8-bit integers get scale 1, so that they
+   * stand for themselves.
+   */
+  static Quantization quantization(FlatTensor tensor) throws ModelFormatException {
+    if (!tensor.is8Bit() && !tensor.is(TensorType.INT16)) {
+      return Quantization.NONE;
+    }
+    if (tensor.scales().length == 0) {
+      return Quantization.of(1, 0);
+    }
+    if (tensor.scales().length > 1) {
+      throw new ModelFormatException(
+          tensor.text()
+              + " is quantized per channel, which NNAPI has for convolution filters only");
+    }
+    return Quantization.of(checkedScale(tensor, 0), zeroPoint(tensor, 0));
+  }
+
+  /** The scale at an index, which is positive and finite. */
+  static float checkedScale(FlatTensor tensor, int index) throws ModelFormatException {
+    float scale = tensor.scales()[index];
+    if (!(scale > 0) || Float.isInfinite(scale)) {
+      throw new ModelFormatException(
+          tensor.text() + " has scale " + scale + ", which is not positive");
+    }
+    return scale;
+  }
+
+  /** The zero point at an index, which is within the type. */
+  static int zeroPoint(FlatTensor tensor, int index) throws ModelFormatException {
+    long[] zeroPoints = tensor.zeroPoints();
+    if (zeroPoints.length == 0) {
+      return 0;
+    }
+    long zeroPoint = index < zeroPoints.length ? zeroPoints[index] : zeroPoints[0];
+    long least = tensor.is(TensorType.UINT8) ? 0 : tensor.is(TensorType.INT8) ? -128 : 0;
+    long most = tensor.is(TensorType.UINT8) ? 255 : tensor.is(TensorType.INT8) ? 127 : 0;
+    if (zeroPoint < least || zeroPoint > most) {
+      throw new ModelFormatException(
+          tensor.text() + " has zero point " + zeroPoint + ", outside of " + tensor.typeName());
+    }
+    return (int) zeroPoint;
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Quantization.PerChannel;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatTensor;
+import org.tensorflow.lite.schema.TensorType;
+
+/**
+ * Filters and biases of convolutions and dense layers.
+ *
+ * <p>Hybrid layers, with 8-bit weights and floating-point activations, do not exist in NNAPI: their
+ * weights become floats. (TensorFlow Lite's own kernels quantize the activations as they run, and
+ * so deviate more from the trained model than this does.)
+ *
+ * <p>A bias keeps its stored integers, but its scale is said to be the product of those of input
+ * and filter, as NNAPI demands and TensorFlow Lite computes; what the file says may differ by
+ * rounding, and takes part in nothing.
+ */
+final class Weights {
+  private Weights() {}
+
+  /**
+   * The operand of a filter.
+   *
+   * @param dataInput the number of the operator's data input
+   * @param channel the dimension of the output channels, along which NNAPI allows many scales
+   */
+  static int filter(Node node, int dataInput, int input, int channel) throws ModelFormatException {
+    FlatTensor filter = node.input(input);
+    Operand data = node.inOperand(dataInput);
+    if (filter.is8Bit() && !InFloat.isQuantized8(data)) {
+      node.require(
+          data.type() == OperandCode.TENSOR_FLOAT32 && filter.isConstant(),
+          "its weights are " + filter.typeName() + " and its input " + data.type().text());
+      return node.inFloats(input);
+    }
+    return isPerChannel(filter)
+        ? perChannel(node, filter, channel, TensorTypes.shape(filter))
+        : node.in(input);
+  }
+
+  /** Whether a tensor has a scale for each of several channels. */
+  static boolean isPerChannel(FlatTensor tensor) {
+    return tensor.is(TensorType.INT8) && tensor.scales().length > 1;
+  }
+
+  /**
+   * The operand of a filter with a scale for each output channel.
+   *
+   * @param shape that of the tensor, or another that keeps {@code channel} and the order of
+   *     elements
+   */
+  static int perChannel(Node node, FlatTensor filter, int channel, Shape shape)
+      throws ModelFormatException {
+    float[] scales = new float[filter.scales().length];
+    node.require(
+        filter.isConstant()
+            && filter.quantizedDimension() == channel
+            && channel < shape.rank()
+            && shape.dimension(channel) == scales.length,
+        filter.text()
+            + " has "
+            + scales.length
+            + " scales along dimension "
+            + filter.quantizedDimension()
+            + " of "
+            + shape
+            + "; NNAPI wants one for each output channel, dimension "
+            + channel);
+    for (int i = 0; i < scales.length; i++) {
+      scales[i] = TensorTypes.checkedScale(filter, i);
+      node.require(
+          TensorTypes.zeroPoint(filter, i) == 0, filter.text() + " has a zero point per channel");
+    }
+    return node.builder()
+        .constant(
+            filter.name(),
+            OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL,
+            shape,
+            new PerChannel(channel, scales),
+            node.constants().place(filter));
+  }
+
+  /**
+   * The operand of a bias; zeros where the operator has none.
+   *
+   * @param dataInput the number of the operator's data input
+   * @param filter the operand of the filter
+   * @param channels how many values the bias has
+   */
+  static int bias(Node node, int dataInput, int input, int filter, int channels)
+      throws ModelFormatException {
+    Operand data = node.inOperand(dataInput);
+    Operand weights = node.operand(filter);
+    boolean quantized = InFloat.isQuantized8(data);
+    Quantization quantization =
+        !quantized || weights.quantization() instanceof PerChannel
+            ? Quantization.NONE
+            : Quantization.of(data.quantization().scale() * weights.quantization().scale(), 0);
+    if (!node.has(input)) {
+      OperandCode type = quantized ? OperandCode.TENSOR_INT32 : (OperandCode) data.type();
+      node.require(channels > 0, "the number of its output channels is not known");
+      return node.builder()
+          .constant(
+              "",
+              type,
+              Shape.of(channels),
+              quantization,
+              node.constants().zeros((long) channels * type.elementSize(), node.output(0)));
+    }
+    FlatTensor bias = node.input(input);
+    if (!quantized) {
+      return bias.isConstant() && !bias.is(TensorType.FLOAT16)
+          ? node.inFloats(input)
+          : node.in(input);
+    }
+    node.require(
+        bias.is(TensorType.INT32),
+        "its bias is " + bias.typeName() + "; NNAPI wants INT32 for a quantized layer");
+    if (!bias.isConstant()) {
+      return node.in(input);
+    }
+    return node.builder()
+        .constant(
+            bias.name(),
+            OperandCode.TENSOR_INT32,
+            TensorTypes.shape(bias),
+            quantization,
+            node.constants().place(bias));
+  }
+}
