@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Model;
+import io.thalamus.model.reader.ModelFile;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.ModelReader;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.tflite.convert.Converters;
+import io.thalamus.tflite.convert.ModelConverter;
+import io.thalamus.tflite.file.FlatModel;
+import io.thalamus.tflite.file.FlatModelReader;
+import io.thalamus.tflite.metadata.FileMetadata;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import org.osgi.service.component.annotations.Component;
+
+/**
+ * Reads TensorFlow Lite files into models of NNAPI's operations. Thread-safe; keeps nothing.
+ *
+ * <p>Weights are not copied: the model refers to the mapping of the file. What NNAPI wants in
+ * another form than the file has it (see {@code Constants}) travels with the model.
+ */
+@Component(service = ModelReader.class)
+public final class TfliteReader implements ModelReader {
+  private static final String FORMAT = "TensorFlow Lite";
+  private static final byte[] IDENTIFIER = "TFL3".getBytes(StandardCharsets.US_ASCII);
+  private static final int IDENTIFIER_OFFSET = 4;
+
+  private final Converters converters = Converters.all(OperationCatalog.standard());
+
+  /** For the framework, and for tests. */
+  public TfliteReader() {}
+
+  @Override
+  public String format() {
+    return FORMAT;
+  }
+
+  /**
+   * By the identifier, or by the name, so that a damaged {@code .tflite} file is reported as such.
+   */
+  @Override
+  public boolean accepts(String fileName, MemorySegment head) {
+    return fileName.toLowerCase(Locale.ROOT).endsWith(".tflite") || hasIdentifier(head);
+  }
+
+  private static boolean hasIdentifier(MemorySegment head) {
+    if (head.byteSize() < IDENTIFIER_OFFSET + IDENTIFIER.length) {
+      return false;
+    }
+    for (int i = 0; i < IDENTIFIER.length; i++) {
+      if (head.get(ValueLayout.JAVA_BYTE, IDENTIFIER_OFFSET + i) != IDENTIFIER[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public ModelFile read(SharedMemory file) throws ModelFormatException {
+    FlatModel content = FlatModelReader.read(file);
+    Model model = ModelConverter.convert(content, converters);
+    FileMetadata metadata = FileMetadata.read(content);
+    return new ModelFile(
+        model, FORMAT, metadata.description(), metadata.normalizations(), metadata.labels());
+  }
+}

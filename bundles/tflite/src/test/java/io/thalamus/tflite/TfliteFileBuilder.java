@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite;
+
+import com.google.flatbuffers.FlatBufferBuilder;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.ToIntFunction;
+import org.tensorflow.lite.schema.Buffer;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.Metadata;
+import org.tensorflow.lite.schema.Model;
+import org.tensorflow.lite.schema.Operator;
+import org.tensorflow.lite.schema.OperatorCode;
+import org.tensorflow.lite.schema.QuantizationParameters;
+import org.tensorflow.lite.schema.SubGraph;
+import org.tensorflow.lite.schema.Tensor;
+import org.tensorflow.lite.schema.TensorType;
+
+/** Writes small {@code .tflite} files for tests, with the schema's own builders. */
+final class TfliteFileBuilder {
+  private final FlatBufferBuilder flat = new FlatBufferBuilder(1024);
+  private final List<Integer> buffers = new ArrayList<>();
+  private final List<Integer> codes = new ArrayList<>();
+  private final List<Integer> graphs = new ArrayList<>();
+  private final List<Integer> metadata = new ArrayList<>();
+  private List<Integer> tensors = new ArrayList<>();
+  private List<Integer> operators = new ArrayList<>();
+
+  TfliteFileBuilder() {
+    Buffer.startBuffer(flat);
+    buffers.add(Buffer.endBuffer(flat));
+  }
+
+  /** How real numbers are stored; null where they are not. */
+  record Quantized(float[] scales, long[] zeroPoints, int dimension) {
+    static Quantized of(float scale, long zeroPoint) {
+      return new Quantized(new float[] {scale}, new long[] {zeroPoint}, 0);
+    }
+  }
+
+  /** A computed tensor; its index. */
+  int tensor(String name, byte type, Quantized quantized, int... shape) {
+    return tensor(name, type, quantized, 0, false, shape);
+  }
+
+  int floats(String name, int... shape) {
+    return tensor(name, TensorType.FLOAT32, null, shape);
+  }
+
+  /** A tensor that keeps its value. */
+  int variable(String name, byte type, int... shape) {
+    return tensor(name, type, null, 0, true, shape);
+  }
+
+  /** Lists the last tensor again and again: the file grows by four bytes each time. */
+  void repeatLastTensor(int times) {
+    int last = tensors.getLast();
+    for (int i = 0; i < times; i++) {
+      tensors.add(last);
+    }
+  }
+
+  /** A constant tensor; its index. */
+  int constant(String name, byte type, Quantized quantized, byte[] data, int... shape) {
+    return tensor(name, type, quantized, buffer(data), false, shape);
+  }
+
+  /** A constant of zeros, as large as its shape says. */
+  int zeros(String name, byte type, Quantized quantized, int... shape) {
+    int count = 1;
+    for (int dimension : shape) {
+      count *= dimension;
+    }
+    return constant(name, type, quantized, new byte[count * size(type)], shape);
+  }
+
+  int ints(String name, int... values) {
+    return constant(name, TensorType.INT32, null, intBytes(values), values.length);
+  }
+
+  /** A constant without dimensions. */
+  int scalar(String name, int value) {
+    return constant(name, TensorType.INT32, null, intBytes(value));
+  }
+
+  static byte[] intBytes(int... values) {
+    ByteBuffer bytes = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
+    for (int value : values) {
+      bytes.putInt(value);
+    }
+    return bytes.array();
+  }
+
+  static byte[] floatBytes(float... values) {
+    ByteBuffer bytes = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
+    for (float value : values) {
+      bytes.putFloat(value);
+    }
+    return bytes.array();
+  }
+
+  private static int size(byte type) {
+    return switch (type) {
+      case TensorType.FLOAT32, TensorType.INT32 -> 4;
+      case TensorType.FLOAT16, TensorType.INT16 -> 2;
+      case TensorType.INT64 -> 8;
+      default -> 1;
+    };
+  }
+
+  private int buffer(byte[] data) {
+    // As the real writers do: data stand at multiples of 16.
+    flat.startVector(1, data.length, 16);
+    for (int i = data.length - 1; i >= 0; i--) {
+      flat.addByte(data[i]);
+    }
+    int vector = flat.endVector();
+    Buffer.startBuffer(flat);
+    Buffer.addData(flat, vector);
+    buffers.add(Buffer.endBuffer(flat));
+    return buffers.size() - 1;
+  }
+
+  private int tensor(
+      String name, byte type, Quantized quantized, int buffer, boolean variable, int... shape) {
+    int text = flat.createString(name);
+    int dimensions = Tensor.createShapeVector(flat, shape);
+    int quantization = 0;
+    if (quantized != null) {
+      int scales = QuantizationParameters.createScaleVector(flat, quantized.scales());
+      int zeroPoints = QuantizationParameters.createZeroPointVector(flat, quantized.zeroPoints());
+      QuantizationParameters.startQuantizationParameters(flat);
+      QuantizationParameters.addScale(flat, scales);
+      QuantizationParameters.addZeroPoint(flat, zeroPoints);
+      QuantizationParameters.addQuantizedDimension(flat, quantized.dimension());
+      quantization = QuantizationParameters.endQuantizationParameters(flat);
+    }
+    Tensor.startTensor(flat);
+    Tensor.addName(flat, text);
+    Tensor.addType(flat, type);
+    Tensor.addShape(flat, dimensions);
+    Tensor.addBuffer(flat, buffer);
+    Tensor.addIsVariable(flat, variable);
+    if (quantized != null) {
+      Tensor.addQuantization(flat, quantization);
+    }
+    tensors.add(Tensor.endTensor(flat));
+    return tensors.size() - 1;
+  }
+
+  /** An operator without settings. */
+  TfliteFileBuilder operator(int code, int[] inputs, int... outputs) {
+    return operator(code, BuiltinOptions.NONE, builder -> 0, inputs, outputs);
+  }
+
+  /** An operator with settings. */
+  TfliteFileBuilder operator(
+      int code,
+      byte optionsType,
+      ToIntFunction<FlatBufferBuilder> options,
+      int[] inputs,
+      int... outputs) {
+    int settings = options.applyAsInt(flat);
+    return add(code(code, ""), optionsType, settings, 0, new int[0], inputs, outputs);
+  }
+
+  /** An operator with tensors that carry only quantization. */
+  TfliteFileBuilder operatorWithIntermediates(
+      int code,
+      byte optionsType,
+      ToIntFunction<FlatBufferBuilder> options,
+      int[] intermediates,
+      int[] inputs,
+      int... outputs) {
+    int settings = options.applyAsInt(flat);
+    return add(code(code, ""), optionsType, settings, 0, intermediates, inputs, outputs);
+  }
+
+  TfliteFileBuilder custom(String name, byte[] settings, int[] inputs, int... outputs) {
+    int vector = Operator.createCustomOptionsVector(flat, settings);
+    return add(
+        code(BuiltinOperator.CUSTOM, name),
+        BuiltinOptions.NONE,
+        0,
+        vector,
+        new int[0],
+        inputs,
+        outputs);
+  }
+
+  private int code(int code, String customName) {
+    int text = customName.isEmpty() ? 0 : flat.createString(customName);
+    OperatorCode.startOperatorCode(flat);
+    OperatorCode.addDeprecatedBuiltinCode(flat, (byte) Math.min(code, 127));
+    OperatorCode.addBuiltinCode(flat, code);
+    if (!customName.isEmpty()) {
+      OperatorCode.addCustomCode(flat, text);
+    }
+    codes.add(OperatorCode.endOperatorCode(flat));
+    return codes.size() - 1;
+  }
+
+  private TfliteFileBuilder add(
+      int code,
+      byte optionsType,
+      int options,
+      int customOptions,
+      int[] intermediates,
+      int[] inputs,
+      int[] outputs) {
+    int in = Operator.createInputsVector(flat, inputs);
+    int out = Operator.createOutputsVector(flat, outputs);
+    int between = Operator.createIntermediatesVector(flat, intermediates);
+    Operator.startOperator(flat);
+    Operator.addOpcodeIndex(flat, code);
+    Operator.addInputs(flat, in);
+    Operator.addOutputs(flat, out);
+    Operator.addIntermediates(flat, between);
+    if (optionsType != BuiltinOptions.NONE) {
+      Operator.addBuiltinOptionsType(flat, optionsType);
+      Operator.addBuiltinOptions(flat, options);
+    }
+    if (customOptions != 0) {
+      Operator.addCustomOptions(flat, customOptions);
+    }
+    operators.add(Operator.endOperator(flat));
+    return this;
+  }
+
+  /** Ends a graph; what follows belongs to the next. */
+  TfliteFileBuilder graph(int[] inputs, int... outputs) {
+    int tensorVector = SubGraph.createTensorsVector(flat, array(tensors));
+    int operatorVector = SubGraph.createOperatorsVector(flat, array(operators));
+    int in = SubGraph.createInputsVector(flat, inputs);
+    int out = SubGraph.createOutputsVector(flat, outputs);
+    SubGraph.startSubGraph(flat);
+    SubGraph.addTensors(flat, tensorVector);
+    SubGraph.addOperators(flat, operatorVector);
+    SubGraph.addInputs(flat, in);
+    SubGraph.addOutputs(flat, out);
+    graphs.add(SubGraph.endSubGraph(flat));
+    tensors = new ArrayList<>();
+    operators = new ArrayList<>();
+    return this;
+  }
+
+  TfliteFileBuilder metadata(String name, byte[] data) {
+    int text = flat.createString(name);
+    int buffer = buffer(data);
+    Metadata.startMetadata(flat);
+    Metadata.addName(flat, text);
+    Metadata.addBuffer(flat, buffer);
+    metadata.add(Metadata.endMetadata(flat));
+    return this;
+  }
+
+  /** The bytes of the file. */
+  byte[] build() {
+    int description = flat.createString("made for a test");
+    int bufferVector = Model.createBuffersVector(flat, array(buffers));
+    int codeVector = Model.createOperatorCodesVector(flat, array(codes));
+    int graphVector = Model.createSubgraphsVector(flat, array(graphs));
+    int metadataVector = Model.createMetadataVector(flat, array(metadata));
+    Model.startModel(flat);
+    Model.addVersion(flat, 3);
+    Model.addDescription(flat, description);
+    Model.addBuffers(flat, bufferVector);
+    Model.addOperatorCodes(flat, codeVector);
+    Model.addSubgraphs(flat, graphVector);
+    Model.addMetadata(flat, metadataVector);
+    Model.finishModelBuffer(flat, Model.endModel(flat));
+    return flat.sizedByteArray();
+  }
+
+  private static int[] array(List<Integer> values) {
+    return values.stream().mapToInt(Integer::intValue).toArray();
+  }
+}
