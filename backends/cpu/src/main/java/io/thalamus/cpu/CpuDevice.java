@@ -50,15 +50,20 @@ public final class CpuDevice extends KernelDevice {
   private static KernelTable kernels() {
     KernelTable.Builder table = KernelTable.builder();
     Activation.register(table);
+    Comparison.register(table);
     Convolution.register(table);
     Elementwise.register(table);
     MatrixMultiply.register(table);
     Pooling.register(table);
     Quantize.register(table);
     Rearrange.register(table);
+    Reduction.register(table);
     Reshape.register(table);
+    Resize.register(table);
+    Selection.register(table);
     Slice.register(table);
     Softmax.register(table);
+    UnaryMath.register(table);
     return table.build();
   }
 }

@@ -31,32 +31,5 @@ public record Moves(OptionalInt fill, List<Part> parts) implements OperationPara
    * @param copy the elements
    * @param rescaling what happens to the elements on the way; empty where they stay what they are
    */
-  public record Part(int input, int output, StridedCopy copy, Optional<Rescaling> rescaling) {}
-
-  /**
-   * From the scale of an input to that of the output, as in TensorFlow Lite's
-   * ConcatenationWithScaling: in float, on values that are counted from the least of their type, so
-   * that signed and unsigned types give the same results.
-   *
-   * @param scale the input's scale by the output's
-   * @param bias what the input's zero point becomes
-   * @param zeroPoint of the output, counted from the least value
-   * @param range of the stored type
-   */
-  public record Rescaling(float scale, float bias, int zeroPoint, IntRange range) {
-    static Rescaling of(OperandView input, OperandView output, IntRange range) {
-      float scale = input.scale() * (1f / output.scale());
-      return new Rescaling(
-          scale,
-          -(input.zeroPoint() - range.min()) * scale,
-          output.zeroPoint() - range.min(),
-          range);
-    }
-
-    /** The stored value for the output. */
-    public int apply(int stored) {
-      int rounded = FixedPoint.round((stored - range.min()) * scale + bias);
-      return range.clamp(rounded + zeroPoint + range.min());
-    }
-  }
+  public record Part(int input, int output, StridedCopy copy, Optional<StoredTable> rescaling) {}
 }

@@ -16,7 +16,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Moves.Part;
-import io.thalamus.operations.Moves.Rescaling;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -119,12 +118,10 @@ public final class Rearrange {
                 StridedCopy.strides(input.shape()),
                 target,
                 targetStrides);
-        Optional<Rescaling> rescaling =
+        Optional<StoredTable> rescaling =
             input.quantization().equals(operation.output().quantization())
                 ? Optional.empty()
-                : Optional.of(
-                    Rescaling.of(
-                        input, operation.output(), IntRange.of((OperandCode) input.type())));
+                : Optional.of(StoredTable.concatenation(input, operation.output()));
         parts.add(new Part(i, 0, copy, rescaling));
         target += input.shape().dimension(axis) * targetStrides[axis];
       }

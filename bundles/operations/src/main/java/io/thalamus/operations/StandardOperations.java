@@ -11,16 +11,21 @@ final class StandardOperations {
   static List<OperationDefinition> definitions() {
     return Stream.of(
             Activation.definitions(),
+            Comparison.definitions(),
             Convolution.definitions(),
             Elementwise.definitions(),
             MatrixMultiply.definitions(),
             Pooling.definitions(),
             Quantize.definitions(),
             Rearrange.definitions(),
+            Reduction.definitions(),
             Reshape.definitions(),
+            Resize.definitions(),
+            Selection.definitions(),
             Slice.definitions(),
             Softmax.definitions(),
-            SpaceDepthBatch.definitions())
+            SpaceDepthBatch.definitions(),
+            UnaryMath.definitions())
         .flatMap(List::stream)
         .toList();
   }

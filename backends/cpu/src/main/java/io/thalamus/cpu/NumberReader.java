@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.operations.OperandView;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Reads elements of any type as double, which holds all of them exactly: for operations that only
+ * compare.
+ */
+@FunctionalInterface
+interface NumberReader {
+  double get(MemorySegment segment, long index);
+
+  /** Elements as they are stored. */
+  static NumberReader stored(OperandType type) {
+    if (type == OperandCode.TENSOR_FLOAT32 || type == OperandCode.TENSOR_FLOAT16) {
+      return FloatElements.of(type)::get;
+    }
+    return IntElements.of(type)::get;
+  }
+
+  /** Elements as the numbers that they stand for; scaled in float, as NNAPI does it. */
+  static NumberReader real(OperandView operand) {
+    if (operand.type() != OperandCode.TENSOR_QUANT8_ASYMM
+        && operand.type() != OperandCode.TENSOR_QUANT8_ASYMM_SIGNED) {
+      return stored(operand.type());
+    }
+    IntElements elements = IntElements.of(operand.type());
+    int zeroPoint = operand.zeroPoint();
+    float scale = operand.scale();
+    return (segment, index) -> (elements.get(segment, index) - zeroPoint) * scale;
+  }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.Reduction.Parameters;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.StridedCopy;
+import java.lang.foreign.MemorySegment;
+import java.util.function.IntBinaryOperator;
+import java.util.function.IntUnaryOperator;
+
+/** Operations that make one element out of all elements along some axes. */
+final class Reduction {
+  private Reduction() {}
+
+  static void register(KernelTable.Builder table) {
+    floating(table, OperationCode.REDUCE_SUM, 0, (a, b) -> a + b);
+    // Zero stays zero, also where a product before it was infinite: so NNAPI.
+    floating(table, OperationCode.REDUCE_PROD, 1, (a, b) -> a == 0 || b == 0 ? 0 : a * b);
+    floating(table, OperationCode.REDUCE_MAX, Float.NEGATIVE_INFINITY, Math::max);
+    floating(table, OperationCode.REDUCE_MIN, Float.POSITIVE_INFINITY, Math::min);
+    table
+        .add(OperationCode.MEAN, Reduction::mean, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(
+            OperationCode.MEAN,
+            Reduction::quantizedMean,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.REDUCE_MAX,
+            operation -> integers(operation, least(operation), Math::max, stored -> stored),
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.REDUCE_MIN,
+            operation -> integers(operation, most(operation), Math::min, stored -> stored),
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.REDUCE_ALL,
+            operation -> integers(operation, 1, (a, b) -> b == 0 ? 0 : a, stored -> stored),
+            TENSOR_BOOL8)
+        .add(
+            OperationCode.REDUCE_ANY,
+            operation -> integers(operation, 0, (a, b) -> b == 0 ? a : 1, stored -> stored),
+            TENSOR_BOOL8);
+  }
+
+  /** A function of two floats. */
+  @FunctionalInterface
+  private interface FloatBinaryOperator {
+    float apply(float a, float b);
+  }
+
+  private static void floating(
+      KernelTable.Builder table, OperationCode code, float start, FloatBinaryOperator function) {
+    table.add(
+        code, operation -> floating(operation, start, function, 1), TENSOR_FLOAT32, TENSOR_FLOAT16);
+  }
+
+  private static Kernel mean(ResolvedOperation operation) {
+    return floating(operation, 0, (a, b) -> a + b, operation.parameters(Parameters.class).count());
+  }
+
+  /** The mean of real values, rounded to nearest with ties away from the zero point. */
+  private static Kernel quantizedMean(ResolvedOperation operation) {
+    OperandView output = operation.view().output();
+    int count = operation.parameters(Parameters.class).count();
+    int half = count / 2;
+    int zeroPoint = output.zeroPoint();
+    return integers(
+        operation,
+        0,
+        (sum, stored) -> sum + stored - zeroPoint,
+        sum -> (count == 0 ? 0 : (sum >= 0 ? sum + half : sum - half) / count) + zeroPoint);
+  }
+
+  private static int least(ResolvedOperation operation) {
+    return IntRange.of((OperandCode) operation.view().output().type()).min();
+  }
+
+  private static int most(ResolvedOperation operation) {
+    return IntRange.of((OperandCode) operation.view().output().type()).max();
+  }
+
+  private static Kernel floating(
+      ResolvedOperation operation, float start, FloatBinaryOperator function, int divisor) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    FloatElements elements = FloatElements.of(operation.view().output().type());
+    FloatElements sums = FloatElements.FLOAT32;
+    StridedCopy walk = parameters.walk();
+    return new Accumulating(parameters.results()) {
+      @Override
+      public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+        for (int i = 0; i < parameters.results(); i++) {
+          sums.set(scratch, i, start);
+        }
+        walk.forEachRun(
+            (source, target) -> {
+              for (int i = 0; i < walk.runLength(); i++) {
+                long result = target + i * walk.runTargetStride();
+                float value = elements.get(inputs[0], source + i * walk.runSourceStride());
+                sums.set(scratch, result, function.apply(sums.get(scratch, result), value));
+              }
+            });
+        for (int i = 0; i < parameters.results(); i++) {
+          elements.set(outputs[0], i, sums.get(scratch, i) / divisor);
+        }
+      }
+    };
+  }
+
+  private static Kernel integers(
+      ResolvedOperation operation, int start, IntBinaryOperator function, IntUnaryOperator finish) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    IntElements elements = IntElements.of(operation.view().output().type());
+    IntElements sums = IntElements.SIGNED32;
+    StridedCopy walk = parameters.walk();
+    return new Accumulating(parameters.results()) {
+      @Override
+      public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+        for (int i = 0; i < parameters.results(); i++) {
+          sums.set(scratch, i, start);
+        }
+        walk.forEachRun(
+            (source, target) -> {
+              for (int i = 0; i < walk.runLength(); i++) {
+                long result = target + i * walk.runTargetStride();
+                int value = elements.get(inputs[0], source + i * walk.runSourceStride());
+                sums.set(scratch, result, function.applyAsInt(sums.get(scratch, result), value));
+              }
+            });
+        for (int i = 0; i < parameters.results(); i++) {
+          elements.set(outputs[0], i, finish.applyAsInt(sums.get(scratch, i)));
+        }
+      }
+    };
+  }
+
+  /** A kernel with 32 bits of scratch memory for each result. */
+  private abstract static class Accumulating implements Kernel {
+    private final long scratchSize;
+
+    Accumulating(int results) {
+      scratchSize = (long) results * Integer.BYTES;
+    }
+
+    @Override
+    public long scratchSize() {
+      return scratchSize;
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Selection.Axis;
+import io.thalamus.operations.Selection.Choice;
+import io.thalamus.operations.Selection.Top;
+import io.thalamus.operations.StoredTable;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+
+/** Operations that choose elements by what they are. */
+final class Selection {
+  private static final OperandCode[] TYPES = {
+    TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
+  };
+
+  private Selection() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(OperationCode.SELECT, Selection::select, TYPES)
+        .add(OperationCode.ARGMAX, operation -> arg(operation, (a, b) -> a > b), TYPES)
+        .add(OperationCode.ARGMIN, operation -> arg(operation, (a, b) -> a < b), TYPES)
+        .add(OperationCode.TOPK_V2, Selection::topK, TYPES);
+  }
+
+  private static Kernel select(ResolvedOperation operation) {
+    Choice choice = operation.parameters(Choice.class);
+    OperandType type = operation.view().output().type();
+    Mover mover = Mover.of(type);
+    long count = operation.outputShape(0).elementCount();
+    return (inputs, outputs, scratch) -> {
+      for (long i = 0; i < count; i++) {
+        boolean isFirst = IntElements.UNSIGNED8.get(inputs[0], i) != 0;
+        MemorySegment chosen = isFirst ? inputs[1] : inputs[2];
+        Optional<StoredTable> rescaling = isFirst ? choice.first() : choice.second();
+        if (rescaling.isPresent()) {
+          IntElements elements = IntElements.of(type);
+          elements.set(outputs[0], i, rescaling.get().apply(elements.get(chosen, i)));
+        } else {
+          mover.copy(chosen, i, outputs[0], i, 1);
+        }
+      }
+    };
+  }
+
+  /** Whether one number is chosen rather than another one that stands before it. */
+  @FunctionalInterface
+  private interface Preference {
+    boolean prefers(double candidate, double best);
+  }
+
+  private static Kernel arg(ResolvedOperation operation, Preference preference) {
+    Axis axis = operation.parameters(Axis.class);
+    NumberReader numbers = NumberReader.stored(operation.view().input(0).type());
+    return (inputs, outputs, scratch) -> {
+      long result = 0;
+      for (long outer = 0; outer < axis.outer(); outer++) {
+        for (long inner = 0; inner < axis.inner(); inner++) {
+          long first = outer * axis.size() * axis.inner() + inner;
+          int best = 0;
+          double bestNumber = numbers.get(inputs[0], first);
+          for (int i = 1; i < axis.size(); i++) {
+            double number = numbers.get(inputs[0], first + (long) i * axis.inner());
+            if (preference.prefers(number, bestNumber)) {
+              best = i;
+              bestNumber = number;
+            }
+          }
+          IntElements.SIGNED32.set(outputs[0], result++, best);
+        }
+      }
+    };
+  }
+
+  /**
+   * Sorts each element of a row into the top of those before it; of equals the later comes first.
+   */
+  private static Kernel topK(ResolvedOperation operation) {
+    Top top = operation.parameters(Top.class);
+    OperandType type = operation.view().input(0).type();
+    NumberReader numbers = NumberReader.stored(type);
+    Mover values = Mover.of(type);
+    Mover indexes = Mover.of(TENSOR_INT32);
+    return (inputs, outputs, scratch) -> {
+      for (long row = 0; row < top.rows(); row++) {
+        long first = row * top.k();
+        for (int i = 0; i < top.rowLength(); i++) {
+          long source = row * top.rowLength() + i;
+          double number = numbers.get(inputs[0], source);
+          int place = Math.min(i, top.k());
+          while (place > 0 && numbers.get(outputs[0], first + place - 1) <= number) {
+            place--;
+          }
+          if (place == top.k()) {
+            continue;
+          }
+          long target = first + place;
+          int moved = Math.min(i, top.k() - 1) - place;
+          values.copy(outputs[0], target, outputs[0], target + 1, moved);
+          indexes.copy(outputs[1], target, outputs[1], target + 1, moved);
+          values.copy(inputs[0], source, outputs[0], target, 1);
+          IntElements.SIGNED32.set(outputs[1], target, i);
+        }
+      }
+    };
+  }
+}

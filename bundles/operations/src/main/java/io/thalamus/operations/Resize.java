@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import static io.thalamus.model.FeatureLevel.V1_0;
+import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import java.util.List;
+
+/** Operations that sample an image at another size: RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR. */
+public final class Resize {
+  private Resize() {}
+
+  static List<OperationDefinition> definitions() {
+    return List.of(
+        new Definition(OperationCode.RESIZE_BILINEAR),
+        new Definition(OperationCode.RESIZE_NEAREST_NEIGHBOR));
+  }
+
+  /**
+   * The parameters of both.
+   *
+   * @param layout of input and output
+   * @param height how rows are sampled
+   * @param width how columns are sampled
+   */
+  public record Parameters(DataLayout layout, Sampling height, Sampling width)
+      implements OperationParameters {}
+
+  /**
+   * Where along one axis of the input the cells of the output are.
+   *
+   * @param input cells of the input
+   * @param scale cells of the input for each cell of the output
+   * @param alignCorners whether the centers of the outermost cells fall together
+   * @param halfPixelCenters whether cells are measured from their centers
+   */
+  public record Sampling(int input, float scale, boolean alignCorners, boolean halfPixelCenters) {
+    static Sampling of(int input, int output, boolean alignCorners, boolean halfPixelCenters) {
+      float scale =
+          alignCorners && output > 1 ? (input - 1) / (float) (output - 1) : input / (float) output;
+      return new Sampling(input, scale, alignCorners, halfPixelCenters);
+    }
+
+    /** The cell that is nearest, for RESIZE_NEAREST_NEIGHBOR. */
+    public int nearest(int cell) {
+      float position = halfPixelCenters ? (cell + 0.5f) * scale : cell * scale;
+      int nearest = alignCorners ? FixedPoint.round(position) : (int) Math.floor(position);
+      return Math.clamp(nearest, 0, input - 1);
+    }
+
+    /** The position between cells, for RESIZE_BILINEAR. */
+    public float position(int cell) {
+      return halfPixelCenters ? (cell + 0.5f) * scale - 0.5f : cell * scale;
+    }
+
+    /** The last cell that is not behind a position. */
+    public int lower(float position) {
+      return Math.max((int) Math.floor(position), 0);
+    }
+
+    /** The first cell that is not in front of a position. */
+    public int upper(float position) {
+      return Math.min((int) Math.ceil(position), input - 1);
+    }
+  }
+
+  private static final class Definition extends NamedDefinition {
+    private static final int WIDTH = 1;
+    private static final int HEIGHT = 2;
+    private static final int LAYOUT = 3;
+    private static final int ALIGN_CORNERS = 4;
+    private static final int HALF_PIXEL_CENTERS = 5;
+    private static final TypeLevels TYPES =
+        TypeLevels.since(V1_0, TENSOR_FLOAT32)
+            .andSince(V1_2, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM)
+            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+    private final boolean isBilinear;
+
+    Definition(OperationCode type) {
+      super(type);
+      isBilinear = type == OperationCode.RESIZE_BILINEAR;
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = new Check(operation, isBilinear ? V1_0 : V1_2).outputCount(1);
+      if (isBilinear) {
+        check.inputCount(3, 4, 5, 6);
+      } else {
+        check.inputCount(4, 5, 6);
+      }
+      OperandCode data = check.inputType(0, TYPES);
+      OperandCode factor = data == TENSOR_FLOAT16 ? OperandCode.FLOAT16 : OperandCode.FLOAT32;
+      check.inputType(WIDTH, OperandCode.INT32, factor);
+      check.inputType(HEIGHT, operation.input(WIDTH).type());
+      for (int i = LAYOUT; i < operation.inputs().size(); i++) {
+        check.inputType(i, OperandCode.BOOL);
+      }
+      if (operation.inputs().size() > LAYOUT
+          || operation.input(WIDTH).type() != OperandCode.INT32) {
+        check.atLeast(V1_2);
+      }
+      if (operation.inputs().size() > ALIGN_CORNERS) {
+        check.atLeast(V1_3);
+      }
+      check.outputType(0, data).inputRank(0, 4, 4);
+      return check.sameQuantization(operation.input(0), operation.output()).level();
+    }
+
+    private static DataLayout layout(OperationView operation) {
+      return DataLayout.of(operation.bool(LAYOUT, false));
+    }
+
+    /** A size is given in cells, or as a factor in the scalar type of the data. */
+    private static int size(OperandView scalar, int input) throws ValidationException {
+      int size =
+          scalar.type() == OperandCode.INT32
+              ? scalar.int32()
+              : (int) Math.floor(input * scalar.float32());
+      if (size <= 0) {
+        throw new ValidationException(input + " cells cannot be resized to " + size);
+      }
+      return size;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      DataLayout layout = layout(operation);
+      if (operation.bool(ALIGN_CORNERS, false) && operation.bool(HALF_PIXEL_CENTERS, false)) {
+        throw new ValidationException("corners cannot be aligned with half pixel centers");
+      }
+      if (input.with(0, 1).elementCount() == 0) {
+        throw new ValidationException("an image of " + input + " has nothing to sample");
+      }
+      return List.of(
+          layout.shape(
+              input.dimension(0),
+              size(operation.input(HEIGHT), layout.height(input)),
+              size(operation.input(WIDTH), layout.width(input)),
+              layout.channels(input)));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) {
+      Shape input = operation.input(0).shape();
+      Shape output = operation.output().shape();
+      DataLayout layout = layout(operation);
+      boolean alignCorners = operation.bool(ALIGN_CORNERS, false);
+      boolean halfPixelCenters = operation.bool(HALF_PIXEL_CENTERS, false);
+      return new Parameters(
+          layout,
+          Sampling.of(layout.height(input), layout.height(output), alignCorners, halfPixelCenters),
+          Sampling.of(layout.width(input), layout.width(output), alignCorners, halfPixelCenters));
+    }
+  }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import java.util.List;
+import java.util.Optional;
+
+/** Operations that choose elements by what they are: SELECT, ARGMAX, ARGMIN, TOPK_V2. */
+public final class Selection {
+  private static final TypeLevels TYPES =
+      TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
+          .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+  private Selection() {}
+
+  static List<OperationDefinition> definitions() {
+    return List.of(
+        new Select(),
+        new ArgMinMax(OperationCode.ARGMAX),
+        new ArgMinMax(OperationCode.ARGMIN),
+        new TopK());
+  }
+
+  /**
+   * The parameters of SELECT.
+   *
+   * @param first what happens to elements of the first tensor; empty where they stay what they are
+   * @param second the same for the second tensor
+   */
+  public record Choice(Optional<StoredTable> first, Optional<StoredTable> second)
+      implements OperationParameters {}
+
+  /**
+   * The parameters of ARGMAX and ARGMIN.
+   *
+   * @param outer elements in front of the axis
+   * @param size elements along the axis
+   * @param inner elements behind the axis
+   */
+  public record Axis(int outer, int size, int inner) implements OperationParameters {}
+
+  /**
+   * The parameters of TOPK_V2.
+   *
+   * @param rows the number of rows
+   * @param rowLength the number of elements of each
+   * @param k how many elements are taken from each
+   */
+  public record Top(int rows, int rowLength, int k) implements OperationParameters {}
+
+  private static final class Select extends NamedDefinition {
+    Select() {
+      super(OperationCode.SELECT);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 3, 1);
+      check.inputType(0, TENSOR_BOOL8);
+      OperandCode data = check.inputType(1, TYPES);
+      check.inputType(2, data).outputType(0, data);
+      check.sameShape(operation.input(0), operation.input(1));
+      return check.sameShape(operation.input(1), operation.input(2)).level();
+    }
+
+    @Override
+    public OperandType kernelType(OperationView operation) {
+      return operation.input(1).type();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape shape = operation.input(0).shape();
+      for (int i = 1; i <= 2; i++) {
+        if (!operation.input(i).shape().equals(shape)) {
+          throw new ValidationException(
+              "shapes differ: " + shape + " and " + operation.input(i).shape());
+        }
+      }
+      return List.of(shape);
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) {
+      return new Choice(
+          rescaling(operation.input(1), operation.output()),
+          rescaling(operation.input(2), operation.output()));
+    }
+
+    private static Optional<StoredTable> rescaling(OperandView input, OperandView output) {
+      return input.type() == TENSOR_INT32 || input.quantization().equals(output.quantization())
+          ? Optional.empty()
+          : Optional.of(StoredTable.requantization(input, output));
+    }
+  }
+
+  private static final class ArgMinMax extends NamedDefinition {
+    ArgMinMax(OperationCode type) {
+      super(type);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 2, 1);
+      check.inputType(0, TYPES);
+      return check.inputType(1, OperandCode.INT32).outputType(0, TENSOR_INT32).level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      int axis = axis(operation.input(1).int32(), input.rank());
+      if (input.dimension(axis) == 0) {
+        throw new ValidationException("there is nothing to choose from along axis " + axis);
+      }
+      if (input.rank() == 1) {
+        return List.of(Shape.of(1));
+      }
+      int[] dimensions = new int[input.rank() - 1];
+      for (int i = 0; i < dimensions.length; i++) {
+        dimensions[i] = input.dimension(i < axis ? i : i + 1);
+      }
+      return List.of(Shape.of(dimensions));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      int axis = axis(operation.input(1).int32(), input.rank());
+      return new Axis(
+          Rearrange.count(input, 0, axis),
+          input.dimension(axis),
+          Rearrange.count(input, axis + 1, input.rank()));
+    }
+  }
+
+  private static final class TopK extends NamedDefinition {
+    TopK() {
+      super(OperationCode.TOPK_V2);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 2, 2);
+      OperandCode data = check.inputType(0, TYPES);
+      check.inputType(1, OperandCode.INT32).outputType(0, data).outputType(1, TENSOR_INT32);
+      return check.sameQuantization(operation.input(0), operation.output(0)).level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      int last = input.rank() - 1;
+      int k = operation.input(1).int32();
+      if (k <= 0 || k > input.dimension(last)) {
+        throw new ValidationException("there are no top " + k + " of rows of " + input);
+      }
+      Shape output = input.with(last, k);
+      return List.of(output, output);
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) {
+      Shape input = operation.input(0).shape();
+      int last = input.rank() - 1;
+      return new Top(
+          Rearrange.count(input, 0, last), input.dimension(last), operation.input(1).int32());
+    }
+  }
+}
