@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.image;
+
+import java.awt.Color;
+import java.awt.Graphics2D;
+import java.awt.RenderingHints;
+import java.awt.image.BufferedImage;
+import java.awt.image.DataBufferInt;
+
+/** A picture in memory, red, green and blue from 0 to 255. Immutable. */
+public final class Picture {
+  private final BufferedImage image;
+
+  private Picture(BufferedImage image) {
+    this.image = image;
+  }
+
+  /** A picture of pixels {@code 0xRRGGBB}, row by row, which are copied. */
+  public static Picture of(int width, int height, int[] pixels) {
+    BufferedImage image = new BufferedImage(width, height, BufferedImage.TYPE_INT_RGB);
+    image.setRGB(0, 0, width, height, pixels, 0, width);
+    return new Picture(image);
+  }
+
+  /** What an image shows, on white where it is transparent. */
+  static Picture of(BufferedImage source) {
+    int width = source.getWidth();
+    int height = source.getHeight();
+    BufferedImage image = new BufferedImage(width, height, BufferedImage.TYPE_INT_RGB);
+    boolean gray = source.getRaster().getNumBands() == 1 && source.getType() == gray(source);
+    if (gray) {
+      // Java takes gray levels for linear light and brightens them when it makes RGB of them;
+      // in files they are already as RGB would be.
+      int shift = source.getType() == BufferedImage.TYPE_USHORT_GRAY ? 8 : 0;
+      int[] samples = new int[width];
+      for (int y = 0; y < height; y++) {
+        source.getRaster().getSamples(0, y, width, 1, 0, samples);
+        for (int x = 0; x < width; x++) {
+          image.setRGB(x, y, (samples[x] >> shift) * 0x010101);
+        }
+      }
+      return new Picture(image);
+    }
+    Graphics2D graphics = image.createGraphics();
+    if (source.getColorModel().hasAlpha()) {
+      graphics.setColor(Color.WHITE);
+      graphics.fillRect(0, 0, width, height);
+    }
+    graphics.drawImage(source, 0, 0, null);
+    graphics.dispose();
+    return new Picture(image);
+  }
+
+  private static int gray(BufferedImage source) {
+    return source.getType() == BufferedImage.TYPE_USHORT_GRAY
+        ? BufferedImage.TYPE_USHORT_GRAY
+        : BufferedImage.TYPE_BYTE_GRAY;
+  }
+
+  /** Columns. */
+  public int width() {
+    return image.getWidth();
+  }
+
+  /** Rows. */
+  public int height() {
+    return image.getHeight();
+  }
+
+  /** The pixel {@code 0xRRGGBB} at a place. */
+  public int rgb(int x, int y) {
+    return image.getRGB(x, y) & 0xFFFFFF;
+  }
+
+  /** Brightness from 0 to 255 by the weights of ITU-R BT.601; gray stays what it is. */
+  public int luma(int x, int y) {
+    int rgb = rgb(x, y);
+    int weighted = 299 * (rgb >> 16) + 587 * (rgb >> 8 & 0xFF) + 114 * (rgb & 0xFF);
+    return (weighted + 500) / 1000;
+  }
+
+  /**
+   * This picture in exactly this size, its proportions not kept: halved by averages of 2x2 pixels
+   * while it is at least twice as large, then bilinear.
+   */
+  public Picture resize(int width, int height) {
+    Picture current = this;
+    while (current.width() >= 2 * width && current.height() >= 2 * height) {
+      current = current.halved();
+    }
+    if (current.width() == width && current.height() == height) {
+      return current;
+    }
+    BufferedImage resized = new BufferedImage(width, height, BufferedImage.TYPE_INT_RGB);
+    Graphics2D graphics = resized.createGraphics();
+    graphics.setRenderingHint(
+        RenderingHints.KEY_INTERPOLATION, RenderingHints.VALUE_INTERPOLATION_BILINEAR);
+    graphics.drawImage(current.image, 0, 0, width, height, null);
+    graphics.dispose();
+    return new Picture(resized);
+  }
+
+  private Picture halved() {
+    int width = width() / 2;
+    int height = height() / 2;
+    int[] from = ((DataBufferInt) image.getRaster().getDataBuffer()).getData();
+    int row = width();
+    int[] to = new int[width * height];
+    for (int y = 0; y < height; y++) {
+      for (int x = 0; x < width; x++) {
+        int corner = 2 * y * row + 2 * x;
+        int a = from[corner];
+        int b = from[corner + 1];
+        int c = from[corner + row];
+        int d = from[corner + row + 1];
+        int pixel = 0;
+        for (int shift = 16; shift >= 0; shift -= 8) {
+          int sum =
+              (a >> shift & 0xFF) + (b >> shift & 0xFF) + (c >> shift & 0xFF) + (d >> shift & 0xFF);
+          pixel |= (sum + 2) / 4 << shift;
+        }
+        to[y * width + x] = pixel;
+      }
+    }
+    return of(width, height, to);
+  }
+
+  /**
+   * This picture turned as Exif's tag Orientation says.
+   *
+   * @param orientation 1 to 8; anything else means upright
+   */
+  Picture turned(int orientation) {
+    if (orientation < 2 || orientation > 8) {
+      return this;
+    }
+    boolean swapped = orientation >= 5;
+    int width = swapped ? height() : width();
+    int height = swapped ? width() : height();
+    int[] pixels = new int[width * height];
+    for (int y = 0; y < height; y++) {
+      for (int x = 0; x < width; x++) {
+        pixels[y * width + x] =
+            switch (orientation) {
+              case 2 -> rgb(width - 1 - x, y);
+              case 3 -> rgb(width - 1 - x, height - 1 - y);
+              case 4 -> rgb(x, height - 1 - y);
+              case 5 -> rgb(y, x);
+              case 6 -> rgb(y, width - 1 - x);
+              case 7 -> rgb(height - 1 - y, width - 1 - x);
+              default -> rgb(height - 1 - y, x);
+            };
+      }
+    }
+    return of(width, height, pixels);
+  }
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.tensor;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
+import io.thalamus.shell.failure.CommandException;
+import io.thalamus.shell.failure.Reasons;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Random;
+
+/**
+ * Reads the value of an input from a file of numbers, or makes one up. Stateless.
+ *
+ * <p>Files hold elements as they are stored, quantized ones as integers; only a {@code .npy} file of
+ * floats for a quantized input holds real numbers.
+ */
+public final class InputFile {
+  private InputFile() {}
+
+  /** Whether a file of this name is one of numbers. */
+  public static boolean accepts(String fileName) {
+    String name = fileName.toLowerCase(Locale.ROOT);
+    return name.endsWith(".bin") || name.endsWith(".npy") || name.endsWith(".json");
+  }
+
+  /**
+   * Reads a value.
+   *
+   * @param file a name that {@link #accepts} accepts
+   * @param input the operand it is for
+   * @throws CommandException where it cannot be read, or does not fit
+   */
+  public static Tensor read(Path file, Operand input) throws CommandException {
+    String name = file.getFileName().toString();
+    requireNumeric(input);
+    String lower = name.toLowerCase(Locale.ROOT);
+    if (lower.endsWith(".bin")) {
+      return bin(file, input);
+    }
+    byte[] bytes = bytes(file);
+    return lower.endsWith(".npy")
+        ? convert(Npy.read(bytes, name), input, name)
+        : convert(JsonNumbers.read(bytes, name), input, name);
+  }
+
+  /**
+   * Elements spread evenly: floats over [-1, 1), integers over all that can be stored, booleans over
+   * both. The same seed gives the same elements.
+   *
+   * @throws CommandException where the dimensions are not known
+   */
+  public static Tensor random(long seed, Operand input) throws CommandException {
+    requireNumeric(input);
+    if (input.type().isTensor() && (input.shape().rank() == 0 || !withBatch(input).isSizeKnown())) {
+      throw new CommandException(
+          "the model leaves the dimensions of " + describe(input) + " open; give it as .npy");
+    }
+    Tensor tensor = Tensor.allocate(input, withBatch(input).shape());
+    Storage storage = tensor.storage();
+    Random random = new Random(seed);
+    for (long i = 0; i < tensor.count(); i++) {
+      double unit = random.nextDouble();
+      tensor.store(
+          i,
+          storage.isFloating()
+              ? 2 * unit - 1
+              : storage.least() + Math.floor(unit * (storage.most() - storage.least() + 1)));
+    }
+    return tensor;
+  }
+
+  /** The operand with a batch of one where the model leaves only the size of the batch open. */
+  public static Operand withBatch(Operand input) {
+    Shape shape = input.shape();
+    return shape.rank() > 1 && shape.dimension(0) == 0 ? input.with(shape.with(0, 1)) : input;
+  }
+
+  /** An input for people: {@code input_1 TENSOR_FLOAT32 1x32x32x3}. */
+  public static String describe(Operand input) {
+    String name = input.name().isEmpty() ? "" : input.name() + " ";
+    return name + input.type().text() + (input.type().isTensor() ? " " + input.shape() : "");
+  }
+
+  private static void requireNumeric(Operand input) throws CommandException {
+    if (Storage.of(input.type()).isEmpty()) {
+      throw new CommandException(
+          "inputs of type " + input.type().text() + " cannot be read from files");
+    }
+  }
+
+  private static Tensor bin(Path file, Operand input) throws CommandException {
+    String name = file.getFileName().toString();
+    long size;
+    try {
+      size = Files.size(file);
+    } catch (IOException e) {
+      throw new CommandException("cannot read " + file + ": " + Reasons.of(e), e);
+    }
+    Shape shape = fill(input, size);
+    if (shape == null) {
+      Operand whole = withBatch(input);
+      throw new CommandException(
+          whole.isSizeKnown()
+              ? name
+                  + " holds "
+                  + size
+                  + " bytes, but "
+                  + describe(input)
+                  + " takes "
+                  + whole.byteSize()
+              : name
+                  + ": the model leaves the dimensions of "
+                  + describe(input)
+                  + " open; give it as .npy");
+    }
+    return Tensor.of(input, shape, bytes(file));
+  }
+
+  /** The dimensions of a value of so many bytes, where they follow from them; else null. */
+  private static Shape fill(Operand input, long size) {
+    if (input.isSizeKnown()) {
+      return size == input.byteSize() ? input.shape() : null;
+    }
+    int[] dimensions = input.shape().toArray();
+    int open = -1;
+    long unit = input.type().elementSize();
+    for (int i = 0; i < dimensions.length; i++) {
+      if (dimensions[i] != 0) {
+        unit *= dimensions[i];
+      } else if (open >= 0) {
+        return null;
+      } else {
+        open = i;
+      }
+    }
+    if (open < 0 || size == 0 || size % unit != 0 || size / unit > Integer.MAX_VALUE) {
+      return null;
+    }
+    return input.shape().with(open, (int) (size / unit));
+  }
+
+  private static byte[] bytes(Path file) throws CommandException {
+    try {
+      if (Files.size(file) > Integer.MAX_VALUE - Long.BYTES) {
+        throw new CommandException("cannot read " + file + ": it is larger than 2 GiB");
+      }
+      return Files.readAllBytes(file);
+    } catch (IOException e) {
+      throw new CommandException("cannot read " + file + ": " + Reasons.of(e), e);
+    }
+  }
+
+  private static Tensor convert(Npy npy, Operand input, String name) throws CommandException {
+    Shape shape = resolve(npy.shape(), input, name);
+    Tensor tensor = Tensor.allocate(input, shape);
+    if (npy.storage() == tensor.storage()) {
+      tensor.data().copyFrom(npy.data());
+      return tensor;
+    }
+    boolean real = npy.storage().isFloating() && tensor.isQuantized();
+    for (long i = 0; i < tensor.count(); i++) {
+      double value = npy.storage().get(npy.data(), i);
+      if (real) {
+        tensor.storeReal(i, value);
+      } else {
+        store(tensor, i, value, name);
+      }
+    }
+    return tensor;
+  }
+
+  private static Tensor convert(JsonNumbers numbers, Operand input, String name)
+      throws CommandException {
+    Shape shape = resolve(numbers.shape(), input, name);
+    Tensor tensor = Tensor.allocate(input, shape);
+    for (int i = 0; i < numbers.values().length; i++) {
+      store(tensor, i, numbers.values()[i], name);
+    }
+    return tensor;
+  }
+
+  private static void store(Tensor tensor, long index, double value, String name)
+      throws CommandException {
+    Storage storage = tensor.storage();
+    boolean fits =
+        storage.isFloating()
+            || value == Math.rint(value) && value >= storage.least() && value <= storage.most();
+    if (!fits) {
+      throw new CommandException(
+          name + ": element " + index + " is " + value + ", which no " + tensor.type().text()
+              + " can hold");
+    }
+    tensor.store(index, value);
+  }
+
+  /** The dimensions that a value given so has for an operand; dimensions of one do not count. */
+  private static Shape resolve(Shape given, Operand input, String name) throws CommandException {
+    Shape wanted = input.shape();
+    if (!input.type().isTensor()) {
+      if (given.elementCount() == 1) {
+        return Shape.NONE;
+      }
+    } else if (wanted.rank() == 0) {
+      return given;
+    } else if (given.rank() == wanted.rank()) {
+      boolean same = true;
+      for (int i = 0; i < given.rank(); i++) {
+        same &= wanted.dimension(i) == 0 || wanted.dimension(i) == given.dimension(i);
+      }
+      if (same) {
+        return given;
+      }
+    }
+    Shape whole = withBatch(input).shape();
+    if (input.type().isTensor()
+        && whole.isFullySpecified()
+        && Arrays.equals(withoutOnes(given), withoutOnes(whole))) {
+      return whole;
+    }
+    throw new CommandException(
+        name + " has shape " + given + ", which does not fit " + describe(input));
+  }
+
+  private static int[] withoutOnes(Shape shape) {
+    return Arrays.stream(shape.toArray()).filter(dimension -> dimension != 1).toArray();
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.tensor;
+
+import io.thalamus.shell.failure.CommandException;
+import io.thalamus.shell.failure.Reasons;
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Locale;
+
+/**
+ * Writes values as they are stored: bare elements ({@code .bin}), NumPy's format ({@code .npy}) or
+ * nested arrays ({@code .json}). A file is written beside its place and moved there whole.
+ */
+public final class OutputFile {
+  private OutputFile() {}
+
+  /** Whether the ending of a name says how to write. */
+  public static boolean accepts(String fileName) {
+    return InputFile.accepts(fileName);
+  }
+
+  /**
+   * Writes a value.
+   *
+   * @throws CommandException where it cannot be written; what was there before then still is
+   */
+  public static void write(Path file, Tensor tensor) throws CommandException {
+    try {
+      write(file, encode(file, tensor));
+    } catch (IOException e) {
+      throw new CommandException("cannot write " + file + ": " + Reasons.of(e), e);
+    }
+  }
+
+  /**
+   * Writes bytes beside a file, and moves them in its place.
+   *
+   * @throws IOException where that fails; what was there before then still is
+   */
+  public static void write(Path file, byte[] bytes) throws IOException {
+    if (Files.exists(file) && !Files.isRegularFile(file)) {
+      Files.write(file, bytes); // a pipe or a device has no place to move to
+      return;
+    }
+    Path target = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
+    Path draft =
+        target.resolveSibling(
+            "." + target.getFileName() + "." + ProcessHandle.current().pid() + ".tmp");
+    try {
+      Files.write(
+          draft,
+          bytes,
+          StandardOpenOption.CREATE,
+          StandardOpenOption.TRUNCATE_EXISTING,
+          StandardOpenOption.WRITE);
+      Files.move(draft, target, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(draft);
+    }
+  }
+
+  private static byte[] encode(Path file, Tensor tensor) throws IOException, CommandException {
+    String name = file.getFileName().toString().toLowerCase(Locale.ROOT);
+    if (name.endsWith(".bin")) {
+      return tensor.data().toArray(ValueLayout.JAVA_BYTE);
+    }
+    if (!tensor.isNumeric()) {
+      throw new CommandException(
+          "values of type " + tensor.type().text() + " can only be written as .bin");
+    }
+    return name.endsWith(".npy")
+        ? Npy.write(tensor)
+        : JsonNumbers.write(tensor).getBytes(StandardCharsets.UTF_8);
+  }
+}
