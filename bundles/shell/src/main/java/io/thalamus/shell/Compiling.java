@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell;
+
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.CompilationOptions.Fallback;
+import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.Priority;
+import io.thalamus.shell.arguments.Arguments;
+import io.thalamus.shell.arguments.Syntax;
+import io.thalamus.shell.failure.UsageException;
+import java.util.Arrays;
+import java.util.Optional;
+
+/** The options that say how a model is to be compiled, which several commands share. Stateless. */
+final class Compiling {
+  private Compiling() {}
+
+  /** Adds the options. */
+  static Syntax addTo(Syntax syntax) {
+    return syntax
+        .option("device", "D", "use only this device, or these: cpu,simd")
+        .option("preference", "P", "fast-single-answer (usual), low-power or sustained-speed")
+        .option("priority", "P", "low, medium (usual) or high")
+        .option("fallback", "F", "where a device fails: allow (usual), warn or deny");
+  }
+
+  /** What was asked for. */
+  static CompilationOptions options(Arguments arguments) throws UsageException {
+    CompilationOptions options = CompilationOptions.DEFAULT;
+    Optional<String> device = arguments.text("device");
+    if (device.isPresent()) {
+      options = options.withDevices(Arrays.stream(device.get().split(",")).distinct().toList());
+    }
+    Optional<ExecutionPreference> preference =
+        arguments.choice("preference", ExecutionPreference.class);
+    if (preference.isPresent()) {
+      options = options.with(preference.get());
+    }
+    Optional<Priority> priority = arguments.choice("priority", Priority.class);
+    if (priority.isPresent()) {
+      options = options.with(priority.get());
+    }
+    Optional<Fallback> fallback = arguments.choice("fallback", Fallback.class);
+    return fallback.isPresent() ? options.with(fallback.get()) : options;
+  }
+}

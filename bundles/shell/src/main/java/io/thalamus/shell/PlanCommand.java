@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell;
+
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
+import io.thalamus.shell.arguments.Arguments;
+import io.thalamus.shell.arguments.Syntax;
+import io.thalamus.shell.failure.CommandException;
+import io.thalamus.shell.failure.UsageException;
+import io.thalamus.shell.format.Result;
+import io.thalamus.shell.model.Models;
+import io.thalamus.shell.model.OpenModel;
+import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Descriptor;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/** {@code nn:plan}: which operation would go where. Thread-safe. */
+@Component(
+    service = PlanCommand.class,
+    property = {"osgi.command.scope=nn", "osgi.command.function=plan"})
+public final class PlanCommand {
+  static final Syntax SYNTAX =
+      Compiling.addTo(
+          Syntax.of(
+              "nn:plan",
+              "MODEL",
+              "Which operation goes where, at which cost, and what crosses each boundary.",
+              1,
+              1));
+
+  private final NeuralNetworks networks;
+  private final Models models;
+
+  /**
+   * Called by the component runtime.
+   *
+   * @param networks plans
+   * @param models opens models
+   */
+  @Activate
+  public PlanCommand(@Reference NeuralNetworks networks, @Reference Models models) {
+    this.networks = networks;
+    this.models = models;
+  }
+
+  /** The command. */
+  @Descriptor("which operation goes where, at which cost, and what crosses each boundary")
+  public Result plan(
+      CommandSession session,
+      @Descriptor(
+              "MODEL [--device D] [--preference P] [--priority P] [--fallback F] [--json];"
+                  + " nn:plan --help says more")
+          String[] arguments)
+      throws UsageException, CommandException {
+    Arguments parsed = SYNTAX.parse(arguments);
+    Invocation invocation = Invocation.of(session);
+    if (parsed.has("help")) {
+      return new Help(SYNTAX, invocation.style(parsed));
+    }
+    String word = parsed.operands().getFirst();
+    try (OpenModel model = models.open(word, invocation.path(word))) {
+      Plan plan = networks.plan(model.model(), Compiling.options(parsed));
+      return new PlanResult(model.loaded().path().toString(), plan, invocation.style(parsed));
+    } catch (NeuralNetworksException e) {
+      throw new CommandException(e.getMessage(), e);
+    }
+  }
+}

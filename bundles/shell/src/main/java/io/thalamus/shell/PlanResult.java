@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.thalamus.api.Plan;
+import io.thalamus.api.Plan.Crossing;
+import io.thalamus.api.Plan.PlannedOperation;
+import io.thalamus.api.Plan.Step;
+import io.thalamus.model.OperationType;
+import io.thalamus.shell.format.Json;
+import io.thalamus.shell.format.Lines;
+import io.thalamus.shell.format.Result;
+import io.thalamus.shell.format.Style;
+import io.thalamus.shell.format.Table;
+import io.thalamus.shell.format.Units;
+import io.thalamus.shell.model.OperationList;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** The answer of {@code nn:plan}. */
+record PlanResult(String model, Plan plan, Style style) implements Result {
+  private static final int LONGEST_NAME = 24;
+  private static final int NAMED = 2;
+
+  @Override
+  public String text() {
+    Lines lines =
+        new Lines()
+            .add(
+                Units.plural(plan.operations().size(), "operation")
+                    + " in "
+                    + Units.plural(plan.steps().size(), "step")
+                    + ", policy "
+                    + plan.policy()
+                    + ", "
+                    + Units.bytes(crossing())
+                    + " between steps")
+            .gap()
+            .add(steps());
+    if (!plan.operations().isEmpty()) {
+      lines.gap().add(costs());
+    }
+    return lines.toString();
+  }
+
+  /** The bytes that one step hands to others, each value counted for every step that reads it. */
+  private long crossing() {
+    Set<String> made = new LinkedHashSet<>();
+    for (Step step : plan.steps()) {
+      step.outputs().forEach(output -> made.add(step.subgraph() + "/" + output.operand()));
+    }
+    long bytes = 0;
+    for (Step step : plan.steps()) {
+      for (Crossing input : step.inputs()) {
+        bytes += made.contains(step.subgraph() + "/" + input.operand()) ? input.bytes() : 0;
+      }
+    }
+    return bytes;
+  }
+
+  private String steps() {
+    Map<String, OperationType> types = new HashMap<>();
+    for (PlannedOperation operation : plan.operations()) {
+      types.put(operation.subgraph() + "/" + operation.index(), operation.type());
+    }
+    Table table = new Table(style, ">step", "device", "in", "out", "operations");
+    for (int i = 0; i < plan.steps().size(); i++) {
+      Step step = plan.steps().get(i);
+      List<OperationType> kinds =
+          step.operations().stream()
+              .map(index -> types.get(step.subgraph() + "/" + index))
+              .filter(java.util.Objects::nonNull)
+              .toList();
+      table.row(
+          i + 1,
+          device(step.device()),
+          crossings(step.inputs()),
+          crossings(step.outputs()),
+          place(step.subgraph())
+              + OperationList.runs(step.operations())
+              + ": "
+              + OperationList.text(kinds));
+    }
+    return table.text();
+  }
+
+  private Object device(String id) {
+    List<String> all = plan.steps().stream().map(Step::device).distinct().sorted().toList();
+    return Table.painted(id, text -> style.hue(all.indexOf(id), text));
+  }
+
+  private static String place(int subgraph) {
+    return subgraph == 0 ? "" : "graph " + subgraph + ", ";
+  }
+
+  private static String crossings(List<Crossing> crossings) {
+    if (crossings.size() > NAMED) {
+      long bytes = crossings.stream().mapToLong(Crossing::bytes).sum();
+      return crossings.size() + " values " + size(bytes);
+    }
+    return crossings.stream()
+        .map(crossing -> cut(crossing.name(), crossing.operand()) + " " + size(crossing.bytes()))
+        .collect(Collectors.joining(", "));
+  }
+
+  private static String size(long bytes) {
+    return bytes == 0 ? "(size open)" : Units.bytes(bytes);
+  }
+
+  private static String cut(String name, int operand) {
+    if (name.isEmpty()) {
+      return "%" + operand;
+    }
+    // Names are paths whose end says most.
+    return name.length() <= LONGEST_NAME
+        ? name
+        : "…" + name.substring(name.length() - LONGEST_NAME + 1);
+  }
+
+  /** One line for each run of operations that cost and go the same. */
+  private String costs() {
+    List<String> devices =
+        plan.operations().stream()
+            .flatMap(operation -> operation.costs().keySet().stream())
+            .distinct()
+            .sorted()
+            .toList();
+    List<String> headings = new ArrayList<>(List.of("cost of", "device"));
+    devices.forEach(device -> headings.add(">" + device));
+    headings.add("operations");
+    Table table = new Table(style, headings.toArray(String[]::new));
+    int i = 0;
+    while (i < plan.operations().size()) {
+      PlannedOperation first = plan.operations().get(i);
+      int end = i + 1;
+      while (end < plan.operations().size() && isAlike(first, plan.operations().get(end))) {
+        end++;
+      }
+      List<PlannedOperation> run = plan.operations().subList(i, end);
+      List<Object> cells = new ArrayList<>();
+      cells.add(
+          place(first.subgraph())
+              + OperationList.runs(run.stream().map(PlannedOperation::index).toList()));
+      cells.add(device(first.device()));
+      for (String device : devices) {
+        Double cost = first.costs().get(device);
+        cells.add(cost == null ? "-" : Units.number(cost));
+      }
+      cells.add(OperationList.text(run.stream().map(PlannedOperation::type).toList()));
+      table.row(cells.toArray());
+      i = end;
+    }
+    return table.text();
+  }
+
+  private static boolean isAlike(PlannedOperation a, PlannedOperation b) {
+    return a.subgraph() == b.subgraph()
+        && a.device().equals(b.device())
+        && a.costs().equals(b.costs());
+  }
+
+  @Override
+  public void json(JsonGenerator json) throws IOException {
+    json.writeStringField("model", model);
+    json.writeStringField("policy", plan.policy());
+    json.writeNumberField("crossingBytes", crossing());
+    json.writeArrayFieldStart("steps");
+    for (Step step : plan.steps()) {
+      json.writeStartObject();
+      json.writeStringField("device", step.device());
+      json.writeNumberField("subgraph", step.subgraph());
+      json.writeFieldName("operations");
+      int[] operations = step.operations().stream().mapToInt(Integer::intValue).toArray();
+      json.writeArray(operations, 0, operations.length);
+      crossings(json, "inputs", step.inputs());
+      crossings(json, "outputs", step.outputs());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeArrayFieldStart("operations");
+    for (PlannedOperation operation : plan.operations()) {
+      json.writeStartObject();
+      json.writeNumberField("subgraph", operation.subgraph());
+      json.writeNumberField("index", operation.index());
+      json.writeStringField("type", operation.type().text());
+      json.writeStringField("device", operation.device());
+      json.writeObjectFieldStart("costs");
+      for (String device : operation.costs().keySet().stream().sorted().toList()) {
+        json.writeFieldName(device);
+        Json.number(json, operation.costs().get(device));
+      }
+      json.writeEndObject();
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+  }
+
+  private static void crossings(JsonGenerator json, String field, List<Crossing> crossings)
+      throws IOException {
+    json.writeArrayFieldStart(field);
+    for (Crossing crossing : crossings) {
+      json.writeStartObject();
+      json.writeNumberField("operand", crossing.operand());
+      json.writeStringField("name", crossing.name());
+      json.writeNumberField("bytes", crossing.bytes());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+  }
+}

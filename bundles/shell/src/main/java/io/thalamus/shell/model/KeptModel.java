@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.model;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A model that stays loaded, with the compilations that commands made of it: these live on while
+ * devices come and go. Thread-safe; closed once it is retired and no command uses it.
+ */
+public final class KeptModel {
+  private final NeuralNetworks networks;
+  private final String name;
+  private final LoadedModel loaded;
+  private final Object lock = new Object();
+  private final Map<CompilationOptions, Compilation> compilations = new LinkedHashMap<>();
+  private int uses;
+  private boolean retired;
+
+  KeptModel(NeuralNetworks networks, String name, LoadedModel loaded) {
+    this.networks = networks;
+    this.name = name;
+    this.loaded = loaded;
+  }
+
+  /** What people call it. */
+  public String name() {
+    return name;
+  }
+
+  /** The model. */
+  public LoadedModel loaded() {
+    return loaded;
+  }
+
+  /** The compilations as they are now. */
+  public List<Compilation> compilations() {
+    synchronized (lock) {
+      return new ArrayList<>(compilations.values());
+    }
+  }
+
+  OpenModel use() {
+    synchronized (lock) {
+      uses++;
+    }
+    return new Use();
+  }
+
+  void retire() {
+    synchronized (lock) {
+      retired = true;
+      closeIfUnused();
+    }
+  }
+
+  private void closeIfUnused() {
+    if (retired && uses == 0) {
+      compilations.values().forEach(Compilation::close);
+      compilations.clear();
+      loaded.close();
+    }
+  }
+
+  /** One command's use. */
+  private final class Use implements OpenModel {
+    private boolean closed;
+
+    @Override
+    public LoadedModel loaded() {
+      return loaded;
+    }
+
+    @Override
+    public Compilation compile(CompilationOptions options) throws NeuralNetworksException {
+      synchronized (lock) {
+        Compilation compilation = compilations.get(options);
+        if (compilation == null) {
+          compilation = networks.compile(loaded.model(), options);
+          compilations.put(options, compilation);
+        }
+        return compilation;
+      }
+    }
+
+    @Override
+    public void close() {
+      synchronized (lock) {
+        if (!closed) {
+          closed = true;
+          uses--;
+          closeIfUnused();
+        }
+      }
+    }
+  }
+}

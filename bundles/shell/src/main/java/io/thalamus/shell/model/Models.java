@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.model;
+
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.shell.failure.CommandException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * The models that {@code nn:load} keeps, by name, and the way to any other model file. Thread-safe;
+ * closes what is kept when it goes.
+ */
+@Component(service = Models.class)
+public final class Models {
+  private final NeuralNetworks networks;
+  private final Object lock = new Object();
+  private final Map<String, KeptModel> kept = new LinkedHashMap<>();
+
+  /**
+   * Called by the component runtime.
+   *
+   * @param networks reads and compiles
+   */
+  @Activate
+  public Models(@Reference NeuralNetworks networks) {
+    this.networks = networks;
+  }
+
+  /** Closes what is kept. */
+  @Deactivate
+  public void close() {
+    synchronized (lock) {
+      kept.values().forEach(KeptModel::retire);
+      kept.clear();
+    }
+  }
+
+  /**
+   * Opens a model for one command.
+   *
+   * @param word the name of a kept model, or else what {@code file} was made of
+   * @param file where it would be as a file
+   * @throws CommandException where there is neither
+   */
+  public OpenModel open(String word, Path file) throws CommandException {
+    synchronized (lock) {
+      KeptModel model = kept.get(word);
+      if (model != null) {
+        return model.use();
+      }
+    }
+    if (!Files.exists(file) && !kept().isEmpty()) {
+      throw new CommandException(
+          "no model file and no loaded model is called "
+              + word
+              + "; loaded are "
+              + String.join(", ", names()));
+    }
+    return new FileModel(networks, load(file));
+  }
+
+  /**
+   * Loads a model and keeps it.
+   *
+   * @throws CommandException where it cannot be read, or the name is taken
+   */
+  public KeptModel keep(String name, Path file) throws CommandException {
+    requireFree(name);
+    KeptModel model = new KeptModel(networks, name, load(file));
+    synchronized (lock) {
+      if (kept.putIfAbsent(name, model) == null) {
+        return model;
+      }
+    }
+    model.retire();
+    requireFree(name);
+    return keep(name, file);
+  }
+
+  private void requireFree(String name) throws CommandException {
+    if (names().contains(name)) {
+      throw new CommandException(
+          "a model called " + name + " is loaded already; choose another --name, or nn:unload it");
+    }
+  }
+
+  /**
+   * Forgets a kept model; it is closed once no command uses it any more.
+   *
+   * @throws CommandException where there is none of this name
+   */
+  public void unload(String name) throws CommandException {
+    KeptModel model;
+    synchronized (lock) {
+      model = kept.remove(name);
+    }
+    if (model == null) {
+      List<String> names = names();
+      throw new CommandException(
+          "no loaded model is called "
+              + name
+              + (names.isEmpty() ? "; none is loaded" : "; loaded are " + String.join(", ", names)));
+    }
+    model.retire();
+  }
+
+  /** The kept models in the order of their loading. */
+  public List<KeptModel> kept() {
+    synchronized (lock) {
+      return new ArrayList<>(kept.values());
+    }
+  }
+
+  private List<String> names() {
+    return kept().stream().map(KeptModel::name).toList();
+  }
+
+  private LoadedModel load(Path file) throws CommandException {
+    if (Files.isDirectory(file)) {
+      throw new CommandException(file + " is a directory, not a model file");
+    }
+    try {
+      return networks.load(file);
+    } catch (NeuralNetworksException e) {
+      throw new CommandException(e.getMessage(), e);
+    }
+  }
+}
