@@ -44,7 +44,6 @@ public final class DevicesCommand {
     if (parsed.has("help")) {
       return new Help(SYNTAX, invocation.style(parsed));
     }
-    return new DevicesResult(
-        networks.devices(), parsed.has("verbose"), invocation.style(parsed));
+    return new DevicesResult(networks.devices(), parsed.has("verbose"), invocation.style(parsed));
   }
 }

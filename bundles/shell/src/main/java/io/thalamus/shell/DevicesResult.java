@@ -98,8 +98,7 @@ record DevicesResult(List<DeviceDescription> devices, boolean verbose, Style sty
                     .add(entry.getKey().text()));
     Map<String, PerformanceInfo> named = new LinkedHashMap<>();
     groups.forEach((info, names) -> names.forEach(name -> named.put(name, info)));
-    named.put(
-        "relaxed TENSOR_FLOAT32", device.capabilities().relaxedFloat32toFloat16Tensor());
+    named.put("relaxed TENSOR_FLOAT32", device.capabilities().relaxedFloat32toFloat16Tensor());
     named.put("relaxed FLOAT32", device.capabilities().relaxedFloat32toFloat16Scalar());
     named.put("IF", device.capabilities().ifPerformance());
     named.put("WHILE", device.capabilities().whilePerformance());

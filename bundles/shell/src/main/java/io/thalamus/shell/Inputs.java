@@ -73,10 +73,7 @@ final class Inputs {
   }
 
   private Tensor read(
-      String word,
-      Operand input,
-      Optional<ModelFile.Normalization> stated,
-      Invocation invocation)
+      String word, Operand input, Optional<ModelFile.Normalization> stated, Invocation invocation)
       throws UsageException, CommandException {
     if (word.startsWith(RANDOM)) {
       return InputFile.random(seed(word), input);

@@ -48,7 +48,12 @@ record Labels(List<String> names, boolean asked, String source) {
     }
     if (asked) {
       throw new CommandException(
-          "--labels " + source + ": " + names.size() + " labels, but the model has " + classes
+          "--labels "
+              + source
+              + ": "
+              + names.size()
+              + " labels, but the model has "
+              + classes
               + " classes");
     }
     return List.of();

@@ -35,7 +35,8 @@ public final class RunCommand {
                   "nn:run",
                   "MODEL [INPUT...]",
                   "One inference. An INPUT is a picture (png, jpg, bmp, gif), a .npy, .json or bare"
-                      + " little-endian .bin file, or random:SEED; one for each input of the model.",
+                      + " little-endian .bin file, or random:SEED; one for each input of the"
+                      + " model.",
                   1,
                   Integer.MAX_VALUE)
               .repeated("output", "FILE", "write an output (.bin, .npy, .json); one for each")
@@ -102,8 +103,7 @@ public final class RunCommand {
       for (int i = 0; i < files.size(); i++) {
         OutputFile.write(files.get(i), outcome.outputs().get(i));
       }
-      return RunResult.of(
-          model.loaded(), values, outcome, labels, top, invocation.style(parsed));
+      return RunResult.of(model.loaded(), values, outcome, labels, top, invocation.style(parsed));
     } catch (NeuralNetworksException e) {
       throw new CommandException(e.getMessage(), e);
     }

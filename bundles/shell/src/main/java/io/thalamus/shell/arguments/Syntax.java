@@ -91,10 +91,7 @@ public final class Syntax {
     Options options = new Options();
     for (Entry entry : all()) {
       options.addOption(
-          Option.builder(entry.letter())
-              .longOpt(entry.name())
-              .hasArg(entry.value() != null)
-              .get());
+          Option.builder(entry.letter()).longOpt(entry.name()).hasArg(entry.value() != null).get());
     }
     CommandLine line;
     try {

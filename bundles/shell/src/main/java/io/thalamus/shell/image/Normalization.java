@@ -91,8 +91,7 @@ public record Normalization(float[] mean, float[] std, String reason) {
 
   /** What is fed for a value in a channel. */
   public float apply(int value, int channel) {
-    return (value - mean[mean.length == 1 ? 0 : channel])
-        / std[std.length == 1 ? 0 : channel];
+    return (value - mean[mean.length == 1 ? 0 : channel]) / std[std.length == 1 ? 0 : channel];
   }
 
   /** For people: {@code (value - 127.5) / 127.5}. */

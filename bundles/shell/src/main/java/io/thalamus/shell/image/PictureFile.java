@@ -65,7 +65,13 @@ public final class PictureFile {
     long height = reader.getHeight(0);
     if (width <= 0 || height <= 0 || width * height > MOST_PIXELS) {
       throw new CommandException(
-          name + " claims " + width + "x" + height + " pixels; at most " + MOST_PIXELS
+          name
+              + " claims "
+              + width
+              + "x"
+              + height
+              + " pixels; at most "
+              + MOST_PIXELS
               + " are decoded");
     }
     List<String> warnings = new ArrayList<>();

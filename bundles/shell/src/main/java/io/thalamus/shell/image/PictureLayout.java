@@ -75,9 +75,7 @@ public record PictureLayout(int height, int width, int channels, boolean channel
           int value = channels == 1 ? fitted.luma(x, y) : fitted.rgb(x, y) >> shift & 0xFF;
           long pixel = (long) y * width + x;
           long index =
-              channelsFirst
-                  ? (long) channel * height * width + pixel
-                  : pixel * channels + channel;
+              channelsFirst ? (long) channel * height * width + pixel : pixel * channels + channel;
           tensor.storeReal(index, fed[value]);
         }
       }

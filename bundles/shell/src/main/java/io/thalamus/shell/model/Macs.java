@@ -47,11 +47,16 @@ public final class Macs {
   }
 
   private static Shape output(Subgraph graph, Operation operation) {
-    return graph.operands().get(operation.outputs().getFirst()).shape();
+    return operation.outputs().isEmpty()
+        ? Shape.NONE
+        : graph.operands().get(operation.outputs().getFirst()).shape();
   }
 
+  /** None where the operation lacks the input; models are not validated before this. */
   private static Shape shape(Subgraph graph, Operation operation, int input) {
-    return graph.operands().get(operation.inputs().get(input)).shape();
+    return input < operation.inputs().size()
+        ? graph.operands().get(operation.inputs().get(input)).shape()
+        : Shape.NONE;
   }
 
   /** The product of the weights' dimensions from one axis to another; 0 where it is open. */

@@ -109,7 +109,9 @@ public final class Models {
       throw new CommandException(
           "no loaded model is called "
               + name
-              + (names.isEmpty() ? "; none is loaded" : "; loaded are " + String.join(", ", names)));
+              + (names.isEmpty()
+                  ? "; none is loaded"
+                  : "; loaded are " + String.join(", ", names)));
     }
     model.retire();
   }

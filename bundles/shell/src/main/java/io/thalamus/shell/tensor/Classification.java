@@ -63,7 +63,12 @@ public record Classification(List<Scored> best, boolean probabilities, double le
                     .thenComparing(Comparator.comparingDouble(Scored::score).reversed()))
             .limit(top)
             .toList();
-    double least = IntStream.range(0, count).mapToDouble(scores::real).min().orElse(0);
+    double least =
+        IntStream.range(0, count)
+            .mapToDouble(scores::real)
+            .filter(score -> !Double.isNaN(score))
+            .min()
+            .orElse(0);
     return new Classification(best, areProbabilities(scores), least);
   }
 
@@ -98,9 +103,7 @@ public record Classification(List<Scored> best, boolean probabilities, double le
       boolean first = i == 0;
       table.row(
           Table.painted(names.get(i), text -> first ? style.bold(text) : text),
-          probabilities
-              ? String.format(Locale.ROOT, "%.1f %%", 100 * score)
-              : Units.number(score),
+          probabilities ? String.format(Locale.ROOT, "%.1f %%", 100 * score) : Units.number(score),
           Table.painted(Bars.bar(fraction, bar), text -> first ? style.good(text) : text));
     }
     return table.text();

@@ -15,8 +15,8 @@ import java.util.Random;
 /**
  * Reads the value of an input from a file of numbers, or makes one up. Stateless.
  *
- * <p>Files hold elements as they are stored, quantized ones as integers; only a {@code .npy} file of
- * floats for a quantized input holds real numbers.
+ * <p>Files hold elements as they are stored, quantized ones as integers; only a {@code .npy} file
+ * of floats for a quantized input holds real numbers.
  */
 public final class InputFile {
   private InputFile() {}
@@ -48,8 +48,8 @@ public final class InputFile {
   }
 
   /**
-   * Elements spread evenly: floats over [-1, 1), integers over all that can be stored, booleans over
-   * both. The same seed gives the same elements.
+   * Elements spread evenly: floats over [-1, 1), integers over all that can be stored, booleans
+   * over both. The same seed gives the same elements.
    *
    * @throws CommandException where the dimensions are not known
    */
@@ -191,7 +191,13 @@ public final class InputFile {
             || value == Math.rint(value) && value >= storage.least() && value <= storage.most();
     if (!fits) {
       throw new CommandException(
-          name + ": element " + index + " is " + value + ", which no " + tensor.type().text()
+          name
+              + ": element "
+              + index
+              + " is "
+              + value
+              + ", which no "
+              + tensor.type().text()
               + " can hold");
     }
     tensor.store(index, value);

@@ -9,8 +9,8 @@ import io.thalamus.shell.failure.CommandException;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A value: its type, its dimensions and its bytes, little-endian and row-major. The bytes lie on the
- * heap and may be written; not thread-safe meanwhile.
+ * A value: its type, its dimensions and its bytes, little-endian and row-major. The bytes lie on
+ * the heap and may be written; not thread-safe meanwhile.
  */
 public final class Tensor {
   private final OperandType type;
@@ -107,9 +107,7 @@ public final class Tensor {
 
   /** Stores the element that stands for a real number. */
   public void storeReal(long index, double value) {
-    store(
-        index,
-        isQuantized() ? value / quantization.scale() + quantization.zeroPoint() : value);
+    store(index, isQuantized() ? value / quantization.scale() + quantization.zeroPoint() : value);
   }
 
   Storage storage() {

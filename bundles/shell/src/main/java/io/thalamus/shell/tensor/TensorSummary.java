@@ -63,8 +63,8 @@ public record TensorSummary(
   }
 
   /**
-   * Type, dimensions, these numbers, and as stored all elements of a value that is not large; writes
-   * fields only.
+   * Type, dimensions, these numbers, and as stored all elements of a value that is not large;
+   * writes fields only.
    */
   public void json(JsonGenerator json, Tensor tensor) throws IOException {
     json.writeStringField("type", tensor.type().text());

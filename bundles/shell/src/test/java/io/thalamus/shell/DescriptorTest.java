@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.shell.arguments.Syntax;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.felix.service.command.Descriptor;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What Gogo's help says of a command agrees with what the command takes. */
+class DescriptorTest {
+  @ParameterizedTest
+  @ValueSource(
+      classes = {DevicesCommand.class, InfoCommand.class, RunCommand.class, PlanCommand.class})
+  void gogosHelpNamesEveryOption(Class<?> command) throws Exception {
+    Syntax syntax = (Syntax) command.getDeclaredField("SYNTAX").get(null);
+    String function = syntax.command().substring("nn:".length());
+    List<Method> methods =
+        Arrays.stream(command.getMethods())
+            .filter(method -> method.getName().equals(function))
+            .toList();
+    assertEquals(1, methods.size());
+    Method method = methods.getFirst();
+    assertNotNull(method.getAnnotation(Descriptor.class));
+    Descriptor arguments = method.getParameters()[1].getAnnotation(Descriptor.class);
+    assertNotNull(arguments);
+    Set<String> named = new TreeSet<>();
+    Matcher options = Pattern.compile("--?([a-z]+)").matcher(arguments.value());
+    while (options.find()) {
+      named.add(options.group(1).equals("v") ? "verbose" : options.group(1));
+    }
+    assertEquals(syntax.names(), named);
+    assertTrue(syntax.command().startsWith("nn:"));
+  }
+}
