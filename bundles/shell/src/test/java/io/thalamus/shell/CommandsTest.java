@@ -129,8 +129,8 @@ class CommandsTest {
             "cpu   CPU   0.1.0    1.3    available"),
         terminal.type("nn:devices").lines().toList());
     String all = terminal.type("nn:devices -v");
-    assertTrue(all.contains("  cache             1 model file, 2 data files\n"), all);
-    assertTrue(all.contains("  memory            ashmem, mmap_fd\n"), all);
+    assertTrue(all.contains("  cache              1 model file, 2 data files\n"), all);
+    assertTrue(all.contains("  memory             ashmem, mmap_fd\n"), all);
     assertTrue(all.contains("  TENSOR_FLOAT32                 0.2500  0.2500\n"), all);
     assertFalse(all.contains("WHILE"), all);
   }
@@ -236,9 +236,9 @@ class CommandsTest {
   void scoresThatAreNoProbabilitiesStayWhatTheyAre() throws Exception {
     floats(0, Shape.of(1, 4), -2f, 6f, 2f, Float.NaN);
     List<String> lines = terminal.type("nn:run quant.tflite random:1").lines().toList();
-    assertEquals("class 1   6  " + "█".repeat(40), lines.get(0));
-    assertEquals("class 2   2  " + "█".repeat(20), lines.get(1));
-    assertEquals("class 0  -2", lines.get(2));
+    assertEquals("class 1    6  " + "█".repeat(40), lines.get(0));
+    assertEquals("class 2    2  " + "█".repeat(20), lines.get(1));
+    assertEquals("class 0   -2", lines.get(2));
     assertEquals("class 3  NaN", lines.get(3).stripTrailing());
   }
 

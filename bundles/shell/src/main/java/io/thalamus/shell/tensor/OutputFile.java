@@ -9,7 +9,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.Locale;
 
 /**
@@ -43,8 +42,17 @@ public final class OutputFile {
    * @throws IOException where that fails; what was there before then still is
    */
   public static void write(Path file, byte[] bytes) throws IOException {
+    write(file, draft -> Files.write(draft, bytes));
+  }
+
+  /**
+   * Has something written beside a file, and moves it in its place.
+   *
+   * @throws IOException where that fails; what was there before then still is
+   */
+  public static void write(Path file, Content content) throws IOException {
     if (Files.exists(file) && !Files.isRegularFile(file)) {
-      Files.write(file, bytes); // a pipe or a device has no place to move to
+      content.writeTo(file); // a pipe or a device has no place to move to
       return;
     }
     Path target = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
@@ -52,16 +60,18 @@ public final class OutputFile {
         target.resolveSibling(
             "." + target.getFileName() + "." + ProcessHandle.current().pid() + ".tmp");
     try {
-      Files.write(
-          draft,
-          bytes,
-          StandardOpenOption.CREATE,
-          StandardOpenOption.TRUNCATE_EXISTING,
-          StandardOpenOption.WRITE);
+      content.writeTo(draft);
       Files.move(draft, target, StandardCopyOption.ATOMIC_MOVE);
     } finally {
       Files.deleteIfExists(draft);
     }
+  }
+
+  /** Writes a whole file. */
+  @FunctionalInterface
+  public interface Content {
+    /** Creates or empties the file, and fills it. */
+    void writeTo(Path file) throws IOException;
   }
 
   private static byte[] encode(Path file, Tensor tensor) throws IOException, CommandException {

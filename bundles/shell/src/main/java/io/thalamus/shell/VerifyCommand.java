@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell;
+
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.CompilationOptions.Fallback;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.shell.arguments.Arguments;
+import io.thalamus.shell.arguments.Syntax;
+import io.thalamus.shell.failure.CommandException;
+import io.thalamus.shell.failure.Reasons;
+import io.thalamus.shell.failure.UsageException;
+import io.thalamus.shell.format.Result;
+import io.thalamus.shell.format.Units;
+import io.thalamus.shell.tensor.OutputFile;
+import io.thalamus.vectors.NeuralNetworksTarget;
+import io.thalamus.vectors.RunOptions;
+import io.thalamus.vectors.SuiteReport;
+import io.thalamus.vectors.VectorFilter;
+import io.thalamus.vectors.VectorFormatException;
+import io.thalamus.vectors.VectorSuite;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Descriptor;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/** {@code nn:verify}: runs conformance vectors. Thread-safe. */
+@Component(
+    service = VerifyCommand.class,
+    property = {"osgi.command.scope=nn", "osgi.command.function=verify"})
+public final class VerifyCommand {
+  static final Syntax SYNTAX =
+      Syntax.of(
+              "nn:verify",
+              "DIR",
+              "Runs the conformance vectors of a folder, or of one file; fails where one does.",
+              1,
+              1)
+          .option("device", "D", "use only this device, or these: cpu,simd")
+          .option("filter", "GLOB", "only files, or examples, whose name matches: 'V1_2/conv*'")
+          .option("mode", "M", "sync (usual), async or fenced")
+          .option("outputs", "O", "fully-specified (usual), unspecified or insufficient")
+          .option("threads", "N", "how many examples run at once")
+          .option("report", "FILE", "write all results as JUnit's XML");
+
+  private final NeuralNetworks networks;
+
+  /**
+   * Called by the component runtime.
+   *
+   * @param networks compiles and executes
+   */
+  @Activate
+  public VerifyCommand(@Reference NeuralNetworks networks) {
+    this.networks = networks;
+  }
+
+  /** The command. */
+  @Descriptor("run conformance vectors; the last line is: N passed, N failed, N skipped")
+  public Result verify(
+      CommandSession session,
+      @Descriptor(
+              "DIR [--device D] [--filter GLOB] [--mode M] [--outputs O] [--threads N]"
+                  + " [--report FILE] [--json]; nn:verify --help says more")
+          String[] arguments)
+      throws UsageException, CommandException {
+    Arguments parsed = SYNTAX.parse(arguments);
+    Invocation invocation = Invocation.of(session);
+    if (parsed.has("help")) {
+      return new Help(SYNTAX, invocation.style(parsed));
+    }
+    Path root = invocation.path(parsed.operands().getFirst());
+    VectorSuite suite = VectorSuite.of(root).with(filter(parsed));
+    OptionalInt threads = parsed.integer("threads", 1);
+    if (threads.isPresent()) {
+      suite = suite.withThreads(threads.getAsInt());
+    }
+    SuiteReport report = run(suite, target(parsed), options(parsed), invocation);
+    Optional<String> file = parsed.text("report");
+    if (file.isPresent()) {
+      write(report, invocation.path(file.get()));
+    }
+    VerifyResult result = new VerifyResult(report, invocation.style(parsed));
+    if (report.failed() == 0) {
+      return result;
+    }
+    // The results belong on standard output even though the command fails.
+    invocation.out().println(result.show());
+    invocation.out().flush();
+    throw new CommandException(
+        Units.plural(report.failed(), "example") + " of " + report.results().size() + " failed");
+  }
+
+  private static VectorFilter filter(Arguments parsed) throws UsageException {
+    String glob = parsed.text("filter").orElse("**");
+    try {
+      return VectorFilter.of(glob);
+    } catch (IllegalArgumentException e) {
+      throw SYNTAX.usage("--filter " + glob + " is no glob: " + firstLine(e.getMessage()));
+    }
+  }
+
+  private NeuralNetworksTarget target(Arguments parsed) {
+    // A device that fails is to be seen to fail: nothing may stand in for it.
+    CompilationOptions options = CompilationOptions.DEFAULT.with(Fallback.DENY);
+    Optional<String> device = parsed.text("device");
+    if (device.isPresent()) {
+      options = options.withDevices(Arrays.stream(device.get().split(",")).distinct().toList());
+    }
+    return new NeuralNetworksTarget(networks, options);
+  }
+
+  private static RunOptions options(Arguments parsed) throws UsageException {
+    return RunOptions.DEFAULT
+        .with(parsed.choice("mode", RunOptions.Mode.class).orElse(RunOptions.Mode.SYNC))
+        .with(
+            parsed
+                .choice("outputs", RunOptions.Outputs.class)
+                .orElse(RunOptions.Outputs.FULLY_SPECIFIED));
+  }
+
+  private static SuiteReport run(
+      VectorSuite suite, NeuralNetworksTarget target, RunOptions options, Invocation invocation)
+      throws CommandException {
+    if (!Files.exists(suite.root())) {
+      throw new CommandException("no such file or folder: " + suite.root());
+    }
+    Progress progress = Progress.of(invocation);
+    try {
+      return suite.run(
+          target,
+          options,
+          (result, count) -> {
+            if (result.outcome() instanceof io.thalamus.vectors.Outcome.Failed) {
+              progress.failed();
+            }
+            progress.at(count, "examples");
+          });
+    } catch (IOException e) {
+      throw new CommandException("cannot read " + suite.root() + ": " + Reasons.of(e), e);
+    } catch (VectorFormatException e) {
+      throw new CommandException(e.getMessage(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new CommandException("interrupted", e);
+    } finally {
+      progress.close();
+    }
+  }
+
+  private static void write(SuiteReport report, Path file) throws CommandException {
+    try {
+      OutputFile.write(file, report::writeJUnitXml);
+    } catch (IOException e) {
+      throw new CommandException("cannot write " + file + ": " + Reasons.of(e), e);
+    }
+  }
+
+  private static String firstLine(String text) {
+    return text.lines().findFirst().orElse("");
+  }
+}
