@@ -9,6 +9,8 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.Activation.Exponential;
+import io.thalamus.operations.Activation.QuantizedPrelu;
 import io.thalamus.operations.Activation.Range;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.IntRange;
@@ -52,14 +54,51 @@ final class Activation {
             OperationCode.TANH,
             operation -> floating(operation, x -> (float) Math.tanh(x)),
             TENSOR_FLOAT32,
-            TENSOR_FLOAT16);
-    for (OperationCode looked : List.of(OperationCode.LOGISTIC, OperationCode.TANH)) {
+            TENSOR_FLOAT16)
+        .add(
+            OperationCode.ELU,
+            operation -> {
+              float alpha = operation.parameters(Exponential.class).alpha();
+              return floating(operation, x -> elu(x, alpha));
+            },
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16)
+        .add(
+            OperationCode.HARD_SWISH,
+            operation -> floating(operation, x -> x * Math.clamp(x + 3, 0f, 6f) / 6),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16)
+        .add(
+            OperationCode.PRELU,
+            operation -> PairKernels.floating(operation, (x, alpha) -> x < 0 ? x * alpha : x),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16)
+        .add(
+            OperationCode.PRELU,
+            Activation::quantizedPrelu,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED);
+    for (OperationCode looked :
+        List.of(OperationCode.LOGISTIC, OperationCode.TANH, OperationCode.HARD_SWISH)) {
       table.add(
           looked,
           operation -> stored(operation, operation.parameters(LookupTable.class)::apply),
           TENSOR_QUANT8_ASYMM,
           TENSOR_QUANT8_ASYMM_SIGNED);
     }
+  }
+
+  private static float elu(float x, float alpha) {
+    float bent = (float) (alpha * Math.expm1(x));
+    return Math.max(0, x) + (bent < 0 ? bent : 0);
+  }
+
+  private static Kernel quantizedPrelu(ResolvedOperation operation) {
+    QuantizedPrelu prelu = operation.parameters(QuantizedPrelu.class);
+    return PairKernels.quantized(
+        operation,
+        prelu.range(),
+        (x, alpha) -> x < 0 ? prelu.negative().apply(x * alpha) : prelu.positive().apply(x));
   }
 
   /** A function of a float. */

@@ -12,46 +12,67 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Convolution.Parameters;
+import io.thalamus.operations.DataLayout;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Window;
 import java.lang.foreign.ValueLayout;
+import java.util.function.Function;
 
 /**
  * Convolutions over two spatial axes. Inputs and weights are first widened to float, or to int less
- * their zero points, so that one loop serves all types; it adds in the order rows, columns,
+ * their zero points, so that one loop serves all types; it adds in the order of the input's rows, columns,
  * channels, and the bias last, as TensorFlow Lite's reference does.
  */
 final class Convolution {
   private Convolution() {}
 
   static void register(KernelTable.Builder table) {
+    register(table, OperationCode.CONV_2D, Filter::outermost, Windows::over);
+    register(table, OperationCode.DEPTHWISE_CONV_2D, Filter::innermost, Windows::over);
+    register(table, OperationCode.GROUPED_CONV_2D, Filter::outermost, Windows::over);
+    register(table, OperationCode.TRANSPOSE_CONV_2D, Filter::outermost, Windows::transposed);
+  }
+
+  private static void register(
+      KernelTable.Builder table,
+      OperationCode code,
+      Function<ResolvedOperation, Filter> filter,
+      Movement movement) {
     table
         .add(
-            OperationCode.CONV_2D,
-            operation -> floating(operation, Filter.outermost(operation)),
+            code,
+            operation ->
+                floating(operation, filter.apply(operation), windows(operation, movement)),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16)
         .add(
-            OperationCode.CONV_2D,
-            operation -> quantized(operation, Filter.outermost(operation)),
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(
-            OperationCode.DEPTHWISE_CONV_2D,
-            operation -> floating(operation, Filter.innermost(operation)),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
-        .add(
-            OperationCode.DEPTHWISE_CONV_2D,
-            operation -> quantized(operation, Filter.innermost(operation)),
+            code,
+            operation ->
+                quantized(operation, filter.apply(operation), windows(operation, movement)),
             TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
-  private static Kernel floating(ResolvedOperation operation, Filter filter) {
+  /** Whether windows move over the input or over the output. */
+  @FunctionalInterface
+  private interface Movement {
+    Windows of(DataLayout layout, Window height, Window width, Shape input, Shape output);
+  }
+
+  private static Windows windows(ResolvedOperation operation, Movement movement) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    return movement.of(
+        parameters.layout(),
+        parameters.height(),
+        parameters.width(),
+        operation.inputShape(0),
+        operation.outputShape(0));
+  }
+
+  private static Kernel floating(ResolvedOperation operation, Filter filter, Windows windows) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     FloatRange range = operation.parameters(Parameters.class).activation().range();
-    Windows windows = windows(operation);
     long inputs = operation.inputShape(0).elementCount();
     long weights = operation.inputShape(1).elementCount();
     long step = windows.channelStride();
@@ -66,7 +87,7 @@ final class Convolution {
                 for (int y = at.firstY(); y < at.endY(); y++) {
                   for (int x = at.firstX(); x < at.endX(); x++) {
                     long input = at.input(y, x, firstChannel);
-                    long weight = inputs + filter.weight(at.channel(), y, x);
+                    long weight = inputs + filter.weight(at.channel(), at.filterY(y), at.filterX(x));
                     for (int c = 0; c < filter.depth; c++) {
                       sum +=
                           scratch.getAtIndex(ValueLayout.JAVA_FLOAT, input + c * step)
@@ -81,11 +102,10 @@ final class Convolution {
     return kernel.withScratch((inputs + weights) * Float.BYTES);
   }
 
-  private static Kernel quantized(ResolvedOperation operation, Filter filter) {
+  private static Kernel quantized(ResolvedOperation operation, Filter filter, Windows windows) {
     Accumulation accumulation = operation.parameters(Parameters.class).quantized().orElseThrow();
     IntElements elements = IntElements.of(operation.view().output().type());
     IntElements weightElements = IntElements.of(operation.view().input(1).type());
-    Windows windows = windows(operation);
     long inputs = operation.inputShape(0).elementCount();
     long weights = operation.inputShape(1).elementCount();
     long step = windows.channelStride();
@@ -100,7 +120,7 @@ final class Convolution {
                 for (int y = at.firstY(); y < at.endY(); y++) {
                   for (int x = at.firstX(); x < at.endX(); x++) {
                     long input = at.input(y, x, firstChannel);
-                    long weight = inputs + filter.weight(at.channel(), y, x);
+                    long weight = inputs + filter.weight(at.channel(), at.filterY(y), at.filterX(x));
                     for (int c = 0; c < filter.depth; c++) {
                       sum +=
                           scratch.getAtIndex(ValueLayout.JAVA_INT, input + c * step)
@@ -112,16 +132,6 @@ final class Convolution {
               });
         };
     return kernel.withScratch((inputs + weights) * Integer.BYTES);
-  }
-
-  private static Windows windows(ResolvedOperation operation) {
-    Parameters parameters = operation.parameters(Parameters.class);
-    return new Windows(
-        parameters.layout(),
-        parameters.height(),
-        parameters.width(),
-        operation.inputShape(0),
-        operation.outputShape(0));
   }
 
   /** Which weights and which input channels belong to an output channel. */
@@ -179,7 +189,7 @@ final class Convolution {
       return outputChannel / channelsPerGroup * depth;
     }
 
-    /** The first weight of an output channel for a cell of the window. */
+    /** The first weight of an output channel in a row and a column of the filter. */
     long weight(int outputChannel, int y, int x) {
       return outputChannel * channelStride + y * rowStride + x * columnStride;
     }

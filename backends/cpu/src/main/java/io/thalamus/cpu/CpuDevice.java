@@ -54,6 +54,7 @@ public final class CpuDevice extends KernelDevice {
     Convolution.register(table);
     Elementwise.register(table);
     MatrixMultiply.register(table);
+    Normalization.register(table);
     Pooling.register(table);
     Quantize.register(table);
     Rearrange.register(table);

@@ -7,121 +7,106 @@ import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
+import io.thalamus.cpu.PairKernels.FloatBinaryOperator;
 import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelFactory;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Elementwise.Plain;
+import io.thalamus.operations.Elementwise.QuantizedExtreme;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
 import io.thalamus.operations.Elementwise.QuantizedSum;
 import io.thalamus.operations.FloatRange;
-import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
 import java.util.function.IntBinaryOperator;
 
-/** Arithmetic on two tensors with broadcasting. */
+/** Functions of two tensors with broadcasting. */
 final class Elementwise {
   private Elementwise() {}
 
   static void register(KernelTable.Builder table) {
+    arithmetic(table, OperationCode.ADD, (a, b) -> a + b, (a, b) -> a + b);
+    arithmetic(table, OperationCode.SUB, (a, b) -> a - b, (a, b) -> a - b);
+    arithmetic(table, OperationCode.MUL, (a, b) -> a * b, (a, b) -> a * b);
+    arithmetic(table, OperationCode.DIV, (a, b) -> a / b, Elementwise::floorDivide);
+    stored(table, OperationCode.ADD, Elementwise::sum);
+    stored(table, OperationCode.SUB, Elementwise::sum);
+    stored(table, OperationCode.MUL, Elementwise::product);
+    extreme(table, OperationCode.MAXIMUM, Math::max, Math::max);
+    extreme(table, OperationCode.MINIMUM, Math::min, Math::min);
+    floating(table, OperationCode.POW, (a, b) -> (float) Math.pow(a, b));
+  }
+
+  private static void arithmetic(
+      KernelTable.Builder table,
+      OperationCode code,
+      FloatBinaryOperator onFloats,
+      IntBinaryOperator onInts) {
     table
         .add(
-            OperationCode.ADD,
-            operation -> floating(operation, (a, b) -> a + b),
+            code,
+            operation -> {
+              FloatRange range = operation.parameters(Plain.class).activation().range();
+              return PairKernels.floating(operation, (a, b) -> range.clamp(onFloats.apply(a, b)));
+            },
             TENSOR_FLOAT32,
             TENSOR_FLOAT16)
-        .add(
-            OperationCode.ADD,
-            Elementwise::quantizedSum,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(OperationCode.ADD, operation -> integers(operation, (a, b) -> a + b), TENSOR_INT32)
-        .add(
-            OperationCode.MUL,
-            operation -> floating(operation, (a, b) -> a * b),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
-        .add(
-            OperationCode.MUL,
-            Elementwise::quantizedProduct,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(OperationCode.MUL, operation -> integers(operation, (a, b) -> a * b), TENSOR_INT32);
+        .add(code, operation -> PairKernels.stored(operation, onInts), TENSOR_INT32);
   }
 
-  /** A function of two floats. */
-  @FunctionalInterface
-  private interface FloatBinaryOperator {
-    float apply(float a, float b);
+  /** Rounded down, as in AOSP; division by 0, which NNAPI leaves open, gives 0 as there. */
+  private static int floorDivide(int a, int b) {
+    return b == 0 ? 0 : Math.floorDiv(a, b);
   }
 
-  private static Kernel floating(ResolvedOperation operation, FloatBinaryOperator function) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
-    FloatRange range = operation.parameters(Plain.class).activation().range();
-    BroadcastPairs pairs = BroadcastPairs.of(operation);
-    return (inputs, outputs, scratch) ->
-        pairs.forEach(
-            (a, b, result) ->
-                elements.set(
-                    outputs[0],
-                    result,
-                    range.clamp(
-                        function.apply(elements.get(inputs[0], a), elements.get(inputs[1], b)))));
-  }
-
-  private static Kernel integers(ResolvedOperation operation, IntBinaryOperator function) {
-    IntElements elements = IntElements.SIGNED32;
-    FloatRange range = operation.parameters(Plain.class).activation().range();
-    int min = (int) range.min();
-    int max = (int) range.max();
-    BroadcastPairs pairs = BroadcastPairs.of(operation);
-    return (inputs, outputs, scratch) ->
-        pairs.forEach(
-            (a, b, result) ->
-                elements.set(
-                    outputs[0],
-                    result,
-                    Math.clamp(
-                        function.applyAsInt(elements.get(inputs[0], a), elements.get(inputs[1], b)),
-                        min,
-                        max)));
-  }
-
-  private static Kernel quantizedSum(ResolvedOperation operation) {
+  /** ADD; and SUB, whose second factor is negative. */
+  private static Kernel sum(ResolvedOperation operation) {
     QuantizedSum sum = operation.parameters(QuantizedSum.class);
-    return quantized(
+    return PairKernels.quantized(
         operation,
+        sum.activation(),
         (a, b) -> {
           int x = sum.input1().apply(a << sum.leftShift());
           int y = sum.input2().apply(b << sum.leftShift());
           return sum.output().apply(x + y);
-        },
-        sum.activation()::clamp);
+        });
   }
 
-  private static Kernel quantizedProduct(ResolvedOperation operation) {
+  private static Kernel product(ResolvedOperation operation) {
     QuantizedProduct product = operation.parameters(QuantizedProduct.class);
-    return quantized(
-        operation, (a, b) -> product.output().apply(a * b), product.activation()::clamp);
+    return PairKernels.quantized(
+        operation, product.activation(), (a, b) -> product.output().apply(a * b));
   }
 
-  /** A function of stored values less their zero points; the output's zero point is added. */
-  private static Kernel quantized(
-      ResolvedOperation operation,
-      IntBinaryOperator function,
-      java.util.function.IntUnaryOperator clamp) {
-    OperandView first = operation.view().input(0);
-    OperandView second = operation.view().input(1);
-    int outputZeroPoint = operation.view().output().zeroPoint();
-    IntElements elements = IntElements.of(operation.view().output().type());
-    BroadcastPairs pairs = BroadcastPairs.of(operation);
-    return (inputs, outputs, scratch) ->
-        pairs.forEach(
-            (a, b, result) -> {
-              int value =
-                  function.applyAsInt(
-                      elements.get(inputs[0], a) - first.zeroPoint(),
-                      elements.get(inputs[1], b) - second.zeroPoint());
-              elements.set(outputs[0], result, clamp.applyAsInt(value + outputZeroPoint));
-            });
+  private static void extreme(
+      KernelTable.Builder table,
+      OperationCode code,
+      FloatBinaryOperator onFloats,
+      IntBinaryOperator onInts) {
+    floating(table, code, onFloats);
+    table.add(code, operation -> PairKernels.stored(operation, onInts), TENSOR_INT32);
+    stored(
+        table,
+        code,
+        operation -> {
+          QuantizedExtreme tables = operation.parameters(QuantizedExtreme.class);
+          return PairKernels.stored(
+              operation,
+              (a, b) -> onInts.applyAsInt(tables.first().apply(a), tables.second().apply(b)));
+        });
+  }
+
+  private static void floating(
+      KernelTable.Builder table, OperationCode code, FloatBinaryOperator function) {
+    table.add(
+        code,
+        operation -> PairKernels.floating(operation, function),
+        TENSOR_FLOAT32,
+        TENSOR_FLOAT16);
+  }
+
+  private static void stored(
+      KernelTable.Builder table, OperationCode code, KernelFactory factory) {
+    table.add(code, factory, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
   }
 }

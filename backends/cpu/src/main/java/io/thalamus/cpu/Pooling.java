@@ -135,7 +135,7 @@ final class Pooling {
 
   private static Windows windows(ResolvedOperation operation) {
     Parameters parameters = operation.parameters(Parameters.class);
-    return new Windows(
+    return Windows.over(
         parameters.layout(),
         parameters.height(),
         parameters.width(),

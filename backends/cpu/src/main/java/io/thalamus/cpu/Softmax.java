@@ -10,7 +10,6 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Shape;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.FixedPointFunctions;
 import io.thalamus.operations.IntRange;
@@ -36,7 +35,7 @@ final class Softmax {
   private static Kernel probabilities(ResolvedOperation operation) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     float beta = operation.parameters(Parameters.class).beta();
-    Lines lines = Lines.of(operation);
+    Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Parameters.class).axis());
     return (inputs, outputs, scratch) ->
         lines.forEach(
             (first, end, step) -> {
@@ -58,7 +57,7 @@ final class Softmax {
   private static Kernel logProbabilities(ResolvedOperation operation) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     float beta = operation.parameters(Parameters.class).beta();
-    Lines lines = Lines.of(operation);
+    Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Parameters.class).axis());
     return (inputs, outputs, scratch) ->
         lines.forEach(
             (first, end, step) -> {
@@ -86,7 +85,7 @@ final class Softmax {
     IntRange range = IntRange.of((OperandCode) operation.view().output().type());
     int zeroPoint = operation.view().output().zeroPoint();
     StoredScores scores = operation.parameters(Parameters.class).quantized().orElseThrow();
-    Lines lines = Lines.of(operation);
+    Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Parameters.class).axis());
     return (inputs, outputs, scratch) ->
         lines.forEach(
             (first, end, step) -> {
@@ -123,35 +122,5 @@ final class Softmax {
   private static int exp(StoredScores scores, int difference) {
     return FixedPointFunctions.expOnNegative(
         scores.toExponent().apply(difference), StoredScores.INTEGER_BITS);
-  }
-
-  /** The lines of elements along the axis. */
-  private record Lines(long outer, long size, long inner) {
-    static Lines of(ResolvedOperation operation) {
-      Shape shape = operation.inputShape(0);
-      int axis = operation.parameters(Parameters.class).axis();
-      long outer = 1;
-      long inner = 1;
-      for (int i = 0; i < shape.rank(); i++) {
-        outer *= i < axis ? shape.dimension(i) : 1;
-        inner *= i > axis ? shape.dimension(i) : 1;
-      }
-      return new Lines(outer, shape.dimension(axis), inner);
-    }
-
-    /** Receives the first element of a line, one behind its last, and the distance of two. */
-    @FunctionalInterface
-    interface Visitor {
-      void visit(long first, long end, long step);
-    }
-
-    void forEach(Visitor visitor) {
-      for (long i = 0; i < outer; i++) {
-        for (long j = 0; j < inner; j++) {
-          long first = i * size * inner + j;
-          visitor.visit(first, first + size * inner, inner);
-        }
-      }
-    }
   }
 }

@@ -7,7 +7,7 @@ import io.thalamus.operations.Window;
 
 /**
  * The positions of a two-dimensional window over a four-dimensional tensor, one for each element of
- * the output, and at each the window's cells that lie on the input.
+ * the output, and at each the cells of the input that have a part in it.
  */
 final class Windows {
   private final Window height;
@@ -15,17 +15,36 @@ final class Windows {
   private final DataLayout layout;
   private final Shape input;
   private final Shape output;
+  private final boolean isTransposed;
   private final Index4 inputs;
   private final Index4 outputs;
 
-  Windows(DataLayout layout, Window height, Window width, Shape input, Shape output) {
+  private Windows(
+      DataLayout layout,
+      Window height,
+      Window width,
+      Shape input,
+      Shape output,
+      boolean isTransposed) {
     this.height = height;
     this.width = width;
     this.layout = layout;
     this.input = input;
     this.output = output;
+    this.isTransposed = isTransposed;
     this.inputs = new Index4(layout, input);
     this.outputs = new Index4(layout, output);
+  }
+
+  /** Windows that move over the input, each giving one output. */
+  static Windows over(DataLayout layout, Window height, Window width, Shape input, Shape output) {
+    return new Windows(layout, height, width, input, output, false);
+  }
+
+  /** Windows that move over the output, each spreading one input; seen from the outputs. */
+  static Windows transposed(
+      DataLayout layout, Window height, Window width, Shape input, Shape output) {
+    return new Windows(layout, height, width, input, output, true);
   }
 
   /** Receives a position and the index of the output's element there. */
@@ -40,8 +59,9 @@ final class Windows {
     for (int batch = 0; batch < output.dimension(0); batch++) {
       for (int y = 0; y < layout.height(output); y++) {
         for (int x = 0; x < layout.width(output); x++) {
+          at.moveTo(batch, y, x);
           for (int channel = 0; channel < layout.channels(output); channel++) {
-            at.moveTo(batch, y, x, channel);
+            at.channel = channel;
             visitor.visit(at, outputs.of(batch, y, x, channel));
           }
         }
@@ -54,36 +74,21 @@ final class Windows {
     return inputs.channelStride();
   }
 
-  /** One position of the window. */
+  private Axis axis(Window window, int size) {
+    return isTransposed ? new Backward(window, size) : new Forward(window, size);
+  }
+
+  /** One position: a range of rows and one of columns, and what they mean. */
   final class Position {
+    private final Axis y = axis(height, layout.height(input));
+    private final Axis x = axis(width, layout.width(input));
     private int batch;
     private int channel;
-    private int originY;
-    private int originX;
-    private int firstY;
-    private int endY;
-    private int firstX;
-    private int endX;
 
-    private void moveTo(int b, int y, int x, int c) {
+    private void moveTo(int b, int row, int column) {
       batch = b;
-      channel = c;
-      originY = y * height.stride() - height.before();
-      originX = x * width.stride() - width.before();
-      firstY = first(originY, height);
-      endY = end(originY, height, layout.height(input));
-      firstX = first(originX, width);
-      endX = end(originX, width, layout.width(input));
-    }
-
-    /** The first cell, counted from the window's origin, that is not in front of the input. */
-    private static int first(int origin, Window window) {
-      return origin >= 0 ? 0 : Math.ceilDiv(-origin, window.dilation());
-    }
-
-    /** One behind the last cell that is not behind the input. */
-    private static int end(int origin, Window window, int size) {
-      return Math.min(window.size(), Math.ceilDiv(size - origin, window.dilation()));
+      y.moveTo(row);
+      x.moveTo(column);
     }
 
     /** The output's channel. */
@@ -91,38 +96,114 @@ final class Windows {
       return channel;
     }
 
-    /** The first row of the window that lies on the input. */
+    /** The first row. */
     int firstY() {
-      return firstY;
+      return y.first;
     }
 
-    /** One behind the last row of the window that lies on the input. */
+    /** One behind the last row. */
     int endY() {
-      return endY;
+      return y.end;
     }
 
-    /** The first column of the window that lies on the input. */
+    /** The first column. */
     int firstX() {
-      return firstX;
+      return x.first;
     }
 
-    /** One behind the last column of the window that lies on the input. */
+    /** One behind the last column. */
     int endX() {
-      return endX;
+      return x.end;
     }
 
-    /** The number of cells that lie on the input. */
+    /** The number of cells: rows times columns. */
     int cells() {
-      return (endY - firstY) * (endX - firstX);
+      return (y.end - y.first) * (x.end - x.first);
     }
 
-    /** The index of the input's element under a cell of the window. */
-    long input(int cellY, int cellX, int inputChannel) {
-      return inputs.of(
-          batch,
-          originY + cellY * height.dilation(),
-          originX + cellX * width.dilation(),
-          inputChannel);
+    /** The index of the input's element in a row and a column. */
+    long input(int row, int column, int inputChannel) {
+      return inputs.of(batch, y.input(row), x.input(column), inputChannel);
+    }
+
+    /** The filter's row for a row. */
+    int filterY(int row) {
+      return y.filter(row);
+    }
+
+    /** The filter's column for a column. */
+    int filterX(int column) {
+      return x.filter(column);
+    }
+  }
+
+  /** The cells of a position along one axis, in the order of the input. */
+  private abstract static class Axis {
+    int first;
+    int end;
+
+    abstract void moveTo(int position);
+
+    abstract int input(int cell);
+
+    abstract int filter(int cell);
+  }
+
+  /** Cells are those of the window that lie on the input. */
+  private static final class Forward extends Axis {
+    private final Window window;
+    private final int size;
+    private int origin;
+
+    Forward(Window window, int size) {
+      this.window = window;
+      this.size = size;
+    }
+
+    @Override
+    void moveTo(int position) {
+      origin = position * window.stride() - window.before();
+      first = origin >= 0 ? 0 : Math.ceilDiv(-origin, window.dilation());
+      end = Math.min(window.size(), Math.ceilDiv(size - origin, window.dilation()));
+    }
+
+    @Override
+    int input(int cell) {
+      return origin + cell * window.dilation();
+    }
+
+    @Override
+    int filter(int cell) {
+      return cell;
+    }
+  }
+
+  /** Cells are those of the input whose windows reach the output. */
+  private static final class Backward extends Axis {
+    private final Window window;
+    private final int size;
+    private int origin;
+
+    Backward(Window window, int size) {
+      this.window = window;
+      this.size = size;
+    }
+
+    @Override
+    void moveTo(int position) {
+      origin = position + window.before();
+      first = Math.max(0, Math.ceilDiv(origin - window.size() + 1, window.stride()));
+      end = Math.min(size, origin / window.stride() + 1);
+    }
+
+    @Override
+    int input(int cell) {
+      return cell;
+    }
+
+    @Override
+    int filter(int cell) {
+      return origin - cell * window.stride();
     }
   }
 }

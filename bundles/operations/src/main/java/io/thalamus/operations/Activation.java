@@ -4,6 +4,8 @@ package io.thalamus.operations;
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.FLOAT16;
+import static io.thalamus.model.OperandCode.FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
@@ -19,7 +21,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 
-/** Functions that bend a single value: RELU, RELU1, RELU6, LOGISTIC, TANH. */
+/**
+ * Functions that bend a single value: RELU, RELU1, RELU6, LOGISTIC, TANH, ELU, HARD_SWISH, PRELU.
+ */
 public final class Activation {
   private Activation() {}
 
@@ -34,7 +38,10 @@ public final class Activation {
             Quantization.of(1f / 256, 0),
             FixedPointFunctions::logistic),
         new Squash(
-            OperationCode.TANH, V1_2, Quantization.of(1f / 128, 128), FixedPointFunctions::tanh));
+            OperationCode.TANH, V1_2, Quantization.of(1f / 128, 128), FixedPointFunctions::tanh),
+        new Elu(),
+        new HardSwish(),
+        new Prelu());
   }
 
   /**
@@ -45,7 +52,25 @@ public final class Activation {
    */
   public record Range(FloatRange real, Optional<IntRange> stored) implements OperationParameters {}
 
-  /** What the activations share: one tensor of at most four dimensions, and one like it. */
+  /**
+   * The parameter of ELU, {@code max(0, x) + min(0, alpha * (exp(x) - 1))}.
+   *
+   * @param alpha factor of negative results
+   */
+  public record Exponential(float alpha) implements OperationParameters {}
+
+  /**
+   * The parameters of PRELU, {@code x < 0 ? alpha * x : x}, on quantized types. Float types have
+   * none.
+   *
+   * @param positive from the input's scale to the output's
+   * @param negative from the product of the input's scale and alpha's to the output's
+   * @param range of stored results
+   */
+  public record QuantizedPrelu(Requantization positive, Requantization negative, IntRange range)
+      implements OperationParameters {}
+
+  /** What the older activations share: one tensor of at most four dimensions, and one like it. */
   private abstract static class Definition extends NamedDefinition {
     private final TypeLevels types;
 
@@ -126,14 +151,8 @@ public final class Activation {
     @Override
     void checkQuantization(OperationView operation, Check check) throws ValidationException {
       int toType = operation.output().type() == TENSOR_QUANT8_ASYMM ? 0 : -128;
-      Quantization wanted =
-          Quantization.of(unsignedResult.scale(), unsignedResult.zeroPoint() + toType);
-      check.that(
-          operation.output().quantization().equals(wanted),
-          "the result must be quantized as "
-              + wanted
-              + ", but is "
-              + operation.output().quantization());
+      check.quantization(
+          Quantization.of(unsignedResult.scale(), unsignedResult.zeroPoint() + toType));
     }
 
     @Override
@@ -159,6 +178,114 @@ public final class Activation {
             return range.clamp(
                 output.zeroPoint() + FixedPoint.roundingDivideByPowerOfTwo(result, fractionBits));
           });
+    }
+  }
+
+  private static final class Elu extends NamedDefinition {
+    Elu() {
+      super(OperationCode.ELU);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_3, 2, 1);
+      OperandCode data =
+          check.inputType(0, TypeLevels.since(V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16));
+      check.inputType(1, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32).outputType(0, data);
+      return check.sameShape(operation.input(0), operation.output()).level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) {
+      return List.of(operation.input(0).shape());
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) {
+      return new Exponential(operation.input(1).float32());
+    }
+  }
+
+  /** Quantized results are looked up in a {@link LookupTable}; float types have no parameters. */
+  private static final class HardSwish extends NamedDefinition {
+    HardSwish() {
+      super(OperationCode.HARD_SWISH);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_3, 1, 1);
+      OperandCode data =
+          check.inputType(
+              0,
+              TypeLevels.since(
+                  V1_3,
+                  TENSOR_FLOAT32,
+                  TENSOR_FLOAT16,
+                  TENSOR_QUANT8_ASYMM,
+                  TENSOR_QUANT8_ASYMM_SIGNED));
+      check.outputType(0, data).sameShape(operation.input(0), operation.output());
+      if (!isFloat(operation.input(0))) {
+        QuantizedHardSwish.of(operation.input(0), operation.output());
+      }
+      return check.level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) {
+      return List.of(operation.input(0).shape());
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      OperandView input = operation.input(0);
+      if (isFloat(input)) {
+        return OperationParameters.NONE;
+      }
+      QuantizedHardSwish function = QuantizedHardSwish.of(input, operation.output());
+      return LookupTable.of(IntRange.of((OperandCode) input.type()), function::apply);
+    }
+  }
+
+  private static final class Prelu extends NamedDefinition {
+    private static final TypeLevels TYPES =
+        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM)
+            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+    Prelu() {
+      super(OperationCode.PRELU);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 2, 1);
+      OperandCode data = check.inputType(0, TYPES);
+      check.inputType(1, data).outputType(0, data);
+      if (operation.input(0).isShapeKnown() && operation.input(1).isShapeKnown()) {
+        infer(operation);
+      }
+      return check.level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      return List.of(Broadcast.shape(operation.input(0).shape(), operation.input(1).shape()));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) {
+      OperandView input = operation.input(0);
+      OperandView output = operation.output();
+      if (isFloat(input)) {
+        return OperationParameters.NONE;
+      }
+      // Both factors begin with a quotient or product of floats that is rounded, as in AOSP.
+      double positive = input.scale() / output.scale();
+      double product = input.scale() * operation.input(1).scale();
+      return new QuantizedPrelu(
+          Requantization.of(positive, Rounding.DOUBLE),
+          Requantization.of(product / output.scale(), Rounding.DOUBLE),
+          IntRange.of((OperandCode) output.type()));
     }
   }
 }

@@ -4,6 +4,7 @@ package io.thalamus.operations;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import java.util.Arrays;
 import java.util.stream.Collectors;
@@ -130,6 +131,14 @@ final class Check {
       FusedActivation.ofCode(operation.input(index).int32());
     }
     return this;
+  }
+
+  /** The output is quantized in the one way that the operation prescribes. */
+  Check quantization(Quantization wanted) throws ValidationException {
+    Quantization actual = operation.output().quantization();
+    return that(
+        actual.equals(wanted),
+        "the result must be quantized as " + wanted + ", but is " + actual);
   }
 
   /** An input and an output are quantized alike. */

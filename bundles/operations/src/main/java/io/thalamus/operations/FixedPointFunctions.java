@@ -25,6 +25,8 @@ public final class FixedPointFunctions {
 
   private static final int DIVISION_SLOPE = -1010580540;
 
+  private static final int HALF_ROOT_OF_TWO = 1518500250;
+
   private FixedPointFunctions() {}
 
   /**
@@ -108,6 +110,45 @@ public final class FixedPointFunctions {
     // Read with one integer bit more, the same bits stand for twice the number.
     int ofAbsolute = oneMinusOverOnePlus(expOnNegative(-Math.abs(a), 5));
     return a > 0 ? ofAbsolute : -ofAbsolute;
+  }
+
+  /**
+   * {@code 1 / sqrt(value)} as TensorFlow Lite's GetInvSqrtQuantizedMultiplierExp has it, by five of
+   * Newton's steps; 0 counts as 1.
+   *
+   * @param value not negative
+   */
+  public static Requantization inverseSquareRoot(int value) {
+    if (value <= 1) {
+      return new Requantization(ONE, 0, Requantization.Rounding.DOUBLE);
+    }
+    // The value is brought into [2^27, 2^29) by steps of 4, each of which halves the result.
+    int rightShift = 11;
+    int scaled = value;
+    while (scaled >= 1 << 29) {
+      scaled /= 4;
+      rightShift++;
+    }
+    int pairs = (Integer.numberOfLeadingZeros(scaled) - 1) / 2 - 1;
+    rightShift -= pairs;
+    scaled <<= 2 * pairs;
+    // From here on numbers have 3 integer bits.
+    int half = roundingDivideByPowerOfTwo(scaled >> 1, 1);
+    int threeHalves = (1 << 28) + (1 << 27);
+    int x = 1 << 28;
+    for (int i = 0; i < 5; i++) {
+      int square = saturatingRoundingDoublingHighMul(x, x);
+      int cube = saturate((long) saturatingRoundingDoublingHighMul(square, x) << 6);
+      x =
+          saturate(
+              ((long) saturatingRoundingDoublingHighMul(threeHalves, x)
+                      - saturatingRoundingDoublingHighMul(half, cube))
+                  << 3);
+    }
+    int root = saturatingRoundingDoublingHighMul(x, HALF_ROOT_OF_TWO);
+    return rightShift < 0
+        ? new Requantization(root << -rightShift, 0, Requantization.Rounding.DOUBLE)
+        : new Requantization(root, -rightShift, Requantization.Rounding.DOUBLE);
   }
 
   /**

@@ -2,10 +2,10 @@
 package io.thalamus.operations;
 
 /**
- * A positive real factor as a 31-bit mantissa and a power of two, and how products with it are
- * rounded: what turns the accumulator of one scale into a stored value of another. Immutable.
+ * A real factor as a 31-bit mantissa and a power of two, and how products with it are rounded: what
+ * turns the accumulator of one scale into a stored value of another. Immutable.
  *
- * @param multiplier mantissa in [2^30, 2^31), or 0 for the factor 0
+ * @param multiplier mantissa in [2^30, 2^31), negative for a negative factor, or 0 for the factor 0
  * @param shift power of two; positive shifts left
  * @param rounding how often a product is rounded
  */
@@ -18,7 +18,7 @@ public record Requantization(int multiplier, int shift, Rounding rounding) {
     DOUBLE
   }
 
-  /** The factor with its mantissa rounded to 31 bits, as TensorFlow Lite's QuantizeMultiplier. */
+  /** The positive factor with its mantissa rounded to 31 bits, as TensorFlow Lite's QuantizeMultiplier. */
   public static Requantization of(double factor, Rounding rounding) {
     if (factor == 0) {
       return new Requantization(0, 0, rounding);
@@ -33,6 +33,11 @@ public record Requantization(int multiplier, int shift, Rounding rounding) {
       return new Requantization(0, 0, rounding);
     }
     return new Requantization((int) mantissa, exponent, rounding);
+  }
+
+  /** The factor with its sign changed. */
+  public Requantization negated() {
+    return new Requantization(-multiplier, shift, rounding);
   }
 
   /** The product with the factor, rounded. */

@@ -94,13 +94,7 @@ public final class Softmax {
         check.atLeast(V1_2);
       }
       if (!isFloat(input)) {
-        Quantization wanted = Quantization.of(1f / 256, IntRange.of(data).min());
-        check.that(
-            operation.output().quantization().equals(wanted),
-            "the result must be quantized as "
-                + wanted
-                + ", but is "
-                + operation.output().quantization());
+        check.quantization(Quantization.of(1f / 256, IntRange.of(data).min()));
       }
       return check.sameShape(input, operation.output()).level();
     }

@@ -15,6 +15,7 @@ final class StandardOperations {
             Convolution.definitions(),
             Elementwise.definitions(),
             MatrixMultiply.definitions(),
+            Normalization.definitions(),
             Pooling.definitions(),
             Quantize.definitions(),
             Rearrange.definitions(),
