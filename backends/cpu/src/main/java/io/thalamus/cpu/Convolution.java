@@ -21,8 +21,8 @@ import java.util.function.Function;
 
 /**
  * Convolutions over two spatial axes. Inputs and weights are first widened to float, or to int less
- * their zero points, so that one loop serves all types; it adds in the order of the input's rows, columns,
- * channels, and the bias last, as TensorFlow Lite's reference does.
+ * their zero points, so that one loop serves all types; it adds in the order of the input's rows,
+ * columns, channels, and the bias last, as TensorFlow Lite's reference does.
  */
 final class Convolution {
   private Convolution() {}
@@ -42,8 +42,7 @@ final class Convolution {
     table
         .add(
             code,
-            operation ->
-                floating(operation, filter.apply(operation), windows(operation, movement)),
+            operation -> floating(operation, filter.apply(operation), windows(operation, movement)),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16)
         .add(
@@ -87,7 +86,8 @@ final class Convolution {
                 for (int y = at.firstY(); y < at.endY(); y++) {
                   for (int x = at.firstX(); x < at.endX(); x++) {
                     long input = at.input(y, x, firstChannel);
-                    long weight = inputs + filter.weight(at.channel(), at.filterY(y), at.filterX(x));
+                    long weight =
+                        inputs + filter.weight(at.channel(), at.filterY(y), at.filterX(x));
                     for (int c = 0; c < filter.depth; c++) {
                       sum +=
                           scratch.getAtIndex(ValueLayout.JAVA_FLOAT, input + c * step)
@@ -120,7 +120,8 @@ final class Convolution {
                 for (int y = at.firstY(); y < at.endY(); y++) {
                   for (int x = at.firstX(); x < at.endX(); x++) {
                     long input = at.input(y, x, firstChannel);
-                    long weight = inputs + filter.weight(at.channel(), at.filterY(y), at.filterX(x));
+                    long weight =
+                        inputs + filter.weight(at.channel(), at.filterY(y), at.filterX(x));
                     for (int c = 0; c < filter.depth; c++) {
                       sum +=
                           scratch.getAtIndex(ValueLayout.JAVA_INT, input + c * step)

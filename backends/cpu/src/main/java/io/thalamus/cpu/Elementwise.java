@@ -105,8 +105,7 @@ final class Elementwise {
         TENSOR_FLOAT16);
   }
 
-  private static void stored(
-      KernelTable.Builder table, OperationCode code, KernelFactory factory) {
+  private static void stored(KernelTable.Builder table, OperationCode code, KernelFactory factory) {
     table.add(code, factory, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
   }
 }

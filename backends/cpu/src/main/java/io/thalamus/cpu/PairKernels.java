@@ -46,8 +46,7 @@ final class PairKernels {
    * A function of stored values less their zero points; the output's zero point is added to the
    * result, which is then cut to a range of stored values.
    */
-  static Kernel quantized(
-      ResolvedOperation operation, IntRange range, IntBinaryOperator function) {
+  static Kernel quantized(ResolvedOperation operation, IntRange range, IntBinaryOperator function) {
     int zeroPointA = operation.view().input(0).zeroPoint();
     int zeroPointB = operation.view().input(1).zeroPoint();
     int zeroPoint = operation.view().output().zeroPoint();

@@ -189,8 +189,7 @@ public final class Activation {
     @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_3, 2, 1);
-      OperandCode data =
-          check.inputType(0, TypeLevels.since(V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16));
+      OperandCode data = check.inputType(0, TypeLevels.since(V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16));
       check.inputType(1, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32).outputType(0, data);
       return check.sameShape(operation.input(0), operation.output()).level();
     }

@@ -137,8 +137,7 @@ final class Check {
   Check quantization(Quantization wanted) throws ValidationException {
     Quantization actual = operation.output().quantization();
     return that(
-        actual.equals(wanted),
-        "the result must be quantized as " + wanted + ", but is " + actual);
+        actual.equals(wanted), "the result must be quantized as " + wanted + ", but is " + actual);
   }
 
   /** An input and an output are quantized alike. */

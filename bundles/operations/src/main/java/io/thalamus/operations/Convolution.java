@@ -35,8 +35,7 @@ public final class Convolution {
   private Convolution() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(
-        new Conv2d(), new DepthwiseConv2d(), new GroupedConv2d(), new TransposeConv2d());
+    return List.of(new Conv2d(), new DepthwiseConv2d(), new GroupedConv2d(), new TransposeConv2d());
   }
 
   /**
@@ -208,10 +207,7 @@ public final class Convolution {
               filter.dimension(1),
               operation.int32(dilation + 1, 1)),
           arguments.width(
-              operation,
-              layout.width(input),
-              filter.dimension(2),
-              operation.int32(dilation, 1)));
+              operation, layout.width(input), filter.dimension(2), operation.int32(dilation, 1)));
     }
   }
 
@@ -383,8 +379,7 @@ public final class Convolution {
         // Padding behind may be negative: with a stride, several outputs fit the same input.
         Window unpadded =
             Window.explicit(size, stride, 1, arguments.before(operation, argument), 0);
-        return new Window(
-            size, stride, 1, unpadded.before(), arguments.after(operation, argument));
+        return new Window(size, stride, 1, unpadded.before(), arguments.after(operation, argument));
       }
       OperandView shape = operation.input(OUTPUT_SHAPE);
       if (!shape.shape().equals(Shape.of(4))) {
@@ -401,8 +396,7 @@ public final class Convolution {
             "an output of " + output + " cells does not come from an input of " + input);
       }
       long reach = (input - 1L) * stride + size;
-      return new Window(
-          size, stride, 1, window.before(), (int) (reach - window.before() - output));
+      return new Window(size, stride, 1, window.before(), (int) (reach - window.before() - output));
     }
   }
 }

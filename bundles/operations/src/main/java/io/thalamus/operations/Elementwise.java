@@ -82,8 +82,7 @@ public final class Elementwise {
           Requantization.of(operation.input(0).scale() / twiceMax, Rounding.DOUBLE),
           Requantization.of(operation.input(1).scale() / twiceMax, Rounding.DOUBLE),
           Requantization.of(
-              twiceMax / ((1 << leftShift) * (double) operation.output().scale()),
-              Rounding.DOUBLE),
+              twiceMax / ((1 << leftShift) * (double) operation.output().scale()), Rounding.DOUBLE),
           activation);
     }
 

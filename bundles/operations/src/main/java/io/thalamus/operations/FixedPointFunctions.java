@@ -113,8 +113,8 @@ public final class FixedPointFunctions {
   }
 
   /**
-   * {@code 1 / sqrt(value)} as TensorFlow Lite's GetInvSqrtQuantizedMultiplierExp has it, by five of
-   * Newton's steps; 0 counts as 1.
+   * {@code 1 / sqrt(value)} as TensorFlow Lite's GetInvSqrtQuantizedMultiplierExp has it, by five
+   * of Newton's steps; 0 counts as 1.
    *
    * @param value not negative
    */

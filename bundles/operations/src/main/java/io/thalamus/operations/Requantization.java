@@ -18,7 +18,10 @@ public record Requantization(int multiplier, int shift, Rounding rounding) {
     DOUBLE
   }
 
-  /** The positive factor with its mantissa rounded to 31 bits, as TensorFlow Lite's QuantizeMultiplier. */
+  /**
+   * The positive factor with its mantissa rounded to 31 bits, as TensorFlow Lite's
+   * QuantizeMultiplier.
+   */
   public static Requantization of(double factor, Rounding rounding) {
     if (factor == 0) {
       return new Requantization(0, 0, rounding);
