@@ -38,6 +38,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private final ScratchPool scratch = new ScratchPool();
   private final List<SharedMemory.Lease> pools;
   private final Object lock = new Object();
+  private final Object wholeLock = new Object();
 
   /** Null once closed. Written under the lock. */
   private volatile PreparedPlan current;
@@ -120,21 +121,18 @@ final class CompilationImpl implements Compilation, ExecutionHost {
 
   @Override
   public PreparedPlan acquireWholeOnReference() throws NeuralNetworksException {
-    synchronized (lock) {
+    synchronized (wholeLock) {
       if (wholeOnReference != null && !wholeOnReference.planned().isServed()) {
         wholeOnReference.release();
         wholeOnReference = null;
       }
-      if (wholeOnReference == null) {
-        wholeOnReference = preparer.prepareWholeOnReference();
+      PreparedPlan whole =
+          wholeOnReference != null ? wholeOnReference : preparer.prepareWholeOnReference();
+      if (current != null) {
+        wholeOnReference = whole;
+        whole.retain();
       }
-      PreparedPlan whole = wholeOnReference;
-      whole.retain();
-      if (current == null) {
-        // Closed meanwhile: this execution is the last to use it.
-        wholeOnReference = null;
-        whole.release();
-      }
+      // Closed meanwhile: then this execution is the only one to use it.
       return whole;
     }
   }
@@ -204,19 +202,19 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   @Override
   public void close() {
     PreparedPlan plan;
-    PreparedPlan whole;
     synchronized (lock) {
       plan = current;
-      whole = wholeOnReference;
-      if (plan == null) {
-        return;
-      }
       current = null;
-      wholeOnReference = null;
+    }
+    if (plan == null) {
+      return;
     }
     plan.release();
-    if (whole != null) {
-      whole.release();
+    synchronized (wholeLock) {
+      if (wholeOnReference != null) {
+        wholeOnReference.release();
+        wholeOnReference = null;
+      }
     }
     scratch.close();
     pools.forEach(SharedMemory.Lease::close);

@@ -148,6 +148,8 @@ final class Preparer {
     List<RegisteredDevice> others =
         choice.now().stream()
             .filter(device -> device != step.device())
+            // Outputs stand in the caller's memory where the plan has no device to be guarded from.
+            .filter(device -> !device.isGuarded() || step.device().isGuarded())
             .sorted(Comparator.comparing(device -> !device.isReference()))
             .toList();
     List<String> reasons = new ArrayList<>();

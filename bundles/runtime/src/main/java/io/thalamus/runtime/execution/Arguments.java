@@ -32,6 +32,7 @@ final class Arguments {
   private final long[] outputOffsets;
   private long inputBytes;
   private long outputBytes;
+  private boolean stagesOutputs;
 
   Arguments(Subgraph graph) {
     this.graph = graph;
@@ -62,7 +63,7 @@ final class Arguments {
     }
   }
 
-  /** Checks all arguments and lays out the pools. */
+  /** Checks all arguments. */
   void check() throws Mismatch {
     for (int i = 0; i < inputs.length; i++) {
       String place = place("input", i, graph.input(i));
@@ -73,10 +74,6 @@ final class Arguments {
       }
       checkRange(place, argument);
       ArgumentCheck.input(place, graph.input(i).with(inputShapes[i]), argument.length());
-      if (argument instanceof Argument.Plain) {
-        inputOffsets[i] = inputBytes;
-        inputBytes += TemporariesLayout.align(argument.length());
-      }
     }
     for (int i = 0; i < outputs.length; i++) {
       String place = place("output", i, graph.output(i));
@@ -87,11 +84,33 @@ final class Arguments {
         checkWritable(place, argument);
         ArgumentCheck.output(place, graph.output(i).with(outputShapes[i]), argument.length());
       }
-      if (argument instanceof Argument.Plain || argument.length() == 0) {
+    }
+  }
+
+  /**
+   * Lays out the pools of checked arguments.
+   *
+   * @param isGuarded whether a device may be given up while it still writes: then outputs do not
+   *     stand in the caller's shared memory until they are complete
+   */
+  void layOut(boolean isGuarded) {
+    stagesOutputs = isGuarded;
+    for (int i = 0; i < inputs.length; i++) {
+      if (inputs[i] instanceof Argument.Plain plain) {
+        inputOffsets[i] = inputBytes;
+        inputBytes += TemporariesLayout.align(plain.length());
+      }
+    }
+    for (int i = 0; i < outputs.length; i++) {
+      if (isInPool(outputs[i])) {
         outputOffsets[i] = outputBytes;
         outputBytes += TemporariesLayout.align(room(i));
       }
     }
+  }
+
+  private boolean isInPool(Argument output) {
+    return stagesOutputs || output instanceof Argument.Plain || output.length() == 0;
   }
 
   private static String place(String what, int index, Operand operand) {
@@ -185,16 +204,24 @@ final class Arguments {
 
   void copyOut(Scratch scratch, Frame frame) throws Mismatch {
     for (int i = 0; i < outputs.length; i++) {
-      if (outputs[i] instanceof Argument.Plain plain && plain.length() > 0) {
+      if (outputs[i].length() > 0 && isInPool(outputs[i])) {
         long bytes = frame.get(graph.outputIndexes().get(i)).length();
         try {
           MemorySegment.copy(
-              scratch.outputs().segment(), outputOffsets[i], plain.segment(), 0, bytes);
+              scratch.outputs().segment(), outputOffsets[i], bytesOf(outputs[i]), 0, bytes);
         } catch (IllegalStateException | WrongThreadException e) {
           throw new Mismatch(place("output", i, graph.output(i)) + unreachable(e));
         }
       }
     }
+  }
+
+  private static MemorySegment bytesOf(Argument argument) {
+    return switch (argument) {
+      case Argument.Plain plain -> plain.segment();
+      case Argument.Shared shared ->
+          shared.memory().segment().asSlice(shared.offset(), shared.length());
+    };
   }
 
   private static String unreachable(RuntimeException e) {
@@ -206,26 +233,31 @@ final class Arguments {
   /** Says where inputs and outputs stand. */
   void fill(Frame frame, Scratch scratch) {
     for (int i = 0; i < inputs.length; i++) {
-      frame.set(
-          graph.inputIndexes().get(i),
-          value(inputs[i], inputs[i].length(), scratch.inputs(), inputOffsets[i], inputShapes[i]));
+      Value value =
+          switch (inputs[i]) {
+            case Argument a when a.length() == 0 -> Value.OMITTED;
+            case Argument.Shared shared -> lent(shared, inputShapes[i]);
+            case Argument.Plain plain ->
+                new Value(scratch.inputs(), inputOffsets[i], plain.length(), inputShapes[i]);
+          };
+      frame.set(graph.inputIndexes().get(i), value);
     }
     for (int i = 0; i < outputs.length; i++) {
-      frame.set(
-          graph.outputIndexes().get(i),
-          value(outputs[i], room(i), scratch.outputs(), outputOffsets[i], outputShapes[i]));
+      long room = room(i);
+      Value value;
+      if (room == 0) {
+        value = Value.OMITTED;
+      } else if (!isInPool(outputs[i]) && outputs[i] instanceof Argument.Shared shared) {
+        value = lent(shared, outputShapes[i]);
+      } else {
+        value = new Value(scratch.outputs(), outputOffsets[i], room, outputShapes[i]);
+      }
+      frame.set(graph.outputIndexes().get(i), value);
     }
   }
 
-  private static Value value(
-      Argument argument, long room, SharedMemory pool, long offset, Shape shape) {
-    if (room == 0) {
-      return Value.OMITTED;
-    }
-    if (argument instanceof Argument.Shared shared && shared.length() > 0) {
-      return new Value(shared.memory(), shared.offset(), shared.length(), shape);
-    }
-    return new Value(pool, offset, room, shape);
+  private static Value lent(Argument.Shared shared, Shape shape) {
+    return new Value(new Pool(shared.memory()), shared.offset(), shared.length(), shape);
   }
 
   /** The shapes that the outputs have after a success. */

@@ -14,8 +14,12 @@ final class ExecutionFuture extends CompletableFuture<ExecutionReport> {
 
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
-    // A driver's thread state is its own business: an execution is asked, never interrupted.
-    control.cancel();
-    return super.cancel(mayInterruptIfRunning);
+    // First the result: told to stop, the execution would complete it with a failure.
+    boolean cancelled = super.cancel(mayInterruptIfRunning);
+    if (cancelled) {
+      // A driver's thread state is its own business: an execution is asked, never interrupted.
+      control.cancel();
+    }
+    return cancelled;
   }
 }

@@ -224,6 +224,7 @@ public final class ExecutionImpl implements Execution {
     Scratch scratch = host.scratch().take();
     try {
       arguments.lend(leases);
+      arguments.layOut(plan.isGuarded());
       scratch.reserve(arguments.inputBytes(), arguments.outputBytes(), plan.layout().size());
       arguments.copyIn(scratch);
       return run(plan, scratch);
@@ -246,7 +247,7 @@ public final class ExecutionImpl implements Execution {
             .withLoopTimeout(loopTimeout)
             .withMeasureTiming(measureTiming)
             .with(control);
-    StepRunner steps = new StepRunner(host, config, control, log);
+    StepRunner steps = new StepRunner(host, config, control, log, scratch);
     Frame frame = frame(plan, scratch);
     Ending ending = new PlanRunner(plan, steps, log, loopTimeout).run(frame);
     boolean wasCompound = !plan.planned().isSimple();

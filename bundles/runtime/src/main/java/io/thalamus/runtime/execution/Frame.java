@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Lifetime.ConstantReference;
 import io.thalamus.model.Operand;
 import io.thalamus.runtime.plan.PlannedGraph;
@@ -15,10 +14,10 @@ import java.util.List;
 final class Frame {
   private final PlannedGraph graph;
   private final TemporariesLayout layout;
-  private final SharedMemory temporaries;
+  private final Pool temporaries;
   private final Value[] values;
 
-  Frame(PlannedGraph graph, TemporariesLayout layout, SharedMemory temporaries) {
+  Frame(PlannedGraph graph, TemporariesLayout layout, Pool temporaries) {
     this.graph = graph;
     this.layout = layout;
     this.temporaries = temporaries;
@@ -50,7 +49,8 @@ final class Frame {
   private Value find(int index) {
     Operand operand = operand(index);
     if (operand.lifetime() instanceof ConstantReference constant) {
-      return new Value(constant.pool(), constant.offset(), constant.length(), operand.shape());
+      return new Value(
+          new Pool(constant.pool()), constant.offset(), constant.length(), operand.shape());
     }
     long offset = layout.offset(graph, index);
     return offset < 0 ? Value.OMITTED : temporary(index, offset);

@@ -121,7 +121,7 @@ final class PlanRunner {
   }
 
   private static boolean isTrue(Value value) {
-    return value.memory().segment().get(ValueLayout.JAVA_BYTE, value.offset()) != 0;
+    return value.pool().segment().get(ValueLayout.JAVA_BYTE, value.offset()) != 0;
   }
 
   private void note(PlanNode node, long start) {

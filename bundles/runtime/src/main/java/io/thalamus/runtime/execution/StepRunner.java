@@ -4,7 +4,6 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionConfig;
-import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
@@ -17,6 +16,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.runtime.StatusMapping;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedStep;
+import io.thalamus.runtime.registry.CallOutcome;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,8 +30,15 @@ final class StepRunner {
   private final ExecutionConfig config;
   private final RunControl control;
   private final StepLog log;
+  private final Scratch scratch;
 
-  StepRunner(ExecutionHost host, ExecutionConfig config, RunControl control, StepLog log) {
+  StepRunner(
+      ExecutionHost host,
+      ExecutionConfig config,
+      RunControl control,
+      StepLog log,
+      Scratch scratch) {
+    this.scratch = scratch;
     this.host = host;
     this.config = config;
     this.control = control;
@@ -68,10 +75,13 @@ final class StepRunner {
     }
     Request request = request(step, frame);
     long start = System.nanoTime();
-    ExecutionResult result = model.execute(request, config);
+    CallOutcome outcome = model.execute(request, config);
     long nanos = System.nanoTime() - start;
+    if (outcome.isAbandoned()) {
+      scratch.renew();
+    }
     Ending ending =
-        switch (result) {
+        switch (outcome.result()) {
           case Completed completed -> completed(step, model, frame, completed);
           case OutputInsufficientSize answer -> insufficient(step, model, frame, answer);
           case Failed failed ->
@@ -132,11 +142,12 @@ final class StepRunner {
     if (value.isOmitted()) {
       return Request.Argument.NO_VALUE;
     }
-    int pool = memories.indexOf(value.memory());
+    SharedMemory memory = value.pool().memory();
+    int pool = memories.indexOf(memory);
     if (pool < 0) {
       pool = memories.size();
-      memories.add(value.memory());
-      pools.add(new MemoryPool.Shared(value.memory()));
+      memories.add(memory);
+      pools.add(new MemoryPool.Shared(memory));
     }
     Shape shape = frame.operand(index).isSizeKnown() ? Shape.NONE : value.shape();
     return new Request.Location(pool, value.offset(), value.length(), shape);

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
 
 /**
  * Where a value stands during one execution. Immutable.
  *
- * @param memory what it stands in; null where the value is left out
+ * @param pool what it stands in; null where the value is left out
  * @param offset in bytes
  * @param length in bytes; for an output that is not written yet, the room it has
  * @param shape the dimensions as far as they are known
  */
-record Value(SharedMemory memory, long offset, long length, Shape shape) {
+record Value(Pool pool, long offset, long length, Shape shape) {
   /** An optional input that is left out, or an output that is ignored. */
   static final Value OMITTED = new Value(null, 0, 0, Shape.NONE);
 
   boolean isOmitted() {
-    return memory == null;
+    return pool == null;
   }
 
   MemorySegment bytes() {
-    return memory.segment().asSlice(offset, length);
+    return pool.segment().asSlice(offset, length);
   }
 
   /** The same place with what was written there. */
   Value written(long bytes, Shape actual) {
-    return new Value(memory, offset, bytes, actual);
+    return new Value(pool, offset, bytes, actual);
   }
 }

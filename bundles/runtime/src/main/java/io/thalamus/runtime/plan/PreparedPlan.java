@@ -35,6 +35,11 @@ public final class PreparedPlan {
     return layout;
   }
 
+  /** Whether a device of it may be given up while it still works. */
+  public boolean isGuarded() {
+    return planned.steps().stream().anyMatch(step -> step.device().isGuarded());
+  }
+
   /** Begins a use, unless the plan is closed already. */
   public boolean retain() {
     int users;

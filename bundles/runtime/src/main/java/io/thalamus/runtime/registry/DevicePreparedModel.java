@@ -14,22 +14,24 @@ import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * A prepared model together with the device it lives on. Thread-safe. Owned by whoever prepared it;
- * a departing device closes it too.
+ * a departing device closes it too. While calls run that were given up, closing waits for them.
  */
 public final class DevicePreparedModel implements AutoCloseable {
   private static final System.Logger LOG =
       System.getLogger(DevicePreparedModel.class.getPackageName());
 
   private final RegisteredDevice device;
-  private final AtomicReference<PreparedModel> model;
+  private final Object lock = new Object();
+  private PreparedModel model;
+  private int running;
+  private boolean closed;
 
   DevicePreparedModel(RegisteredDevice device, PreparedModel model) {
     this.device = device;
-    this.model = new AtomicReference<>(model);
+    this.model = model;
   }
 
   /** Where it lives. */
@@ -39,20 +41,34 @@ public final class DevicePreparedModel implements AutoCloseable {
 
   /** The very object that the device returned, as roles of buffers need it; empty once closed. */
   public Optional<PreparedModel> unwrap() {
-    return Optional.ofNullable(model.get());
+    synchronized (lock) {
+      return closed ? Optional.empty() : Optional.of(model);
+    }
   }
 
   /**
-   * Executes in the calling thread. Never throws for what a device does wrong; the memories of the
-   * request stay mapped until the device returns.
+   * Executes. Never throws for what a device does wrong; the memories of the request stay mapped
+   * until the device returns.
+   *
+   * <p>A CPU device computes in the calling thread. Any other device is called in a thread of the
+   * runtime: hardware can hang, and its caller must get an answer all the same.
    */
-  public ExecutionResult execute(Request request, ExecutionConfig config) {
+  public CallOutcome execute(Request request, ExecutionConfig config) {
     if (device.enter() == null) {
-      return unavailable();
+      return CallOutcome.of(unavailable());
     }
+    ExecutionConfig watched = config.with(watched(config.control()));
+    if (!device.isGuarded()) {
+      return CallOutcome.of(call(request, watched));
+    }
+    return device.guard(() -> call(request, watched), config);
+  }
+
+  /** Calls the device, which was entered, and leaves it. */
+  private ExecutionResult call(Request request, ExecutionConfig config) {
     List<SharedMemory.Lease> leases = new ArrayList<>(request.pools().size());
+    PreparedModel entered = enter();
     try {
-      PreparedModel entered = model.get();
       if (entered == null) {
         return unavailable();
       }
@@ -61,17 +77,48 @@ public final class DevicePreparedModel implements AutoCloseable {
           leases.add(shared.memory().lend());
         }
       }
-      ExecutionResult result = entered.execute(request, config.with(watched(config.control())));
+      ExecutionResult result = entered.execute(request, config);
       return result != null ? result : failed("it returned no result");
     } catch (OutOfMemoryError e) {
       return new ExecutionResult.Failed(
-          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, device.id() + " ran out of memory: " + e);
+          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "it ran out of memory: " + e);
     } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
       return failed("it broke: " + e);
     } finally {
       leases.forEach(SharedMemory.Lease::close);
+      if (entered != null) {
+        exit();
+      }
       device.exit();
     }
+  }
+
+  private PreparedModel enter() {
+    synchronized (lock) {
+      if (closed) {
+        return null;
+      }
+      running++;
+      return model;
+    }
+  }
+
+  private void exit() {
+    PreparedModel last;
+    synchronized (lock) {
+      running--;
+      last = closed ? takeIfIdle() : null;
+    }
+    closeNow(last);
+  }
+
+  private PreparedModel takeIfIdle() {
+    if (running > 0) {
+      return null;
+    }
+    PreparedModel taken = model;
+    model = null;
+    return taken;
   }
 
   private ExecutionControl watched(ExecutionControl control) {
@@ -88,15 +135,27 @@ public final class DevicePreparedModel implements AutoCloseable {
 
   @Override
   public void close() {
-    PreparedModel open = model.getAndSet(null);
-    if (open != null) {
-      device.forget(this);
-      try {
-        open.close();
-      } catch (RuntimeException | LinkageError e) {
-        // The next ones must be closed all the same; there is nobody who could mend this one.
-        LOG.log(Level.WARNING, device.id() + " failed to close a prepared model", e);
+    PreparedModel idle;
+    synchronized (lock) {
+      if (closed) {
+        return;
       }
+      closed = true;
+      idle = takeIfIdle();
+    }
+    device.forget(this);
+    closeNow(idle);
+  }
+
+  private void closeNow(PreparedModel open) {
+    if (open == null) {
+      return;
+    }
+    try {
+      open.close();
+    } catch (RuntimeException | LinkageError e) {
+      // The next ones must be closed all the same; there is nobody who could mend this one.
+      LOG.log(Level.WARNING, device.id() + " failed to close a prepared model", e);
     }
   }
 }

@@ -15,6 +15,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
@@ -31,12 +32,13 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
     service = DeviceRegistry.class,
     immediate = true,
     configurationPid = "io.thalamus.runtime.devices")
-public final class DeviceRegistry {
+public final class DeviceRegistry implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeviceRegistry.class.getPackageName());
 
   private final Duration drainTime;
   private final Object lock = new Object();
   private final List<Entry> entries = new ArrayList<>();
+  private final CallThreads callThreads = new CallThreads();
   private long changes;
   private final List<DeviceListener> listeners = new CopyOnWriteArrayList<>();
 
@@ -154,7 +156,7 @@ public final class DeviceRegistry {
       return Optional.empty();
     }
     entry.reason = "";
-    entry.registered = new RegisteredDevice(entry.id, entry.device, entry.info);
+    entry.registered = new RegisteredDevice(entry.id, entry.device, entry.info, callThreads);
     changes++;
     return Optional.of(entry.registered);
   }
@@ -207,6 +209,13 @@ public final class DeviceRegistry {
   /** Tells a listener no more. */
   public void removeListener(DeviceListener listener) {
     listeners.remove(listener);
+  }
+
+  /** Ends the threads; the devices have been taken away before. */
+  @Deactivate
+  @Override
+  public void close() {
+    callThreads.close();
   }
 
   /** A device service, serving or refused. Guarded by the registry's lock. */

@@ -4,17 +4,20 @@ package io.thalamus.runtime.registry;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
 
 /**
  * A device as long as it is here, and the only way to call it. Thread-safe.
@@ -26,20 +29,31 @@ public final class RegisteredDevice {
   /** The name of the CPU device that everything falls back to. */
   public static final String REFERENCE_NAME = "thalamus-cpu";
 
+  /** How long a device may take to stop once it was told to, before its caller goes on. */
+  private static final Duration GRACE = Duration.ofMillis(500);
+
   private final String id;
   private final DeviceInfo info;
   private final Object lock = new Object();
   private final Set<DevicePreparedModel> prepared = new HashSet<>();
+  private final Set<GuardedCall> calls = new HashSet<>();
+  private final CallThreads threads;
   private Device device;
   private int running;
   private boolean leaving;
   private volatile boolean abandoned;
 
-  /** A device that serves. */
-  public RegisteredDevice(String id, Device device, DeviceInfo info) {
+  /** A device that serves, called in threads of the runtime where it is no CPU device. */
+  RegisteredDevice(String id, Device device, DeviceInfo info, CallThreads threads) {
     this.id = id;
     this.device = device;
     this.info = info;
+    this.threads = threads;
+  }
+
+  /** A device that serves, called in the threads of its callers. */
+  public RegisteredDevice(String id, Device device, DeviceInfo info) {
+    this(id, device, info, null);
   }
 
   /** The short name, for example {@code cpu}. */
@@ -55,6 +69,34 @@ public final class RegisteredDevice {
   /** Whether it is the CPU device that everything falls back to. */
   public boolean isReference() {
     return info.type() == DeviceType.CPU && info.name().equals(REFERENCE_NAME);
+  }
+
+  /** Whether its callers do not wait for it for ever. */
+  public boolean isGuarded() {
+    return threads != null && info.type() != DeviceType.CPU;
+  }
+
+  /** Makes a call, which was entered, in another thread. */
+  CallOutcome guard(Supplier<ExecutionResult> work, ExecutionConfig config) {
+    GuardedCall call = new GuardedCall(work);
+    synchronized (lock) {
+      calls.add(call);
+    }
+    try {
+      threads.execute(call);
+    } catch (RejectedExecutionException e) {
+      exit();
+      return CallOutcome.of(
+          new ExecutionResult.Failed(
+              ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "too many calls wait for devices"));
+    }
+    try {
+      return call.await(config, GRACE);
+    } finally {
+      synchronized (lock) {
+        calls.remove(call);
+      }
+    }
   }
 
   /** Whether it takes work. */
@@ -135,19 +177,14 @@ public final class RegisteredDevice {
     }
   }
 
-  /** Ends a call. The last one to end after the device was abandoned closes what it left. */
+  /** Ends a call. */
   void exit() {
-    List<DevicePreparedModel> left = List.of();
     synchronized (lock) {
       running--;
       if (running == 0) {
         lock.notifyAll();
-        if (abandoned) {
-          left = takePrepared();
-        }
       }
     }
-    left.forEach(DevicePreparedModel::close);
   }
 
   void forget(DevicePreparedModel model) {
@@ -164,24 +201,30 @@ public final class RegisteredDevice {
   }
 
   /**
-   * Waits for the running calls and closes the prepared models; forgets the device.
+   * Waits for the running calls and closes the prepared models; forgets the device. What calls that
+   * were abandoned still use is closed when they return.
    *
    * @param patience how long to wait before the calls that still run are abandoned
    * @return how many calls were abandoned
    */
   int drain(Duration patience) {
-    List<DevicePreparedModel> left = List.of();
+    List<DevicePreparedModel> left;
+    List<GuardedCall> waiting;
     int stuck;
     synchronized (lock) {
       leaving = true;
       awaitCalls(System.nanoTime() + patience.toNanos());
       stuck = running;
+      waiting = List.copyOf(calls);
       device = null;
-      if (stuck == 0) {
-        left = takePrepared();
-      }
+      left = List.copyOf(prepared);
       abandoned = true;
     }
+    waiting.forEach(
+        call ->
+            call.abandon(
+                new ExecutionResult.Failed(
+                    ErrorStatus.DEVICE_UNAVAILABLE, "it left before it was done")));
     left.forEach(DevicePreparedModel::close);
     return stuck;
   }
@@ -204,12 +247,6 @@ public final class RegisteredDevice {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private List<DevicePreparedModel> takePrepared() {
-    List<DevicePreparedModel> all = new ArrayList<>(prepared);
-    prepared.clear();
-    return all;
   }
 
   @Override

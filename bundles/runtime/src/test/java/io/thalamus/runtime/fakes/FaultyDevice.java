@@ -13,7 +13,7 @@ import io.thalamus.model.Model;
 import java.util.BitSet;
 
 /** Wraps a device, and fails where a test says so. */
-public final class FaultyDevice implements Device {
+public class FaultyDevice implements Device {
   private final Device inner;
   private volatile Support support;
   private volatile Prepare prepare;

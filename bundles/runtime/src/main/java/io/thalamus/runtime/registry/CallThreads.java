@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.registry;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The threads in which devices are called that may never answer. Thread-safe. As many as there are
+ * such calls; they end when they have nothing to do. A thread that a device holds cannot be ended
+ * from outside.
+ */
+final class CallThreads implements Executor, AutoCloseable {
+  private static final int MOST = 256;
+  private static final long IDLE_SECONDS = 5;
+
+  private final ThreadPoolExecutor threads;
+
+  CallThreads() {
+    AtomicInteger number = new AtomicInteger();
+    threads =
+        new ThreadPoolExecutor(
+            0,
+            MOST,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            task -> {
+              Thread thread = new Thread(task, "thalamus-call-" + number.incrementAndGet());
+              thread.setDaemon(true);
+              return thread;
+            });
+  }
+
+  @Override
+  public void execute(Runnable call) {
+    threads.execute(call);
+  }
+
+  @Override
+  public void close() {
+    threads.shutdown();
+  }
+}

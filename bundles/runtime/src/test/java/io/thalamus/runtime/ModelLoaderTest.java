@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Lifetime.ConstantReference;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFile;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.ModelReader;
+import io.thalamus.runtime.fakes.Graphs;
+import io.thalamus.runtime.fakes.LimitedDevice;
+import io.thalamus.runtime.fakes.TestRuntime;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Files that are no models, and how long a model's file stays mapped. */
+class ModelLoaderTest {
+  private static final int FLOATS = 64;
+
+  @TempDir private Path directory;
+  private final TestRuntime runtime = TestRuntime.of(LimitedDevice.cpu());
+
+  @AfterEach
+  void close() {
+    runtime.close();
+  }
+
+  /** A format whose files are a letter, padding, and the constant of {@code y = x + constant}. */
+  private static final class LetterReader implements ModelReader {
+    @Override
+    public String format() {
+      return "Letter";
+    }
+
+    @Override
+    public boolean accepts(String fileName, MemorySegment head) {
+      return head.get(java.lang.foreign.ValueLayout.JAVA_BYTE, 0) == 'L';
+    }
+
+    @Override
+    public ModelFile read(SharedMemory file) throws ModelFormatException {
+      if (file.size() == 1) {
+        throw new ModelFormatException("the letter stands alone");
+      }
+      Graphs.Builder g = new Graphs.Builder(FLOATS);
+      int x = g.input("x");
+      // Runs out of the file where that is short.
+      ConstantReference constant = new ConstantReference(file, 4, 4L * FLOATS);
+      int c =
+          g.raw()
+              .constant(
+                  "c", OperandCode.TENSOR_FLOAT32, Shape.of(FLOATS), Quantization.NONE, constant);
+      g.op(OperationCode.ADD, x, c, g.output("y"));
+      return ModelFile.of(g.model(), format());
+    }
+  }
+
+  private NeuralNetworksException refusal(Path path) {
+    return assertThrows(NeuralNetworksException.class, () -> runtime.networks().load(path));
+  }
+
+  @Test
+  void whatIsNoFileIsSaidSo() throws Exception {
+    runtime.loader.addReader(new LetterReader());
+    Path missing = directory.resolve("missing.tflite");
+    assertEquals("there is no file " + missing, refusal(missing).getMessage());
+    assertEquals(ResultCode.UNMAPPABLE, refusal(missing).code());
+    assertEquals(directory + " is a directory, not a model file", refusal(directory).getMessage());
+    Path empty = Files.createFile(directory.resolve("empty"));
+    assertEquals(empty + " is empty", refusal(empty).getMessage());
+    assertEquals(ResultCode.BAD_DATA, refusal(empty).code());
+  }
+
+  @Test
+  void whatNoReaderKnowsIsSaidSo() throws Exception {
+    Path text = Files.writeString(directory.resolve("text.txt"), "hello");
+    assertEquals(
+        "no reader of model files is here: install one, for example tflite",
+        refusal(text).getMessage());
+    LetterReader reader = new LetterReader();
+    runtime.loader.addReader(reader);
+    assertEquals(
+        text + " is not a model of a known format (known: Letter)", refusal(text).getMessage());
+    Path alone = Files.writeString(directory.resolve("alone"), "L");
+    assertEquals(alone + ": the letter stands alone", refusal(alone).getMessage());
+    Path cut = Files.writeString(directory.resolve("cut"), "L...123");
+    assertTrue(refusal(cut).getMessage().startsWith(cut + " is damaged"));
+    runtime.loader.removeReader(reader);
+    assertTrue(refusal(text).getMessage().startsWith("no reader"));
+  }
+
+  @Test
+  void aCompilationOutlivesTheFileOfItsModel() throws Exception {
+    runtime.loader.addReader(new LetterReader());
+    ByteBuffer bytes = ByteBuffer.allocate(4 + 4 * FLOATS).order(ByteOrder.LITTLE_ENDIAN);
+    bytes.put((byte) 'L').position(4);
+    for (int i = 0; i < FLOATS; i++) {
+      bytes.putFloat(i);
+    }
+    LoadedModel model =
+        runtime.networks().load(Files.write(directory.resolve("letter"), bytes.array()));
+    Compilation compilation = runtime.networks().compile(model.model(), CompilationOptions.DEFAULT);
+    model.close();
+    model.close();
+    float[] expected = new float[FLOATS];
+    float[] result = new float[FLOATS];
+    for (int i = 0; i < FLOATS; i++) {
+      expected[i] = i + 1;
+    }
+    float[] ones = new float[FLOATS];
+    java.util.Arrays.fill(ones, 1);
+    assertTrue(
+        compilation
+            .createExecution()
+            .setInput(0, Graphs.floats(ones))
+            .setOutput(0, Graphs.floats(result))
+            .compute()
+            .isSuccess());
+    assertArrayEquals(expected, result);
+    compilation.close();
+    MemorySegment mapped = model.model().pools().get(0).segment();
+    assertThrows(IllegalStateException.class, () -> mapped.get(Graphs.FLOAT, 4));
+  }
+
+  @Test
+  void whatABundleOpenedEndsWithIt() throws Exception {
+    runtime.loader.addReader(new LetterReader());
+    byte[] bytes = new byte[4 + 4 * FLOATS];
+    bytes[0] = 'L';
+    LoadedModel model = runtime.networks().load(Files.write(directory.resolve("letter"), bytes));
+    Compilation compilation = runtime.networks().compile(model.model(), CompilationOptions.DEFAULT);
+    runtime.networks().close();
+    assertThrows(IllegalStateException.class, compilation::createExecution);
+    MemorySegment mapped = model.model().pools().get(0).segment();
+    assertThrows(IllegalStateException.class, () -> mapped.get(Graphs.FLOAT, 4));
+  }
+}
