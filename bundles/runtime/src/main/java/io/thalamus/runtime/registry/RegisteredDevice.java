@@ -154,9 +154,17 @@ public final class RegisteredDevice {
         throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " prepared nothing");
       }
       DevicePreparedModel handle = new DevicePreparedModel(this, answer);
+      boolean isTooLate;
       synchronized (lock) {
-        // Even while leaving: the departure waits for this call, and closes the model after it.
-        prepared.add(handle);
+        // While it is leaving, the departure waits for this call, and closes the model after it.
+        isTooLate = abandoned;
+        if (!isTooLate) {
+          prepared.add(handle);
+        }
+      }
+      if (isTooLate) {
+        handle.close();
+        throw new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, id + " left meanwhile");
       }
       return handle;
     } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
