@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.flatbuffers.FlexBuffersBuilder;
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
@@ -14,6 +15,8 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.TfliteFileBuilder.Quantized;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.AddOptions;
@@ -187,7 +190,7 @@ class FunctionConversionTest {
     int x = file.floats("x", 2);
     byte[] halves =
         ByteBuffer.allocate(4)
-            .order(java.nio.ByteOrder.LITTLE_ENDIAN)
+            .order(ByteOrder.LITTLE_ENDIAN)
             .putShort(Float.floatToFloat16(1.5f))
             .putShort(Float.floatToFloat16(-2f))
             .array();
@@ -217,7 +220,7 @@ class FunctionConversionTest {
   @Test
   void sequenceStateStartsAtZero() throws ModelFormatException {
     int[] inputs = new int[24];
-    java.util.Arrays.fill(inputs, -1);
+    Arrays.fill(inputs, -1);
     inputs[0] = file.floats("x", 1, 5, 3);
     for (int i = 1; i <= 4; i++) {
       inputs[i] = file.zeros("w" + i, TensorType.FLOAT32, null, 2, 3);
@@ -351,6 +354,78 @@ class FunctionConversionTest {
             y)
         .graph(new int[] {x}, y);
     assertEquals("operator 0 WHILE (output 'y'): graph 0 refers to itself", refusal());
+  }
+
+  @Test
+  void deepNestingIsRefused() {
+    for (int i = 1; i <= 5000; i++) {
+      int next = i;
+      int x = file.floats("x", 2);
+      int y = file.floats("y", 2);
+      file.operator(
+              BuiltinOperator.WHILE,
+              BuiltinOptions.WhileOptions,
+              flat -> WhileOptions.createWhileOptions(flat, next, next),
+              new int[] {x},
+              y)
+          .graph(new int[] {x}, y);
+    }
+    assertTrue(refusal().endsWith("its graphs are nested more than 32 deep"), refusal());
+  }
+
+  @Test
+  void quantizedSequenceIsWrittenOutStepByStep() throws ModelFormatException {
+    Quantized state = Quantized.of(1f / 128, 3);
+    int[] inputs = new int[24];
+    Arrays.fill(inputs, -1);
+    inputs[0] = file.tensor("x", INT8, Quantized.of(0.5f, 1), 2, 3, 4);
+    for (int i = 1; i <= 4; i++) {
+      inputs[i] = file.zeros("w" + i, INT8, Quantized.of(0.01f, 0), 5, 4);
+      inputs[i + 4] = file.zeros("r" + i, INT8, Quantized.of(0.01f, 0), 5, 5);
+      inputs[i + 11] = file.zeros("b" + i, TensorType.INT32, Quantized.of(1e-4f, 0), 5);
+    }
+    inputs[18] = file.tensor("outputState", INT8, state, 2, 5);
+    inputs[19] = file.tensor("cellState", TensorType.INT16, Quantized.of(1f / 4096, 0), 2, 5);
+    int[] gates = new int[5];
+    for (int i = 0; i < 4; i++) {
+      gates[i] = file.floats("gate" + i, 0);
+    }
+    gates[4] = file.tensor("hidden", INT8, Quantized.of(0.25f, 7), 0);
+    int y = file.tensor("y", INT8, state, 2, 3, 5);
+    file.operatorWithIntermediates(
+            BuiltinOperator.UNIDIRECTIONAL_SEQUENCE_LSTM,
+            BuiltinOptions.UnidirectionalSequenceLSTMOptions,
+            flat ->
+                UnidirectionalSequenceLSTMOptions.createUnidirectionalSequenceLSTMOptions(
+                    flat, ActivationFunctionType.TANH, 0.5f, 0.25f, false, false, false),
+            gates,
+            inputs,
+            y)
+        .graph(new int[] {inputs[0]}, y);
+    Model model = read();
+    String cell =
+        ", w1, w2, w3, w4, r1, r2, r3, r4, -, -, -, b1, b2, b3, b4, -, -, %s, -, -, -, -, 0.5,"
+            + " 0.25, 2.4414062E-4, 2.4414062E-4, 2.4414062E-4, 2.4414062E-4, 7, 0.25)";
+    String zeros = "TENSOR_QUANT8_ASYMM_SIGNED:2x5, TENSOR_QUANT16_SYMM:2x5";
+    assertEquals(
+        """
+        TRANSPOSE(x, [1, 0, 2]) -> %0:3x2x4
+        RESHAPE(%0:3x2x4, [6, 4]) -> %1:6x4
+        SPLIT(%1:6x4, 0, 3) -> %2:2x4, %3:2x4, %4:2x4
+        QUANTIZED_LSTM(%2:2x4FIRST -> %5:2x5, %6:2x5, %7:2x5
+        QUANTIZED_LSTM(%3:2x4SECOND -> %8:2x5, %9:2x5, %10:2x5
+        QUANTIZED_LSTM(%4:2x4THIRD -> %11:2x5, %12:2x5, %13:2x5
+        CONCATENATION(%7:2x5, %10:2x5, %13:2x5, 0) -> %14:6x5
+        RESHAPE(%14:6x5, [3, 2, 5]) -> %15:3x2x5
+        TRANSPOSE(%15:3x2x5, [1, 0, 2]) -> y\
+        """
+            .replace("FIRST", cell.formatted(zeros))
+            .replace("SECOND", cell.formatted("%5:2x5, %6:2x5"))
+            .replace("THIRD", cell.formatted("%8:2x5, %9:2x5")),
+        ModelText.of(model));
+    Operand start = model.main().operands().get(model.main().operations().get(3).inputs().get(18));
+    byte[] zero = {3, 3, 3, 3, 3, 3, 3, 3, 3, 3};
+    assertArrayEquals(zero, ((ConstantCopy) start.lifetime()).value());
   }
 
   @Test

@@ -173,7 +173,7 @@ final class Constants {
   }
 
   /** Zeros for something that the file leaves out. */
-  Lifetime.Constant zeros(long bytes, FlatTensor reason) throws ModelFormatException {
+  ConstantCopy zeros(long bytes, FlatTensor reason) throws ModelFormatException {
     return new ConstantCopy(buffer(bytes, reason).array());
   }
 

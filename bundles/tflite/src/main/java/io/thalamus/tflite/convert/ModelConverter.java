@@ -14,6 +14,9 @@ import java.util.Set;
 
 /** Makes a model of a file's content. Used once; not thread-safe. */
 public final class ModelConverter {
+  /** Nobody nests loops so deep, and a damaged file must not exhaust the stack. */
+  private static final int MAX_NESTING = 32;
+
   private final FlatModel file;
   private final Converters converters;
   private final Constants constants;
@@ -55,6 +58,9 @@ public final class ModelConverter {
     }
     if (!underConversion.add(graph)) {
       throw new ModelFormatException("graph " + graph + " refers to itself");
+    }
+    if (underConversion.size() > MAX_NESTING) {
+      throw new ModelFormatException("its graphs are nested more than " + MAX_NESTING + " deep");
     }
     Subgraph subgraph = graph(graph);
     underConversion.remove(graph);

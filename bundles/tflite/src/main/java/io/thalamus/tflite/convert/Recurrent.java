@@ -9,6 +9,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.ArrayList;
 import java.util.List;
+import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.SequenceRNNOptions;
@@ -39,11 +40,19 @@ final class Recurrent {
         node.options(
             BuiltinOptions.UnidirectionalSequenceLSTMOptions,
             new UnidirectionalSequenceLSTMOptions());
-    Operand data = floatData(node);
     node.require(
         !node.get(options::diagonalRecurrentTensors),
         "its recurrent weights are diagonal, which NNAPI does not have");
     boolean timeMajor = node.get(options::timeMajor);
+    if (node.inOperand(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED) {
+      node.require(
+          node.get(options::fusedActivationFunction) == ActivationFunctionType.TANH,
+          "its activation is not TANH, the only one that NNAPI has for quantized cells");
+      QuantizedSequence.convert(
+          node, timeMajor, node.get(options::cellClip), node.get(options::projClip));
+      return;
+    }
+    Operand data = floatData(node);
     int batch = data.shape().dimension(timeMajor ? 1 : 0);
     int cells = TensorTypes.shape(node.input(2)).dimension(0);
     int outputs =
