@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Lifetime.ConstantReference;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
@@ -94,16 +95,7 @@ class SampleModelTest {
   private Optional<String> read(String name, Path path) {
     try (SharedMemory file = SharedMemory.map(path)) {
       Model model = reader.read(file).model();
-      OperationCatalog catalog = OperationCatalog.standard();
-      boolean known =
-          model
-              .subgraphs()
-              .flatMap(graph -> graph.operations().stream())
-              .allMatch(operation -> catalog.find(operation.type()).isPresent());
-      String level =
-          known
-              ? new ModelValidator(catalog).validate(model).toString()
-              : "with operations that are not defined yet";
+      FeatureLevel level = new ModelValidator(OperationCatalog.standard()).validate(model);
       System.out.println(name + ": " + model.main().operations().size() + " operations, " + level);
       return Optional.empty();
     } catch (ModelFormatException | ValidationException e) {

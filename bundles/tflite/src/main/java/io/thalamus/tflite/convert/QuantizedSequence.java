@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
@@ -195,8 +196,16 @@ final class QuantizedSequence {
   private void add(List<Integer> inputs, int from, int to, OperandCode type)
       throws ModelFormatException {
     for (int i = from; i < to; i++) {
-      inputs.add(node.has(i) ? constant(node.input(i), type) : node.builder().noValue(type));
+      inputs.add(node.has(i) ? constant(node.input(i), type) : omitted(type));
     }
+  }
+
+  /** Even what is left out has a scale, where its type needs one. */
+  private int omitted(OperandCode type) {
+    Quantization quantization =
+        type == OperandCode.TENSOR_INT32 ? Quantization.NONE : Quantization.of(1, 0);
+    return node.builder()
+        .operand(new Operand(type, Shape.NONE, quantization, Lifetime.NO_VALUE, ""));
   }
 
   private int constant(FlatTensor tensor, OperandCode type) throws ModelFormatException {
