@@ -53,11 +53,13 @@ public final class CpuDevice extends KernelDevice {
     Comparison.register(table);
     Convolution.register(table);
     Elementwise.register(table);
+    Lstm.register(table);
     MatrixMultiply.register(table);
     Normalization.register(table);
     Pooling.register(table);
     Quantize.register(table);
     Rearrange.register(table);
+    Recurrent.register(table);
     Reduction.register(table);
     Reshape.register(table);
     Resize.register(table);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Rows of numbers that recurrent cells work on: operands in their own type on one side, scratch
+ * memory in float on the other, where a state keeps its precision from step to step. Indexes are in
+ * elements.
+ */
+final class FloatRows {
+  private final FloatElements elements;
+
+  FloatRows(FloatElements elements) {
+    this.elements = elements;
+  }
+
+  float get(MemorySegment operand, long index) {
+    return elements.get(operand, index);
+  }
+
+  /** Copies a row of an operand into scratch memory. */
+  void load(MemorySegment operand, long from, MemorySegment scratch, long to, int count) {
+    for (int i = 0; i < count; i++) {
+      FloatElements.FLOAT32.set(scratch, to + i, elements.get(operand, from + i));
+    }
+  }
+
+  /** Copies a row of scratch memory into an operand. */
+  void store(MemorySegment scratch, long from, MemorySegment operand, long to, int count) {
+    for (int i = 0; i < count; i++) {
+      elements.set(operand, to + i, FloatElements.FLOAT32.get(scratch, from + i));
+    }
+  }
+
+  /** The product of a row of a matrix and a row of scratch memory. */
+  float dot(MemorySegment matrix, long row, MemorySegment scratch, long vector, int count) {
+    float sum = 0;
+    for (int i = 0; i < count; i++) {
+      sum += elements.get(matrix, row * count + i) * FloatElements.FLOAT32.get(scratch, vector + i);
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.CellActivation;
+import io.thalamus.operations.Lstm.Cell;
+import io.thalamus.operations.Lstm.Gate;
+import io.thalamus.operations.Lstm.Parameters;
+import io.thalamus.operations.Lstm.Pass;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Sequence;
+import io.thalamus.operations.Sequence.Route;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Members of the family {@link Recurrent} with a long memory in float; see Hochreiter and
+ * Schmidhuber, "Long Short-Term Memory" (1997), and for the optional parts Gers and Schmidhuber
+ * (peepholes, 2000), Sak et al. (projection, 2014), Greff et al. (coupled gates, 2015) and Ba et
+ * al. (layer normalization, 2016).
+ */
+final class Lstm implements Kernel {
+  /** What a variance of 0 is taken for, as in TensorFlow Lite. */
+  private static final double LEAST_VARIANCE = 1e-8;
+
+  private static final FloatElements FLOATS = FloatElements.FLOAT32;
+
+  private final Parameters parameters;
+  private final FloatRows rows;
+
+  private Lstm(ResolvedOperation operation) {
+    parameters = operation.parameters(Parameters.class);
+    rows = new FloatRows(FloatElements.of(operation.view().input(0).type()));
+  }
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(OperationCode.LSTM, Lstm::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new, TENSOR_FLOAT32, TENSOR_FLOAT16);
+  }
+
+  /** Where the rows of a cell stand in scratch memory, in floats. */
+  private record Layout(
+      long input,
+      long auxiliary,
+      long outputState,
+      long cellState,
+      long inputGate,
+      long forgetGate,
+      long cellGate,
+      long outputGate,
+      long size) {
+    static Layout of(Cell cell) {
+      long auxiliary = cell.inputSize();
+      long outputState = auxiliary + cell.auxiliarySize();
+      long cellState = outputState + cell.outputs();
+      long gates = cellState + cell.cells();
+      return new Layout(
+          0,
+          auxiliary,
+          outputState,
+          cellState,
+          gates,
+          gates + cell.cells(),
+          gates + 2L * cell.cells(),
+          gates + 3L * cell.cells(),
+          gates + 4L * cell.cells());
+    }
+  }
+
+  @Override
+  public long scratchSize() {
+    long most = 0;
+    for (Pass pass : parameters.passes()) {
+      most = Math.max(most, Layout.of(pass.cell()).size());
+    }
+    return most * Float.BYTES;
+  }
+
+  @Override
+  public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+    if (parameters.hasScratchOutput()) {
+      outputs[0].fill((byte) 0);
+    }
+    Sequence sequence = parameters.sequence();
+    for (Pass pass : parameters.passes()) {
+      Cell cell = pass.cell();
+      Layout at = Layout.of(cell);
+      Route route = pass.route();
+      for (int b = 0; b < sequence.batches(); b++) {
+        long outputRow = (long) b * cell.outputs();
+        long cellRow = (long) b * cell.cells();
+        rows.load(inputs[cell.outputState()], outputRow, scratch, at.outputState(), cell.outputs());
+        rows.load(inputs[cell.cellState()], cellRow, scratch, at.cellState(), cell.cells());
+        for (int t = 0; t < sequence.steps(); t++) {
+          long row = sequence.row(route.isBackward() ? sequence.steps() - 1 - t : t, b);
+          step(cell, at, row, inputs, scratch);
+          long target = row * route.depth() + route.offset();
+          rows.store(scratch, at.outputState(), outputs[route.output()], target, cell.outputs());
+        }
+        if (!route.stateOutputs().isEmpty()) {
+          MemorySegment outputState = outputs[route.stateOutputs().get(0)];
+          MemorySegment cellState = outputs[route.stateOutputs().get(1)];
+          rows.store(scratch, at.outputState(), outputState, outputRow, cell.outputs());
+          rows.store(scratch, at.cellState(), cellState, cellRow, cell.cells());
+        }
+      }
+    }
+  }
+
+  private void step(Cell cell, Layout at, long row, MemorySegment[] inputs, MemorySegment scratch) {
+    int size = cell.inputSize();
+    rows.load(inputs[cell.input()], row * size, scratch, at.input(), size);
+    if (cell.auxiliary() >= 0) {
+      int auxiliary = cell.auxiliarySize();
+      rows.load(inputs[cell.auxiliary()], row * auxiliary, scratch, at.auxiliary(), auxiliary);
+    }
+    CellActivation activation = parameters.activation();
+    if (cell.inputGate().isPresent()) {
+      Gate gate = cell.inputGate().get();
+      gate(cell, gate, at, at.inputGate(), CellActivation.SIGMOID, inputs, scratch);
+    }
+    gate(cell, cell.forgetGate(), at, at.forgetGate(), CellActivation.SIGMOID, inputs, scratch);
+    gate(cell, cell.cellGate(), at, at.cellGate(), activation, inputs, scratch);
+    for (int i = 0; i < cell.cells(); i++) {
+      float forget = FLOATS.get(scratch, at.forgetGate() + i);
+      float admit =
+          cell.inputGate().isPresent() ? FLOATS.get(scratch, at.inputGate() + i) : 1 - forget;
+      float state =
+          forget * FLOATS.get(scratch, at.cellState() + i)
+              + admit * FLOATS.get(scratch, at.cellGate() + i);
+      FLOATS.set(scratch, at.cellState() + i, clip(state, parameters.cellClip()));
+    }
+    gate(cell, cell.outputGate(), at, at.outputGate(), CellActivation.SIGMOID, inputs, scratch);
+    for (int i = 0; i < cell.cells(); i++) {
+      float shown = activation.apply(FLOATS.get(scratch, at.cellState() + i));
+      float gate = FLOATS.get(scratch, at.outputGate() + i);
+      FLOATS.set(scratch, at.outputGate() + i, gate * shown);
+    }
+    for (int i = 0; i < cell.outputs(); i++) {
+      float output =
+          cell.projectionWeights() < 0
+              ? FLOATS.get(scratch, at.outputGate() + i)
+              : projection(cell, at, i, inputs, scratch);
+      FLOATS.set(scratch, at.outputState() + i, output);
+    }
+  }
+
+  /** Computes a gate for all cells; peepholes see the cell state as it is by now. */
+  private void gate(
+      Cell cell,
+      Gate gate,
+      Layout at,
+      long result,
+      CellActivation activation,
+      MemorySegment[] inputs,
+      MemorySegment scratch) {
+    boolean isNormalized = gate.norm() >= 0;
+    for (int i = 0; i < cell.cells(); i++) {
+      float sum = isNormalized ? 0 : rows.get(inputs[gate.bias()], i);
+      sum += rows.dot(inputs[gate.weights()], i, scratch, at.input(), cell.inputSize());
+      if (gate.auxiliaryWeights() >= 0) {
+        MemorySegment weights = inputs[gate.auxiliaryWeights()];
+        sum += rows.dot(weights, i, scratch, at.auxiliary(), cell.auxiliarySize());
+      }
+      MemorySegment recurrent = inputs[gate.recurrentWeights()];
+      sum += rows.dot(recurrent, i, scratch, at.outputState(), cell.outputs());
+      if (gate.peephole() >= 0) {
+        sum += rows.get(inputs[gate.peephole()], i) * FLOATS.get(scratch, at.cellState() + i);
+      }
+      FLOATS.set(scratch, result + i, sum);
+    }
+    if (isNormalized) {
+      normalize(cell, gate, result, inputs, scratch);
+    }
+    for (int i = 0; i < cell.cells(); i++) {
+      FLOATS.set(scratch, result + i, activation.apply(FLOATS.get(scratch, result + i)));
+    }
+  }
+
+  private void normalize(
+      Cell cell, Gate gate, long result, MemorySegment[] inputs, MemorySegment scratch) {
+    double mean = 0;
+    for (int i = 0; i < cell.cells(); i++) {
+      mean += FLOATS.get(scratch, result + i);
+    }
+    mean /= cell.cells();
+    double variance = 0;
+    for (int i = 0; i < cell.cells(); i++) {
+      double distance = FLOATS.get(scratch, result + i) - mean;
+      variance += distance * distance;
+    }
+    variance /= cell.cells();
+    double factor = 1 / Math.sqrt(variance == 0 ? LEAST_VARIANCE : variance);
+    for (int i = 0; i < cell.cells(); i++) {
+      float normalized = (float) ((FLOATS.get(scratch, result + i) - mean) * factor);
+      float weighted = normalized * rows.get(inputs[gate.norm()], i);
+      FLOATS.set(scratch, result + i, weighted + rows.get(inputs[gate.bias()], i));
+    }
+  }
+
+  private float projection(
+      Cell cell, Layout at, int output, MemorySegment[] inputs, MemorySegment scratch) {
+    float sum = cell.projectionBias() < 0 ? 0 : rows.get(inputs[cell.projectionBias()], output);
+    MemorySegment weights = inputs[cell.projectionWeights()];
+    sum += rows.dot(weights, output, scratch, at.outputGate(), cell.cells());
+    return clip(sum, parameters.projectionClip());
+  }
+
+  private static float clip(float value, float limit) {
+    return limit > 0 ? Math.min(Math.max(value, -limit), limit) : value;
+  }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.Recurrent.RnnCell;
+import io.thalamus.operations.Recurrent.RnnParameters;
+import io.thalamus.operations.Recurrent.RnnPass;
+import io.thalamus.operations.Recurrent.SvdfParameters;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Sequence;
+import io.thalamus.operations.Sequence.Route;
+import java.lang.foreign.MemorySegment;
+
+/** Cells with a state of one kind. */
+final class Recurrent {
+  private Recurrent() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(OperationCode.RNN, Rnn::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN, Rnn::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(OperationCode.BIDIRECTIONAL_SEQUENCE_RNN, Rnn::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(OperationCode.SVDF, Svdf::new, TENSOR_FLOAT32, TENSOR_FLOAT16);
+  }
+
+  /** Scratch memory: input row, auxiliary row, state before, state after. */
+  private static final class Rnn implements Kernel {
+    private final RnnParameters parameters;
+    private final FloatRows rows;
+
+    Rnn(ResolvedOperation operation) {
+      parameters = operation.parameters(RnnParameters.class);
+      rows = new FloatRows(FloatElements.of(operation.view().input(0).type()));
+    }
+
+    @Override
+    public long scratchSize() {
+      long most = 0;
+      for (RnnPass pass : parameters.passes()) {
+        RnnCell cell = pass.cell();
+        most = Math.max(most, (long) cell.inputSize() + cell.auxiliarySize() + 2L * cell.units());
+      }
+      return most * Float.BYTES;
+    }
+
+    @Override
+    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+      Sequence sequence = parameters.sequence();
+      for (RnnPass pass : parameters.passes()) {
+        RnnCell cell = pass.cell();
+        Route route = pass.route();
+        long state = (long) cell.inputSize() + cell.auxiliarySize();
+        for (int b = 0; b < sequence.batches(); b++) {
+          long stateRow = (long) b * cell.units();
+          rows.load(inputs[cell.state()], stateRow, scratch, state, cell.units());
+          for (int t = 0; t < sequence.steps(); t++) {
+            long row = sequence.row(route.isBackward() ? sequence.steps() - 1 - t : t, b);
+            step(cell, row, inputs, scratch, state);
+            long target = row * route.depth() + route.offset();
+            rows.store(scratch, state, outputs[route.output()], target, cell.units());
+          }
+          for (int output : route.stateOutputs()) {
+            rows.store(scratch, state, outputs[output], stateRow, cell.units());
+          }
+        }
+      }
+    }
+
+    private void step(
+        RnnCell cell, long row, MemorySegment[] inputs, MemorySegment scratch, long state) {
+      int size = cell.inputSize();
+      rows.load(inputs[cell.input()], row * size, scratch, 0, size);
+      if (cell.auxiliary() >= 0) {
+        int auxiliary = cell.auxiliarySize();
+        rows.load(inputs[cell.auxiliary()], row * auxiliary, scratch, size, auxiliary);
+      }
+      for (int u = 0; u < cell.units(); u++) {
+        float sum = rows.get(inputs[cell.bias()], u);
+        sum += rows.dot(inputs[cell.weights()], u, scratch, 0, size);
+        if (cell.auxiliary() >= 0) {
+          MemorySegment weights = inputs[cell.auxiliaryWeights()];
+          sum += rows.dot(weights, u, scratch, size, cell.auxiliarySize());
+        }
+        sum += rows.dot(inputs[cell.recurrentWeights()], u, scratch, state, cell.units());
+        float result = parameters.activation().apply(sum);
+        FloatElements.FLOAT32.set(scratch, state + cell.units() + u, result);
+      }
+      long bytes = (long) cell.units() * Float.BYTES;
+      MemorySegment.copy(scratch, state * Float.BYTES + bytes, scratch, state * Float.BYTES, bytes);
+    }
+  }
+
+  /**
+   * Each filter keeps the products of its feature weights with the last inputs; its output is their
+   * sum by its time weights. Scratch memory: input row, memory of a filter, sums of all filters.
+   */
+  private static final class Svdf implements Kernel {
+    private final SvdfParameters parameters;
+    private final FloatRows rows;
+
+    Svdf(ResolvedOperation operation) {
+      parameters = operation.parameters(SvdfParameters.class);
+      rows = new FloatRows(FloatElements.of(operation.view().input(0).type()));
+    }
+
+    @Override
+    public long scratchSize() {
+      return ((long) parameters.inputSize() + parameters.memory() + parameters.filters())
+          * Float.BYTES;
+    }
+
+    @Override
+    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+      FloatElements floats = FloatElements.FLOAT32;
+      int size = parameters.inputSize();
+      int memory = parameters.memory();
+      long sums = (long) size + memory;
+      for (int b = 0; b < parameters.batches(); b++) {
+        rows.load(inputs[0], (long) b * size, scratch, 0, size);
+        for (int f = 0; f < parameters.filters(); f++) {
+          long state = ((long) b * parameters.filters() + f) * memory;
+          rows.load(inputs[4], state, scratch, size, memory);
+          floats.set(scratch, sums - 1, rows.dot(inputs[1], f, scratch, 0, size));
+          floats.set(scratch, sums + f, rows.dot(inputs[2], f, scratch, size, memory));
+          // The oldest product leaves; the place of the newest waits for the next input.
+          floats.set(scratch, size, 0);
+          rows.store(scratch, size + 1L, outputs[0], state, memory - 1);
+          rows.store(scratch, size, outputs[0], state + memory - 1, 1);
+        }
+        for (int u = 0; u < parameters.units(); u++) {
+          float sum = parameters.hasBias() ? rows.get(inputs[3], u) : 0;
+          for (int r = 0; r < parameters.rank(); r++) {
+            sum += floats.get(scratch, sums + (long) u * parameters.rank() + r);
+          }
+          floats.set(scratch, 0, parameters.activation().apply(sum));
+          rows.store(scratch, 0, outputs[1], (long) b * parameters.units() + u, 1);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import static io.thalamus.model.FeatureLevel.V1_0;
+import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Sequence.Route;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Cells with a state of one kind: RNN, UNIDIRECTIONAL_SEQUENCE_RNN, BIDIRECTIONAL_SEQUENCE_RNN,
+ * SVDF. The cells with a long memory are in {@link Lstm} and {@link QuantizedLstm}.
+ */
+public final class Recurrent {
+  private static final TypeLevels SINCE_V1_0 =
+      TypeLevels.since(V1_0, TENSOR_FLOAT32).andSince(V1_2, TENSOR_FLOAT16);
+  private static final TypeLevels SINCE_V1_2 =
+      TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
+
+  private Recurrent() {}
+
+  static List<OperationDefinition> definitions() {
+    return List.of(new Rnn(), new SequenceRnn(), new BidirectionalRnn(), new Svdf());
+  }
+
+  /**
+   * The parameters of the three RNN operations.
+   *
+   * @param sequence steps and batches; one step for RNN
+   * @param activation of each cell
+   * @param passes one cell, or one for each direction
+   */
+  public record RnnParameters(Sequence sequence, CellActivation activation, List<RnnPass> passes)
+      implements OperationParameters {
+    public RnnParameters {
+      passes = List.copyOf(passes);
+    }
+  }
+
+  /** A cell and where its results go. */
+  public record RnnPass(RnnCell cell, Route route) {}
+
+  /**
+   * {@code state = activation(input * weights + auxiliary * auxiliaryWeights + state *
+   * recurrentWeights + bias)}; all but the sizes are indexes of inputs.
+   *
+   * @param auxiliary -1 where there is none
+   * @param auxiliaryWeights -1 where there are none
+   */
+  public record RnnCell(
+      int input,
+      int weights,
+      int auxiliary,
+      int auxiliaryWeights,
+      int recurrentWeights,
+      int bias,
+      int state,
+      int inputSize,
+      int auxiliarySize,
+      int units) {}
+
+  /**
+   * The parameters of SVDF.
+   *
+   * @param hasBias whether input 3 is there
+   */
+  public record SvdfParameters(
+      int batches,
+      int inputSize,
+      int filters,
+      int memory,
+      int rank,
+      boolean hasBias,
+      CellActivation activation)
+      implements OperationParameters {
+    /** The length of an output. */
+    public int units() {
+      return filters / rank;
+    }
+  }
+
+  /** Checks that an input has these dimensions. */
+  static void require(OperationView operation, int input, int... dimensions)
+      throws ValidationException {
+    Shape wanted = Shape.of(dimensions);
+    if (!operation.input(input).shape().equals(wanted)) {
+      throw new ValidationException(
+          "input "
+              + input
+              + " is "
+              + operation.input(input).shape()
+              + ", but beside the others must be "
+              + wanted);
+    }
+  }
+
+  /** Checks the inputs of a cell that stands at these indexes, and gives it with its sizes. */
+  private static RnnCell cell(
+      OperationView operation, int first, int input, int auxiliary, int auxiliaryWeights)
+      throws ValidationException {
+    Shape data = operation.input(input).shape();
+    int inputSize = data.dimension(data.rank() - 1);
+    int units = operation.input(first).shape().dimension(0);
+    require(operation, first, units, inputSize);
+    require(operation, first + 1, units, units);
+    require(operation, first + 2, units);
+    int auxiliarySize = 0;
+    if (auxiliaryWeights >= 0) {
+      auxiliarySize = operation.input(auxiliary).shape().dimension(2);
+      require(operation, auxiliaryWeights, units, auxiliarySize);
+    }
+    return new RnnCell(
+        input,
+        first,
+        auxiliaryWeights >= 0 ? auxiliary : -1,
+        auxiliaryWeights,
+        first + 1,
+        first + 2,
+        first + 3,
+        inputSize,
+        auxiliarySize,
+        units);
+  }
+
+  private static final class Rnn extends NamedDefinition {
+    Rnn() {
+      super(OperationCode.RNN);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_0, 6, 2);
+      OperandCode data = check.inputType(0, SINCE_V1_0);
+      for (int i = 1; i < 5; i++) {
+        check.inputType(i, data).inputRank(i, i == 3 ? 1 : 2, i == 3 ? 1 : 2);
+      }
+      check.inputType(5, OperandCode.INT32).inputRank(0, 2, 2);
+      return check.outputType(0, data).outputType(1, data).level();
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      int batches = operation.input(0).shape().dimension(0);
+      RnnCell cell = cell(operation, 1, 0, -1, -1);
+      require(operation, 4, batches, cell.units());
+      Shape output = Shape.of(batches, cell.units());
+      return List.of(output, output);
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      RnnCell cell = cell(operation, 1, 0, -1, -1);
+      return new RnnParameters(
+          new Sequence(true, 1, operation.input(0).shape().dimension(0)),
+          CellActivation.ofCode(operation.input(5).int32()),
+          List.of(new RnnPass(cell, new Route(false, 1, cell.units(), 0, List.of(0)))));
+    }
+  }
+
+  private static final class SequenceRnn extends NamedDefinition {
+    SequenceRnn() {
+      super(OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = new Check(operation, V1_2).inputCount(7).outputCount(1, 2);
+      OperandCode data = check.inputType(0, SINCE_V1_2);
+      for (int i = 1; i < 5; i++) {
+        check.inputType(i, data).inputRank(i, i == 3 ? 1 : 2, i == 3 ? 1 : 2);
+      }
+      check.inputType(5, OperandCode.INT32).inputType(6, OperandCode.INT32).inputRank(0, 3, 3);
+      for (int i = 0; i < operation.outputs().size(); i++) {
+        check.outputType(i, data);
+      }
+      return check.atLeast(operation.outputs().size() == 2 ? V1_3 : V1_2).level();
+    }
+
+    private static Sequence sequence(OperationView operation) throws ValidationException {
+      int timeMajor = operation.input(6).int32();
+      if (timeMajor != 0 && timeMajor != 1) {
+        throw new ValidationException("time major must be 0 or 1, not " + timeMajor);
+      }
+      return Sequence.of(operation.input(0).shape(), timeMajor == 1);
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Sequence sequence = sequence(operation);
+      RnnCell cell = cell(operation, 1, 0, -1, -1);
+      require(operation, 4, sequence.batches(), cell.units());
+      List<Shape> outputs =
+          List.of(sequence.shape(cell.units()), Shape.of(sequence.batches(), cell.units()));
+      return outputs.subList(0, operation.outputs().size());
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      RnnCell cell = cell(operation, 1, 0, -1, -1);
+      List<Integer> states = operation.outputs().size() == 2 ? List.of(1) : List.of();
+      return new RnnParameters(
+          sequence(operation),
+          CellActivation.ofCode(operation.input(5).int32()),
+          List.of(new RnnPass(cell, new Route(false, 0, cell.units(), 0, states))));
+    }
+  }
+
+  private static final class BidirectionalRnn extends NamedDefinition {
+    private static final int FORWARD = 1;
+    private static final int BACKWARD = 5;
+    private static final int AUXILIARY = 9;
+    private static final int FORWARD_AUXILIARY_WEIGHTS = 10;
+    private static final int BACKWARD_AUXILIARY_WEIGHTS = 11;
+    private static final int ACTIVATION = 12;
+    private static final int TIME_MAJOR = 13;
+    private static final int MERGE = 14;
+
+    BidirectionalRnn() {
+      super(OperationCode.BIDIRECTIONAL_SEQUENCE_RNN);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = new Check(operation, V1_2).inputCount(15).outputCount(1, 2, 3, 4);
+      OperandCode data = check.inputType(0, SINCE_V1_2);
+      for (int i = FORWARD; i < AUXILIARY; i++) {
+        int rank = i == FORWARD + 2 || i == BACKWARD + 2 ? 1 : 2;
+        check.inputType(i, data).inputRank(i, rank, rank);
+      }
+      for (int i = AUXILIARY; i < ACTIVATION; i++) {
+        check.optionalInputType(i, data);
+      }
+      check.inputType(ACTIVATION, OperandCode.INT32).inputType(TIME_MAJOR, OperandCode.BOOL);
+      check.inputType(MERGE, OperandCode.BOOL).inputRank(0, 3, 3);
+      for (int i = 0; i < operation.outputs().size(); i++) {
+        check.outputType(i, data);
+      }
+      return check.atLeast(operation.outputs().size() > 2 ? V1_3 : V1_2).level();
+    }
+
+    private static Sequence sequence(OperationView operation) {
+      return Sequence.of(operation.input(0).shape(), operation.input(TIME_MAJOR).bool());
+    }
+
+    /** The cells of both directions, checked against each other and the sequence. */
+    private static List<RnnCell> cells(OperationView operation) throws ValidationException {
+      Sequence sequence = sequence(operation);
+      boolean hasAuxiliary = operation.has(AUXILIARY);
+      boolean hasWeights = operation.has(FORWARD_AUXILIARY_WEIGHTS);
+      if (hasWeights != operation.has(BACKWARD_AUXILIARY_WEIGHTS)
+          || (hasWeights && !hasAuxiliary)) {
+        throw new ValidationException(
+            "auxiliary weights come for both directions, and with an auxiliary input");
+      }
+      if (hasAuxiliary) {
+        Shape auxiliary = operation.input(AUXILIARY).shape();
+        int depth = auxiliary.rank() == 3 ? auxiliary.dimension(2) : 0;
+        Shape wanted = sequence.shape(depth);
+        require(operation, AUXILIARY, wanted.toArray());
+      }
+      // Without weights of its own the auxiliary input is what the backward cell reads.
+      int backwardInput = hasAuxiliary && !hasWeights ? AUXILIARY : 0;
+      RnnCell forward =
+          cell(operation, FORWARD, 0, AUXILIARY, hasWeights ? FORWARD_AUXILIARY_WEIGHTS : -1);
+      RnnCell backward =
+          cell(
+              operation,
+              BACKWARD,
+              backwardInput,
+              AUXILIARY,
+              hasWeights ? BACKWARD_AUXILIARY_WEIGHTS : -1);
+      require(operation, forward.state(), sequence.batches(), forward.units());
+      require(operation, backward.state(), sequence.batches(), backward.units());
+      return List.of(forward, backward);
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      boolean merges = operation.input(MERGE).bool();
+      int count = operation.outputs().size();
+      if (merges != (count == 1 || count == 3)) {
+        throw new ValidationException(
+            "there are " + count + " outputs, and merging them is " + merges);
+      }
+      Sequence sequence = sequence(operation);
+      List<RnnCell> cells = cells(operation);
+      int forward = cells.get(0).units();
+      int backward = cells.get(1).units();
+      List<Shape> outputs = new ArrayList<>();
+      outputs.add(sequence.shape(merges ? forward + backward : forward));
+      if (!merges) {
+        outputs.add(sequence.shape(backward));
+      }
+      if (count > 2) {
+        outputs.add(Shape.of(sequence.batches(), forward));
+        outputs.add(Shape.of(sequence.batches(), backward));
+      }
+      return outputs;
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      boolean merges = operation.input(MERGE).bool();
+      boolean hasStates = operation.outputs().size() > 2;
+      int state = merges ? 1 : 2;
+      List<RnnCell> cells = cells(operation);
+      int forward = cells.get(0).units();
+      int backward = cells.get(1).units();
+      Route forwardRoute =
+          new Route(
+              false,
+              0,
+              merges ? forward + backward : forward,
+              0,
+              hasStates ? List.of(state) : List.of());
+      Route backwardRoute =
+          new Route(
+              true,
+              merges ? 0 : 1,
+              merges ? forward + backward : backward,
+              merges ? forward : 0,
+              hasStates ? List.of(state + 1) : List.of());
+      return new RnnParameters(
+          sequence(operation),
+          CellActivation.ofCode(operation.input(ACTIVATION).int32()),
+          List.of(
+              new RnnPass(cells.get(0), forwardRoute), new RnnPass(cells.get(1), backwardRoute)));
+    }
+  }
+
+  private static final class Svdf extends NamedDefinition {
+    private static final int FEATURE_WEIGHTS = 1;
+    private static final int TIME_WEIGHTS = 2;
+    private static final int BIAS = 3;
+    private static final int STATE = 4;
+    private static final int RANK = 5;
+    private static final int ACTIVATION = 6;
+
+    Svdf() {
+      super(OperationCode.SVDF);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_0, 7, 2);
+      OperandCode data = check.inputType(0, SINCE_V1_0);
+      check.inputType(FEATURE_WEIGHTS, data).inputType(TIME_WEIGHTS, data);
+      check.optionalInputType(BIAS, data).inputType(STATE, data);
+      check.inputType(RANK, OperandCode.INT32).inputType(ACTIVATION, OperandCode.INT32);
+      check.inputRank(0, 2, 2).inputRank(FEATURE_WEIGHTS, 2, 2).inputRank(TIME_WEIGHTS, 2, 2);
+      check.inputRank(STATE, 2, 2);
+      return check.outputType(0, data).outputType(1, data).level();
+    }
+
+    private static SvdfParameters parameters(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      Shape weights = operation.input(TIME_WEIGHTS).shape();
+      int filters = operation.input(FEATURE_WEIGHTS).shape().dimension(0);
+      int rank = operation.input(RANK).int32();
+      if (rank <= 0 || filters % rank != 0) {
+        throw new ValidationException(filters + " filters cannot be of rank " + rank);
+      }
+      SvdfParameters parameters =
+          new SvdfParameters(
+              input.dimension(0),
+              input.dimension(1),
+              filters,
+              weights.dimension(1),
+              rank,
+              operation.has(BIAS),
+              CellActivation.ofCode(operation.input(ACTIVATION).int32()));
+      require(operation, FEATURE_WEIGHTS, filters, parameters.inputSize());
+      require(operation, TIME_WEIGHTS, filters, parameters.memory());
+      require(operation, STATE, parameters.batches(), parameters.memory() * filters);
+      if (parameters.hasBias()) {
+        require(operation, BIAS, parameters.units());
+      }
+      return parameters;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      SvdfParameters parameters = parameters(operation);
+      return List.of(
+          operation.input(STATE).shape(), Shape.of(parameters.batches(), parameters.units()));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      return parameters(operation);
+    }
+  }
+}
