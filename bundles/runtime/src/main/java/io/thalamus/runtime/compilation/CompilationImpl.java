@@ -43,6 +43,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   /** Null once closed. Written under the lock. */
   private volatile PreparedPlan current;
 
+  private volatile String lastReason = "";
   private Plan lastPlan;
   private PreparedPlan wholeOnReference;
 
@@ -139,8 +140,11 @@ final class CompilationImpl implements Compilation, ExecutionHost {
 
   @Override
   public void fallenBack(ExecutionStep step, String reason) {
+    // The same trouble at every request would drown the log.
+    boolean isNews = !reason.equals(lastReason);
+    lastReason = reason;
     LOG.log(
-        options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
+        isNews && options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
         "repeated elsewhere: {0}",
         reason);
   }

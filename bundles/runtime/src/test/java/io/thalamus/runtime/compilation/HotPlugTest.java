@@ -165,6 +165,55 @@ class HotPlugTest {
   }
 
   @Test
+  void anExecutionFinishesOnThePlanItBeganWith() throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    LimitedDevice first = LimitedDevice.all("first", 0.9);
+    FaultyDevice slow =
+        new FaultyDevice(first)
+            .onExecute(
+                (request, config) -> {
+                  begun.countDown();
+                  awaitQuietly(go);
+                  return null;
+                });
+    runtime.add(slow);
+    Compilation compilation = compile(Fallback.ALLOW);
+    ExecutorService threads = Executors.newFixedThreadPool(1);
+    try {
+      Future<ExecutionReport> running = threads.submit(() -> run(compilation));
+      assertTrue(begun.await(PATIENCE_SECONDS, TimeUnit.SECONDS));
+      LimitedDevice second = LimitedDevice.all("second", 0.5);
+      runtime.add(second);
+      await("the plan is exchanged", () -> devices(compilation).equals(List.of("second")));
+      assertEquals(List.of("second"), Graphs.ranOn(run(compilation)), "the next one does not wait");
+      assertFalse(running.isDone());
+      assertEquals(1, first.open(), "the old plan is in use");
+      go.countDown();
+      assertEquals(List.of("first"), Graphs.ranOn(running.get()));
+      await("the old plan is closed after its last use", () -> first.open() == 0);
+    } finally {
+      go.countDown();
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void anUpdatedDeviceServesAgain() throws Exception {
+    LimitedDevice old = LimitedDevice.all("fast", 0.5);
+    runtime.add(old);
+    Compilation compilation = compile(Fallback.ALLOW);
+    run(compilation);
+    runtime.remove(old);
+    LimitedDevice updated = LimitedDevice.all("fast", 0.5);
+    runtime.add(updated);
+    await("the new one serves", () -> Graphs.ranOn(run(compilation)).equals(List.of("fast")));
+    assertTrue(updated.executions() > 0);
+    assertEquals(1, old.executions());
+    assertEquals(0, old.open());
+  }
+
+  @Test
   void aCallThatNeverReturnsIsAbandonedAndRepeated() throws Exception {
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch never = new CountDownLatch(1);
