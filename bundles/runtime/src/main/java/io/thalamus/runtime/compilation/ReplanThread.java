@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.compilation;
 
+import io.thalamus.runtime.RuntimeThreads;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -24,11 +25,7 @@ final class ReplanThread implements AutoCloseable {
           IDLE_SECONDS,
           TimeUnit.SECONDS,
           new LinkedBlockingQueue<>(),
-          task -> {
-            Thread created = new Thread(task, "thalamus-replan");
-            created.setDaemon(true);
-            return created;
-          });
+          RuntimeThreads.named("thalamus-replan-"));
 
   ReplanThread() {
     thread.allowCoreThreadTimeOut(true);

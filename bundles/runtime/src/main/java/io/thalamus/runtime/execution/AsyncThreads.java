@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.runtime.RuntimeThreads;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -37,17 +36,8 @@ public final class AsyncThreads implements Executor, AutoCloseable {
             IDLE_SECONDS,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(WAITING),
-            named("thalamus-async-"));
+            RuntimeThreads.named("thalamus-async-"));
     threads.allowCoreThreadTimeOut(true);
-  }
-
-  private static ThreadFactory named(String prefix) {
-    AtomicInteger number = new AtomicInteger();
-    return task -> {
-      Thread thread = new Thread(task, prefix + number.incrementAndGet());
-      thread.setDaemon(true);
-      return thread;
-    };
   }
 
   @Override

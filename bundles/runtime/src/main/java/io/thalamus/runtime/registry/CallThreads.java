@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.registry;
 
+import io.thalamus.runtime.RuntimeThreads;
 import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The threads in which devices are called that may never answer. Thread-safe. As many as there are
@@ -19,7 +19,6 @@ final class CallThreads implements Executor, AutoCloseable {
   private final ThreadPoolExecutor threads;
 
   CallThreads() {
-    AtomicInteger number = new AtomicInteger();
     threads =
         new ThreadPoolExecutor(
             0,
@@ -27,11 +26,7 @@ final class CallThreads implements Executor, AutoCloseable {
             IDLE_SECONDS,
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
-            task -> {
-              Thread thread = new Thread(task, "thalamus-call-" + number.incrementAndGet());
-              thread.setDaemon(true);
-              return thread;
-            });
+            RuntimeThreads.named("thalamus-call-"));
   }
 
   @Override
