@@ -6,6 +6,8 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 
 import io.thalamus.model.Quantization.PerChannel;
 import io.thalamus.operations.Requantization.Rounding;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 
@@ -35,34 +37,39 @@ public record Accumulation(
 
   /**
    * For an operation whose inputs 0, 1 and 2 are data, filter and bias; empty where the output does
-   * not store 8-bit integers. Real factors are computed in double from the float scales, as in
-   * TensorFlow Lite's per-channel kernels.
+   * not store 8-bit integers.
    */
   static Optional<Accumulation> of(
       OperationView operation, int channels, FusedActivation activation, Rounding rounding) {
-    OperandView input = operation.input(0);
-    OperandView filter = operation.input(1);
-    OperandView output = operation.output();
-    Requantization[] factors = new Requantization[channels];
     return activation
-        .storedRange(output)
+        .storedRange(operation.output())
         .map(
-            range -> {
-              for (int c = 0; c < channels; c++) {
-                float scale =
-                    filter.quantization() instanceof PerChannel perChannel
-                        ? perChannel.scales()[c]
-                        : filter.scale();
-                factors[c] =
-                    Requantization.of((double) input.scale() * scale / output.scale(), rounding);
-              }
-              return new Accumulation(
-                  input.zeroPoint(),
-                  filter.zeroPoint(),
-                  output.zeroPoint(),
-                  List.of(factors),
-                  range);
-            });
+            range ->
+                new Accumulation(
+                    operation.input(0).zeroPoint(),
+                    operation.input(1).zeroPoint(),
+                    operation.output().zeroPoint(),
+                    factors(operation, channels, rounding),
+                    range));
+  }
+
+  /**
+   * As in TensorFlow Lite, the product of two scales is rounded to float where they are those of
+   * whole tensors, and is computed in double where each channel has its own.
+   */
+  private static List<Requantization> factors(
+      OperationView operation, int channels, Rounding rounding) {
+    float input = operation.input(0).scale();
+    float output = operation.output().scale();
+    if (operation.input(1).quantization() instanceof PerChannel perChannel) {
+      List<Requantization> factors = new ArrayList<>(channels);
+      for (float scale : perChannel.scales()) {
+        factors.add(Requantization.of((double) input * scale / output, rounding));
+      }
+      return factors;
+    }
+    double product = input * operation.input(1).scale();
+    return Collections.nCopies(channels, Requantization.of(product / output, rounding));
   }
 
   /**
