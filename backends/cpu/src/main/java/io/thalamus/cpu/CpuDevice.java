@@ -52,6 +52,7 @@ public final class CpuDevice extends KernelDevice {
     Activation.register(table);
     Comparison.register(table);
     Convolution.register(table);
+    Detection.register(table);
     Elementwise.register(table);
     Lstm.register(table);
     MatrixMultiply.register(table);
@@ -61,6 +62,7 @@ public final class CpuDevice extends KernelDevice {
     Rearrange.register(table);
     Recurrent.register(table);
     Reduction.register(table);
+    Regions.register(table);
     Reshape.register(table);
     Resize.register(table);
     Selection.register(table);

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.cpu.Boxes.CORNERS;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelException;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Detection.NmsParameters;
+import io.thalamus.operations.Detection.PostprocessingParameters;
+import io.thalamus.operations.Detection.ProposalParameters;
+import io.thalamus.operations.Detection.TransformParameters;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Operations on boxes and their scores. All compute in float. They choose among boxes in arrays of
+ * their own.
+ */
+final class Detection {
+  private Detection() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(
+            OperationCode.AXIS_ALIGNED_BBOX_TRANSFORM,
+            Detection::transform,
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16,
+            TENSOR_QUANT16_ASYMM)
+        .add(
+            OperationCode.BOX_WITH_NMS_LIMIT,
+            NmsLimit::new,
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.GENERATE_PROPOSALS,
+            Proposals::new,
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.DETECTION_POSTPROCESSING,
+            Detection::postprocessing,
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16);
+  }
+
+  /** All elements of an input. */
+  private static float[] reals(OperationView operation, int input, MemorySegment segment) {
+    RealElements elements = RealElements.of(operation.input(input));
+    float[] reals = new float[(int) operation.input(input).shape().elementCount()];
+    for (int i = 0; i < reals.length; i++) {
+      reals[i] = elements.get(segment, i);
+    }
+    return reals;
+  }
+
+  /**
+   * A box moved and stretched by four numbers, and cut at the borders of its image; see Girshick et
+   * al., "Rich feature hierarchies" (2014), appendix C.
+   */
+  private static void transform(
+      float[] boxes,
+      int box,
+      float[] deltas,
+      int delta,
+      float height,
+      float width,
+      float[] target) {
+    int from = box * CORNERS;
+    int by = delta * CORNERS;
+    float boxWidth = boxes[from + 2] - boxes[from];
+    float boxHeight = boxes[from + 3] - boxes[from + 1];
+    float centerX = (boxes[from] + boxes[from + 2]) / 2 + deltas[by] * boxWidth;
+    float centerY = (boxes[from + 1] + boxes[from + 3]) / 2 + deltas[by + 1] * boxHeight;
+    float halfWidth = (float) Math.exp(deltas[by + 2]) * boxWidth / 2;
+    float halfHeight = (float) Math.exp(deltas[by + 3]) * boxHeight / 2;
+    target[by] = Math.min(Math.max(centerX - halfWidth, 0), width);
+    target[by + 1] = Math.min(Math.max(centerY - halfHeight, 0), height);
+    target[by + 2] = Math.min(Math.max(centerX + halfWidth, 0), width);
+    target[by + 3] = Math.min(Math.max(centerY + halfHeight, 0), height);
+  }
+
+  private static Kernel transform(ResolvedOperation operation) {
+    TransformParameters parameters = operation.parameters(TransformParameters.class);
+    OperationView view = operation.view();
+    RealElements results = RealElements.of(view.output());
+    return (inputs, outputs, scratch) -> {
+      float[] boxes = reals(view, 0, inputs[0]);
+      float[] deltas = reals(view, 1, inputs[1]);
+      float[] images = reals(view, 3, inputs[3]);
+      float[] target = new float[deltas.length];
+      for (int box = 0; box < parameters.boxes(); box++) {
+        int image = imageOf(inputs[2], box, parameters.images());
+        Boxes.check(boxes, box);
+        for (int c = 0; c < parameters.classes(); c++) {
+          int delta = box * parameters.classes() + c;
+          transform(boxes, box, deltas, delta, images[2 * image], images[2 * image + 1], target);
+        }
+      }
+      for (int i = 0; i < target.length; i++) {
+        results.set(outputs[0], i, target[i]);
+      }
+    };
+  }
+
+  static int imageOf(MemorySegment imageOfBox, int box, int images) {
+    int image = IntElements.SIGNED32.get(imageOfBox, box);
+    if (image < 0 || image >= images) {
+      throw new KernelException(
+          "box " + box + " belongs to image " + image + ", outside of [0, " + images + ")");
+    }
+    return image;
+  }
+
+  /**
+   * Scratch memory: the number of detections, then for each the index of its score and what the
+   * score is by now.
+   */
+  private static final class NmsLimit implements Kernel {
+    private final NmsParameters parameters;
+    private final OperationView view;
+
+    NmsLimit(ResolvedOperation operation) {
+      parameters = operation.parameters(NmsParameters.class);
+      view = operation.view();
+    }
+
+    @Override
+    public long scratchSize() {
+      return Integer.BYTES * (1 + 2L * parameters.boxes() * parameters.classes());
+    }
+
+    @Override
+    public List<Shape> measure(MemorySegment[] inputs, MemorySegment scratch) {
+      int classes = parameters.classes();
+      float[] scores = reals(view, 0, inputs[0]);
+      float[] corners = reals(view, 1, inputs[1]);
+      Boxes boxes = new Boxes(corners, scores, 1);
+      Boxes.Rule rule =
+          boxes.lowering(
+              parameters.suppression(),
+              parameters.overlapThreshold(),
+              parameters.sigma(),
+              parameters.suppressedThreshold());
+      int[] chosen = new int[scores.length];
+      int count = 0;
+      int first = 0;
+      // The boxes of an image stand together.
+      while (first < parameters.boxes()) {
+        int end = first;
+        int image = IntElements.SIGNED32.get(inputs[2], first);
+        while (end < parameters.boxes() && IntElements.SIGNED32.get(inputs[2], end) == image) {
+          for (int c = 0; c < classes; c++) {
+            Boxes.check(corners, end * classes + c);
+          }
+          end++;
+        }
+        int most = parameters.mostDetections();
+        int found =
+            boxes.suppressByClass(
+                first * classes,
+                end - first,
+                classes,
+                parameters.scoreThreshold(),
+                most,
+                most,
+                rule,
+                chosen);
+        count = writeByClass(chosen, found, scores, scratch, count);
+        first = end;
+      }
+      IntElements.SIGNED32.set(scratch, 0, count);
+      return List.of(Shape.of(count), Shape.of(count, CORNERS), Shape.of(count), Shape.of(count));
+    }
+
+    /** Appends what was chosen for an image, class by class; within a class the order stays. */
+    private int writeByClass(
+        int[] chosen, int found, float[] scores, MemorySegment scratch, int count) {
+      int next = count;
+      for (int c = 1; c < parameters.classes(); c++) {
+        for (int i = 0; i < found; i++) {
+          if (chosen[i] % parameters.classes() == c) {
+            IntElements.SIGNED32.set(scratch, 1 + 2L * next, chosen[i]);
+            FloatElements.FLOAT32.set(scratch, 2 + 2L * next, scores[chosen[i]]);
+            next++;
+          }
+        }
+      }
+      return next;
+    }
+
+    @Override
+    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+      RealElements scores = RealElements.of(view.output(0));
+      Mover corners = Mover.of(view.output(1).type());
+      IntElements integers = IntElements.SIGNED32;
+      int count = integers.get(scratch, 0);
+      for (int i = 0; i < count; i++) {
+        int score = integers.get(scratch, 1 + 2L * i);
+        scores.set(outputs[0], i, FloatElements.FLOAT32.get(scratch, 2 + 2L * i));
+        corners.copy(inputs[1], (long) score * CORNERS, outputs[1], (long) i * CORNERS, CORNERS);
+        integers.set(outputs[2], i, score % parameters.classes());
+        int image = integers.get(inputs[2], score / parameters.classes());
+        integers.set(outputs[3], i, image);
+      }
+    }
+  }
+
+  /** Scratch memory: the number of proposals, then for each its score, its box and its image. */
+  private static final class Proposals implements Kernel {
+    private static final int NUMBERS = 1 + CORNERS + 1;
+
+    private final ProposalParameters parameters;
+    private final OperationView view;
+
+    Proposals(ResolvedOperation operation) {
+      parameters = operation.parameters(ProposalParameters.class);
+      view = operation.view();
+    }
+
+    private int boxesOfImage() {
+      return parameters.height() * parameters.width() * parameters.anchors();
+    }
+
+    @Override
+    public long scratchSize() {
+      return Integer.BYTES * (1 + (long) NUMBERS * parameters.images() * boxesOfImage());
+    }
+
+    @Override
+    public List<Shape> measure(MemorySegment[] inputs, MemorySegment scratch) {
+      float[] images = reals(view, 3, inputs[3]);
+      float[] anchors = anchors(inputs[2]);
+      int boxes = boxesOfImage();
+      float[] scores = new float[boxes];
+      float[] deltas = new float[boxes * CORNERS];
+      float[] corners = new float[boxes * CORNERS];
+      int[] chosen = new int[boxes];
+      int count = 0;
+      for (int image = 0; image < parameters.images(); image++) {
+        float height = images[2 * image];
+        float width = images[2 * image + 1];
+        load(image, inputs, scores, deltas);
+        for (int box = 0; box < boxes; box++) {
+          Boxes.check(anchors, box);
+          transform(anchors, box, deltas, box, height, width, corners);
+          chosen[box] = box;
+        }
+        int end = boxes;
+        if (parameters.mostBefore() > 0 && parameters.mostBefore() < boxes) {
+          Boxes.sort(scores, chosen, boxes);
+          end = parameters.mostBefore();
+        }
+        end = keepLargeInside(corners, height, width, chosen, end);
+        Boxes all = new Boxes(corners, scores, 1);
+        Boxes.Rule rule = Boxes.hard(parameters.overlapThreshold());
+        end = all.suppress(chosen, 0, end, parameters.mostAfter(), rule);
+        for (int i = 0; i < end; i++) {
+          long at = 1 + (long) NUMBERS * count++;
+          FloatElements.FLOAT32.set(scratch, at, scores[chosen[i]]);
+          for (int c = 0; c < CORNERS; c++) {
+            FloatElements.FLOAT32.set(scratch, at + 1 + c, corners[chosen[i] * CORNERS + c]);
+          }
+          IntElements.SIGNED32.set(scratch, at + 1 + CORNERS, image);
+        }
+      }
+      IntElements.SIGNED32.set(scratch, 0, count);
+      return List.of(Shape.of(count), Shape.of(count, CORNERS), Shape.of(count));
+    }
+
+    /** The anchors at all cells. */
+    private float[] anchors(MemorySegment segment) {
+      float[] bare = reals(view, 2, segment);
+      float[] anchors = new float[boxesOfImage() * CORNERS];
+      int next = 0;
+      for (int y = 0; y < parameters.height(); y++) {
+        for (int x = 0; x < parameters.width(); x++) {
+          for (int i = 0; i < bare.length; i++) {
+            boolean isX = i % 2 == 0;
+            anchors[next++] =
+                bare[i] + (isX ? x * parameters.widthStride() : y * parameters.heightStride());
+          }
+        }
+      }
+      return anchors;
+    }
+
+    /** Scores and deltas of an image in the order of its anchors. */
+    private void load(int image, MemorySegment[] inputs, float[] scores, float[] deltas) {
+      RealElements scoreElements = RealElements.of(view.input(0));
+      RealElements deltaElements = RealElements.of(view.input(1));
+      Index4 scoreIndex = new Index4(parameters.layout(), view.input(0).shape());
+      Index4 deltaIndex = new Index4(parameters.layout(), view.input(1).shape());
+      int box = 0;
+      for (int y = 0; y < parameters.height(); y++) {
+        for (int x = 0; x < parameters.width(); x++) {
+          for (int a = 0; a < parameters.anchors(); a++) {
+            scores[box] = scoreElements.get(inputs[0], scoreIndex.of(image, y, x, a));
+            for (int c = 0; c < CORNERS; c++) {
+              deltas[box * CORNERS + c] =
+                  deltaElements.get(inputs[1], deltaIndex.of(image, y, x, a * CORNERS + c));
+            }
+            box++;
+          }
+        }
+      }
+    }
+
+    private int keepLargeInside(
+        float[] corners, float height, float width, int[] chosen, int count) {
+      int kept = 0;
+      for (int i = 0; i < count; i++) {
+        int first = chosen[i] * CORNERS;
+        float boxWidth = corners[first + 2] - corners[first];
+        float boxHeight = corners[first + 3] - corners[first + 1];
+        if (boxWidth > parameters.leastSize()
+            && boxHeight > parameters.leastSize()
+            && corners[first] + boxWidth / 2 < width
+            && corners[first + 1] + boxHeight / 2 < height) {
+          chosen[kept++] = chosen[i];
+        }
+      }
+      return kept;
+    }
+
+    @Override
+    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+      RealElements scores = RealElements.of(view.output(0));
+      RealElements corners = RealElements.of(view.output(1));
+      int count = IntElements.SIGNED32.get(scratch, 0);
+      for (int i = 0; i < count; i++) {
+        long at = 1 + (long) NUMBERS * i;
+        scores.set(outputs[0], i, FloatElements.FLOAT32.get(scratch, at));
+        for (int c = 0; c < CORNERS; c++) {
+          float corner = FloatElements.FLOAT32.get(scratch, at + 1 + c);
+          corners.set(outputs[1], (long) i * CORNERS + c, corner);
+        }
+        int image = IntElements.SIGNED32.get(scratch, at + 1 + CORNERS);
+        IntElements.SIGNED32.set(outputs[2], i, image);
+      }
+    }
+  }
+
+  private static Kernel postprocessing(ResolvedOperation operation) {
+    PostprocessingParameters parameters = operation.parameters(PostprocessingParameters.class);
+    OperationView view = operation.view();
+    return (inputs, outputs, scratch) -> {
+      float[] scores = reals(view, 0, inputs[0]);
+      float[] deltas = reals(view, 1, inputs[1]);
+      float[] anchors = reals(view, 2, inputs[2]);
+      for (MemorySegment output : outputs) {
+        output.fill((byte) 0);
+      }
+      for (int image = 0; image < parameters.images(); image++) {
+        float[] corners = decoded(parameters, image, deltas, anchors);
+        int imageScores = parameters.anchors() * parameters.classes();
+        float[] own = Arrays.copyOfRange(scores, image * imageScores, (image + 1) * imageScores);
+        DetectionWriter writer = new DetectionWriter(view, outputs, parameters, image);
+        int count =
+            parameters.isRegular()
+                ? regular(parameters, own, corners, writer)
+                : byBestClass(parameters, own, corners, writer);
+        IntElements.SIGNED32.set(outputs[3], image, count);
+      }
+    };
+  }
+
+  /** Boxes as [y1, x1, y2, x2] from their encodings relative to [y, x, height, width]. */
+  private static float[] decoded(
+      PostprocessingParameters parameters, int image, float[] deltas, float[] anchors) {
+    float[] corners = new float[anchors.length];
+    for (int a = 0; a < parameters.anchors(); a++) {
+      int delta = (image * parameters.anchors() + a) * parameters.encodingLength();
+      int box = a * CORNERS;
+      float height = anchors[box + 2];
+      float width = anchors[box + 3];
+      float centerY = anchors[box] + height * deltas[delta] / parameters.scaleY();
+      float centerX = anchors[box + 1] + width * deltas[delta + 1] / parameters.scaleX();
+      float growthY = (float) Math.exp(deltas[delta + 2] / parameters.scaleHeight());
+      float growthX = (float) Math.exp(deltas[delta + 3] / parameters.scaleWidth());
+      float halfHeight = height * growthY * 0.5f;
+      float halfWidth = width * growthX * 0.5f;
+      corners[box] = centerY - halfHeight;
+      corners[box + 1] = centerX - halfWidth;
+      corners[box + 2] = centerY + halfHeight;
+      corners[box + 3] = centerX + halfWidth;
+    }
+    return corners;
+  }
+
+  private static int regular(
+      PostprocessingParameters parameters,
+      float[] scores,
+      float[] corners,
+      DetectionWriter writer) {
+    int classes = parameters.classes();
+    int[] chosen = new int[scores.length];
+    int count =
+        new Boxes(corners, scores, classes)
+            .suppressByClass(
+                0,
+                parameters.anchors(),
+                classes,
+                parameters.scoreThreshold(),
+                parameters.mostOfClass(),
+                parameters.mostDetections(),
+                Boxes.hard(parameters.overlapThreshold()),
+                chosen);
+    for (int i = 0; i < count; i++) {
+      writer.write(scores[chosen[i]], corners, chosen[i] / classes, chosen[i] % classes);
+    }
+    return count;
+  }
+
+  /** Boxes are chosen by their best class; those that are left show their best classes. */
+  private static int byBestClass(
+      PostprocessingParameters parameters,
+      float[] scores,
+      float[] corners,
+      DetectionWriter writer) {
+    int classes = parameters.classes();
+    float[] best = new float[parameters.anchors()];
+    int[] chosen = new int[best.length];
+    int end = 0;
+    for (int a = 0; a < best.length; a++) {
+      best[a] = scores[a * classes + 1];
+      for (int c = 2; c < classes; c++) {
+        best[a] = Math.max(best[a], scores[a * classes + c]);
+      }
+      if (best[a] > parameters.scoreThreshold()) {
+        chosen[end++] = a;
+      }
+    }
+    Boxes boxes = new Boxes(corners, best, 1);
+    Boxes.Rule rule = Boxes.hard(parameters.overlapThreshold());
+    end = boxes.suppress(chosen, 0, end, parameters.mostDetections(), rule);
+    int shown = Math.min(classes - 1, parameters.mostClasses());
+    int[] ranked = new int[classes - 1];
+    for (int i = 0; i < end; i++) {
+      for (int c = 1; c < classes; c++) {
+        ranked[c - 1] = chosen[i] * classes + c;
+      }
+      Boxes.sort(scores, ranked, ranked.length);
+      for (int c = 0; c < shown; c++) {
+        writer.write(scores[ranked[c]], corners, chosen[i], ranked[c] % classes);
+      }
+    }
+    return end * shown;
+  }
+
+  /** Writes the detections of one image one after the other. */
+  private static final class DetectionWriter {
+    private final RealElements scores;
+    private final RealElements boxes;
+    private final MemorySegment[] outputs;
+    private final int backgroundClasses;
+    private long next;
+
+    DetectionWriter(
+        OperationView view,
+        MemorySegment[] outputs,
+        PostprocessingParameters parameters,
+        int image) {
+      this.scores = RealElements.of(view.output(0));
+      this.boxes = RealElements.of(view.output(1));
+      this.outputs = outputs;
+      this.backgroundClasses = parameters.isBackgroundLabelled() ? 0 : 1;
+      this.next = (long) image * parameters.detections();
+    }
+
+    void write(float score, float[] corners, int box, int label) {
+      scores.set(outputs[0], next, score);
+      for (int c = 0; c < CORNERS; c++) {
+        boxes.set(outputs[1], next * CORNERS + c, corners[box * CORNERS + c]);
+      }
+      IntElements.SIGNED32.set(outputs[2], next, label - backgroundClasses);
+      next++;
+    }
+  }
+}
