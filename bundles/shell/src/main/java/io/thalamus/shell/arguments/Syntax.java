@@ -24,6 +24,8 @@ import org.apache.commons.cli.UnrecognizedOptionException;
  * --help}. Built once, then only read: thread-safe from then on.
  */
 public final class Syntax {
+  private static final int LONGEST_USAGE = 100;
+
   private final String command;
   private final String operands;
   private final String summary;
@@ -128,7 +130,11 @@ public final class Syntax {
 
   /** An exception with what is wrong and how the command is written. */
   public UsageException usage(String problem) {
-    return new UsageException(command + ": " + problem + "; usage: " + line());
+    String usage = line();
+    if (usage.length() > LONGEST_USAGE) {
+      usage = (command + " " + operands).strip() + " [OPTION...]; " + command + " --help says more";
+    }
+    return new UsageException(command + ": " + problem + "; usage: " + usage);
   }
 
   /** The whole usage in one line. */

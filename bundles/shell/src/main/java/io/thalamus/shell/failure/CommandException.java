@@ -13,6 +13,12 @@ public final class CommandException extends Exception {
     super(message, cause);
   }
 
+  /** The message alone: shells show exceptions so. */
+  @Override
+  public String toString() {
+    return getMessage();
+  }
+
   /** What a process ends with that ran only this command. */
   public int exitStatus() {
     return 1;

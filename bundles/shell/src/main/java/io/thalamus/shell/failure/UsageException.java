@@ -9,6 +9,12 @@ public final class UsageException extends Exception {
     super(message);
   }
 
+  /** The message alone: shells show exceptions so. */
+  @Override
+  public String toString() {
+    return getMessage();
+  }
+
   /** What a process ends with that ran only this command. */
   public int exitStatus() {
     return 2;

@@ -5,6 +5,7 @@ import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.failure.Reasons;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayInputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,10 +54,18 @@ public final class PictureFile {
       }
     } catch (IOException | RuntimeException e) {
       // The JDK's readers answer damaged files with exceptions of any kind.
-      String reason = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
-      throw new CommandException(
-          name + " is a damaged picture: " + reason.lines().findFirst().orElse(""), e);
+      throw new CommandException(name + " is a damaged picture: " + reason(e), e);
     }
+  }
+
+  private static String reason(Exception e) {
+    if (e instanceof EOFException) {
+      return "it ends too early";
+    }
+    String message = e.getMessage();
+    return message == null || message.isBlank()
+        ? "its parts do not fit together (" + e.getClass().getSimpleName() + ")"
+        : message.strip().lines().findFirst().orElseThrow();
   }
 
   private static Picture decode(ImageReader reader, String name)

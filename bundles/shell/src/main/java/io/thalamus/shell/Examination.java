@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell;
+
+import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.shell.bundles.DeviceBundles;
+import io.thalamus.shell.format.Units;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+
+/** Looks at JVM, bundles, devices and storage. Used by one thread. */
+final class Examination {
+  private static final String VECTOR = "jdk.incubator.vector";
+  private static final long LITTLE_MEMORY = 512L << 20;
+
+  private final NeuralNetworks networks;
+  private final BundleContext context;
+  private final List<Finding> findings = new ArrayList<>();
+
+  /** How bad something is. */
+  enum Verdict {
+    GOOD,
+    SLOW,
+    MISSING,
+    BROKEN
+  }
+
+  /**
+   * Something that was looked at.
+   *
+   * @param remedy what to do; empty where all is well
+   */
+  record Finding(String subject, Verdict verdict, String observation, String remedy) {}
+
+  Examination(NeuralNetworks networks, BundleContext context) {
+    this.networks = networks;
+    this.context = context;
+  }
+
+  List<Finding> findings() {
+    jvm();
+    compiler(ManagementFactory.getRuntimeMXBean().getInputArguments());
+    machine();
+    simd();
+    devices();
+    bundles();
+    storage();
+    return List.copyOf(findings);
+  }
+
+  private void good(String subject, String observation) {
+    findings.add(new Finding(subject, Verdict.GOOD, observation, ""));
+  }
+
+  private void add(Verdict verdict, String subject, String observation, String remedy) {
+    findings.add(new Finding(subject, verdict, observation, remedy));
+  }
+
+  private void jvm() {
+    good(
+        "JDK",
+        System.getProperty("java.vendor")
+            + " "
+            + Runtime.version()
+            + ", "
+            + System.getProperty("java.home"));
+  }
+
+  /** What makes every kernel slow, the plain ones too. */
+  private void compiler(List<String> options) {
+    String mode = System.getProperty("java.vm.info", "");
+    List<String> slow = new ArrayList<>();
+    if (mode.contains("interpreted") || options.contains("-Xint")) {
+      slow.add("-Xint");
+    }
+    for (String option : options) {
+      if (option.startsWith("-XX:TieredStopAtLevel=") && !option.endsWith("=4")
+          || option.equals("-client")
+          || option.startsWith("-agentlib:jdwp")
+          || option.startsWith("-Xrunjdwp")
+          || option.startsWith("-XX:-UseSuperWord")
+          || option.startsWith("-XX:-Inline")
+          || option.startsWith("-XX:MaxVectorSize=")
+              && !option.endsWith("=64")
+              && !option.endsWith("=32")) {
+        slow.add(option);
+      }
+    }
+    if (slow.isEmpty()) {
+      good("compiler", mode + ", nothing holds it back");
+    } else {
+      add(
+          Verdict.SLOW,
+          "compiler",
+          "held back by " + String.join(", ", slow),
+          "start the JVM without (THALAMUS_JAVA_OPTIONS, JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS)");
+    }
+  }
+
+  private void machine() {
+    int processors = Runtime.getRuntime().availableProcessors();
+    long memory = Runtime.getRuntime().maxMemory();
+    String text = Units.plural(processors, "processor") + ", heap up to " + Units.bytes(memory);
+    if (memory < LITTLE_MEMORY) {
+      add(Verdict.SLOW, "machine", text, "give more with THALAMUS_JAVA_OPTIONS=-Xmx2g");
+    } else {
+      good("machine", text);
+    }
+  }
+
+  private void simd() {
+    boolean module = ModuleLayer.boot().findModule(VECTOR).isPresent();
+    boolean here = networks.devices().stream().anyMatch(device -> device.id().equals("simd"));
+    if (here) {
+      good("SIMD", "the device simd serves, module " + VECTOR + " is there");
+      return;
+    }
+    boolean offered = new DeviceBundles(context).available().contains("simd");
+    if (!module) {
+      add(
+          Verdict.MISSING,
+          "SIMD",
+          "the module " + VECTOR + " is not there, so the device simd cannot run",
+          offered
+              ? "start with THALAMUS_JAVA_OPTIONS=--add-modules=" + VECTOR
+              : "the distribution has no device simd either");
+    } else {
+      add(
+          Verdict.MISSING,
+          "SIMD",
+          "the device simd is not here",
+          offered ? "nn:install simd" : "the distribution has none");
+    }
+  }
+
+  private void devices() {
+    List<DeviceDescription> devices = networks.devices();
+    if (devices.isEmpty()) {
+      add(Verdict.MISSING, "devices", "none is here", "nn:install cpu");
+      return;
+    }
+    good(
+        "devices",
+        devices.stream()
+            .filter(device -> device.state() == DeviceDescription.State.AVAILABLE)
+            .map(device -> device.id() + " " + device.version())
+            .collect(Collectors.joining(", ")));
+    for (DeviceDescription device : devices) {
+      if (device.state() == DeviceDescription.State.REFUSED) {
+        add(
+            Verdict.BROKEN,
+            "device " + device.id(),
+            "it is refused: " + device.reason(),
+            "update or uninstall it");
+      }
+    }
+  }
+
+  private void bundles() {
+    List<String> idle = new ArrayList<>();
+    for (Bundle bundle : context.getBundles()) {
+      boolean fragment = bundle.getHeaders("").get(Constants.FRAGMENT_HOST) != null;
+      // One-shot commands leave the bundles of the interactive shell unstarted, but resolved.
+      if (bundle.getState() == Bundle.INSTALLED && !fragment) {
+        idle.add(bundle.getSymbolicName());
+      }
+    }
+    if (idle.isEmpty()) {
+      good("bundles", context.getBundles().length + " are resolved");
+    } else {
+      add(
+          Verdict.BROKEN,
+          "bundles",
+          String.join(", ", idle) + (idle.size() == 1 ? " is" : " are") + " not resolved",
+          "Felix's start ID says what is missing");
+    }
+  }
+
+  private void storage() {
+    String storage = context.getProperty("thalamus.storage");
+    if (storage == null) {
+      add(
+          Verdict.MISSING,
+          "storage",
+          "no folder was named",
+          "start with --storage DIR to keep compilations");
+      return;
+    }
+    Path folder = Path.of(storage);
+    if (Files.isDirectory(folder) && Files.isWritable(folder)) {
+      good("storage", storage + " can be written");
+    } else {
+      add(
+          Verdict.SLOW,
+          "storage",
+          storage + " cannot be written, so that nothing is kept between runs",
+          "start with --storage DIR");
+    }
+  }
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.bundles;
+
+import io.thalamus.hal.DeviceDriver;
+import io.thalamus.shell.failure.CommandException;
+import io.thalamus.shell.failure.Reasons;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.jar.JarFile;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.Constants;
+import org.osgi.framework.FrameworkEvent;
+import org.osgi.framework.wiring.BundleCapability;
+import org.osgi.framework.wiring.BundleRevision;
+import org.osgi.framework.wiring.FrameworkWiring;
+
+/**
+ * The bundles that bring devices. Works through the framework's own context, so that what is
+ * installed does not go with this bundle. Stateless.
+ */
+public final class DeviceBundles {
+  private static final String PREFIX = "io.thalamus.";
+  private static final long PATIENCE_SECONDS = 10;
+  private static final Pattern MISSING_PACKAGE =
+      Pattern.compile("\\(osgi\\.wiring\\.package=([\\w.]+)\\)");
+
+  private final BundleContext framework;
+  private final Optional<Path> home;
+
+  /**
+   * Works in the framework of a context.
+   *
+   * @param context of any bundle of it
+   */
+  public DeviceBundles(BundleContext context) {
+    this.framework = context.getBundle(Constants.SYSTEM_BUNDLE_LOCATION).getBundleContext();
+    this.home = Optional.ofNullable(context.getProperty("thalamus.home")).map(Path::of);
+  }
+
+  /** The bundles here that bring a device. */
+  public List<Bundle> here() {
+    return Arrays.stream(framework.getBundles())
+        .filter(bundle -> !devices(bundle).isEmpty())
+        .toList();
+  }
+
+  /** The short names of the devices that a bundle says it brings. */
+  public static List<String> devices(Bundle bundle) {
+    BundleRevision revision = bundle.adapt(BundleRevision.class);
+    return revision == null
+        ? List.of()
+        : revision.getDeclaredCapabilities(DeviceDriver.NAMESPACE).stream()
+            .map(BundleCapability::getAttributes)
+            .map(attributes -> String.valueOf(attributes.get(DeviceDriver.NAMESPACE)))
+            .toList();
+  }
+
+  /** The short names of the device bundles of the distribution. */
+  public List<String> available() {
+    List<String> names = new ArrayList<>();
+    Path folder = home.map(path -> path.resolve("devices")).orElse(null);
+    if (folder == null || !Files.isDirectory(folder)) {
+      return names;
+    }
+    try (Stream<Path> files = Files.list(folder)) {
+      files
+          .map(file -> file.getFileName().toString())
+          .filter(name -> name.startsWith(PREFIX) && name.endsWith(".jar"))
+          .sorted()
+          .forEach(name -> names.add(name.substring(PREFIX.length(), name.length() - 4)));
+    } catch (IOException unreadable) {
+      return names; // then only files can be installed
+    }
+    return names;
+  }
+
+  /**
+   * Installs and starts a bundle.
+   *
+   * @param word the short name of a device bundle of the distribution, or else a file
+   * @param file the word as a file
+   * @throws CommandException where there is none, it is here already, or it does not start; then
+   *     nothing of it is left
+   */
+  public Bundle install(String word, Path file) throws CommandException {
+    boolean named = available().contains(word);
+    Path jar = named ? home.orElseThrow().resolve("devices/" + PREFIX + word + ".jar") : file;
+    if (!Files.isRegularFile(jar)) {
+      throw new CommandException(
+          "there is no file "
+              + file
+              + ", and no device bundle of that name; there are: "
+              + String.join(", ", available()));
+    }
+    String name = symbolicName(jar);
+    for (Bundle bundle : framework.getBundles()) {
+      if (name.equals(bundle.getSymbolicName())) {
+        throw new CommandException(
+            name + " is installed already, as bundle " + bundle.getBundleId() + "; nn:update it");
+      }
+    }
+    // The launcher refers to bundles of the distribution in the same way.
+    String location = (named ? "reference:" : "") + jar.toUri();
+    Bundle bundle = null;
+    try {
+      bundle = framework.installBundle(location);
+      if (devices(bundle).isEmpty()) {
+        throw new BundleException(
+            name + " brings no device: it lacks the capability " + DeviceDriver.NAMESPACE);
+      }
+      bundle.start();
+      return bundle;
+    } catch (BundleException e) {
+      CommandException failure = new CommandException(reason(name, e), e);
+      if (bundle != null) {
+        remove(bundle, failure);
+      }
+      throw failure;
+    }
+  }
+
+  private static void remove(Bundle bundle, CommandException failure) {
+    try {
+      bundle.uninstall();
+    } catch (BundleException e) {
+      failure.addSuppressed(e);
+    }
+  }
+
+  /**
+   * Replaces a bundle by its file as that is now, or by another one, and lets go of the old
+   * classes.
+   *
+   * @throws CommandException where there is no such device bundle, or the new one does not start
+   */
+  public Bundle update(String word, Optional<Path> file)
+      throws CommandException, InterruptedException {
+    Bundle bundle = find(word);
+    try {
+      if (file.isPresent()) {
+        String name = symbolicName(file.get());
+        if (!name.equals(bundle.getSymbolicName())) {
+          throw new CommandException(
+              file.get() + " holds " + name + ", not " + bundle.getSymbolicName());
+        }
+        try (InputStream in = new BufferedInputStream(Files.newInputStream(file.get()))) {
+          bundle.update(in);
+        }
+      } else {
+        bundle.update();
+      }
+      refresh(bundle);
+      if (bundle.getState() != Bundle.ACTIVE) {
+        bundle.start();
+      }
+      return bundle;
+    } catch (BundleException e) {
+      throw new CommandException(reason(bundle.getSymbolicName(), e), e);
+    } catch (IOException e) {
+      throw new CommandException("cannot read " + file.orElseThrow() + ": " + Reasons.of(e), e);
+    }
+  }
+
+  /**
+   * Stops and removes a bundle, and lets go of its classes.
+   *
+   * @return its symbolic name
+   * @throws CommandException where there is no such device bundle, or it does not stop
+   */
+  public String uninstall(String word) throws CommandException, InterruptedException {
+    Bundle bundle = find(word);
+    try {
+      bundle.uninstall();
+      refresh(bundle);
+      return bundle.getSymbolicName();
+    } catch (BundleException e) {
+      throw new CommandException(reason(bundle.getSymbolicName(), e), e);
+    }
+  }
+
+  private Bundle find(String word) throws CommandException {
+    for (Bundle bundle : here()) {
+      if (word.equals(Long.toString(bundle.getBundleId()))
+          || word.equals(bundle.getSymbolicName())
+          || (PREFIX + word).equals(bundle.getSymbolicName())
+          || devices(bundle).contains(word)) {
+        return bundle;
+      }
+    }
+    for (Bundle bundle : framework.getBundles()) {
+      if (word.equals(Long.toString(bundle.getBundleId()))
+          || word.equals(bundle.getSymbolicName())
+          || (PREFIX + word).equals(bundle.getSymbolicName())) {
+        throw new CommandException(
+            bundle.getSymbolicName()
+                + " brings no device; Felix's own update and uninstall do that to any bundle");
+      }
+    }
+    throw new CommandException(
+        "no device bundle " + word + " is installed; there are: " + names(here()));
+  }
+
+  private static String names(List<Bundle> bundles) {
+    return String.join(
+        ", ", bundles.stream().flatMap(bundle -> devices(bundle).stream()).sorted().toList());
+  }
+
+  /** Without it the old class loader would live on, and the old classes with it. */
+  private void refresh(Bundle bundle) throws CommandException, InterruptedException {
+    CountDownLatch done = new CountDownLatch(1);
+    framework
+        .getBundle()
+        .adapt(FrameworkWiring.class)
+        .refreshBundles(
+            List.of(bundle),
+            event -> {
+              if (event.getType() == FrameworkEvent.PACKAGES_REFRESHED) {
+                done.countDown();
+              }
+            });
+    if (!done.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+      throw new CommandException(
+          "the framework did not let go of "
+              + bundle.getSymbolicName()
+              + " within "
+              + PATIENCE_SECONDS
+              + " s");
+    }
+  }
+
+  private static String symbolicName(Path jar) throws CommandException {
+    try (JarFile file = new JarFile(jar.toFile())) {
+      String header =
+          file.getManifest() == null
+              ? null
+              : file.getManifest().getMainAttributes().getValue(Constants.BUNDLE_SYMBOLICNAME);
+      if (header == null) {
+        throw new CommandException(jar + " is no bundle: it has no symbolic name");
+      }
+      return header.split(";")[0].strip();
+    } catch (IOException e) {
+      throw new CommandException(jar + " is no bundle: " + Reasons.of(e), e);
+    }
+  }
+
+  /** Felix's long text, with the end of the chain of requirements first. */
+  static String reason(String name, BundleException e) {
+    String message = String.valueOf(e.getMessage());
+    if (e.getType() == BundleException.RESOLVE_ERROR || message.contains("missing requirement")) {
+      Matcher missing = MISSING_PACKAGE.matcher(message);
+      String last = null;
+      while (missing.find()) {
+        last = missing.group(1);
+      }
+      if (last != null) {
+        String help =
+            last.startsWith("jdk.")
+                ? "; start the JVM with --add-modules=" + last
+                : "; install the bundle that exports it first";
+        return name + " cannot be resolved: nothing here has the package " + last + help;
+      }
+    }
+    Throwable cause = e.getCause();
+    String end = cause == null || cause.getMessage() == null ? message : cause.getMessage();
+    return name + " does not start: " + end.strip().lines().findFirst().orElse("");
+  }
+}
