@@ -8,6 +8,9 @@ import io.thalamus.shell.failure.UsageException;
 import io.thalamus.shell.format.Result;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.picture.GraphPicture;
+import io.thalamus.shell.tensor.OutputFile;
+import java.util.Optional;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
 import org.osgi.service.component.annotations.Activate;
@@ -21,12 +24,13 @@ import org.osgi.service.component.annotations.Reference;
 public final class InfoCommand {
   static final Syntax SYNTAX =
       Syntax.of(
-          "nn:info",
-          "MODEL",
-          "What a model is: operations, inputs, outputs, constants, work, normalization. MODEL is"
-              + " a file, or the name of a loaded model.",
-          1,
-          1);
+              "nn:info",
+              "MODEL",
+              "What a model is: operations, inputs, outputs, constants, work, normalization. MODEL"
+                  + " is a file, or the name of a loaded model.",
+              1,
+              1)
+          .option("svg", "FILE", "draw the graph of operations");
 
   private final Models models;
 
@@ -44,7 +48,7 @@ public final class InfoCommand {
   @Descriptor("what a model is: operations, inputs, outputs, constants, MACs, normalization")
   public Result info(
       CommandSession session,
-      @Descriptor("MODEL [--json]; nn:info --help says more") String[] arguments)
+      @Descriptor("MODEL [--svg FILE] [--json]; nn:info --help says more") String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);
     Invocation invocation = Invocation.of(session);
@@ -53,7 +57,15 @@ public final class InfoCommand {
     }
     String word = parsed.operands().getFirst();
     try (OpenModel model = models.open(word, invocation.path(word))) {
-      return InfoResult.of(model.loaded(), invocation.style(parsed));
+      InfoResult result = InfoResult.of(model.loaded(), invocation.style(parsed));
+      Optional<String> file = parsed.text("svg");
+      if (file.isPresent()) {
+        OutputFile.write(
+            invocation.path(file.get()),
+            GraphPicture.ofFamilies(
+                model.model().main(), ModelsCommand.name(model.loaded().path()), result.summary()));
+      }
+      return result;
     }
   }
 }

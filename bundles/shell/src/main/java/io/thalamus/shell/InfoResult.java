@@ -103,6 +103,20 @@ record InfoResult(
         style);
   }
 
+  /** The model in one line. */
+  String summary() {
+    return format
+        + " · "
+        + Units.plural(operations.values().stream().mapToInt(Integer::intValue).sum(), "operation")
+        + " · "
+        + Units.bytes(constantBytes)
+        + " of constants · "
+        + (openMacs > 0 ? "at least " : "")
+        + Units.count(macs)
+        + " MACs"
+        + (graphs > 1 ? " · the main one of " + graphs + " graphs" : "");
+  }
+
   @Override
   public String text() {
     Table facts = new Table(style, "", "").indent(2);

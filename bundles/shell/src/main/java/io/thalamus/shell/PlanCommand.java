@@ -11,6 +11,9 @@ import io.thalamus.shell.failure.UsageException;
 import io.thalamus.shell.format.Result;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.picture.GraphPicture;
+import io.thalamus.shell.tensor.OutputFile;
+import java.util.Optional;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
 import org.osgi.service.component.annotations.Activate;
@@ -25,11 +28,12 @@ public final class PlanCommand {
   static final Syntax SYNTAX =
       Compiling.addTo(
           Syntax.of(
-              "nn:plan",
-              "MODEL",
-              "Which operation goes where, at which cost, and what crosses each boundary.",
-              1,
-              1));
+                  "nn:plan",
+                  "MODEL",
+                  "Which operation goes where, at which cost, and what crosses each boundary.",
+                  1,
+                  1)
+              .option("svg", "FILE", "draw the graph with a colour for each device"));
 
   private final NeuralNetworks networks;
   private final Models models;
@@ -51,8 +55,8 @@ public final class PlanCommand {
   public Result plan(
       CommandSession session,
       @Descriptor(
-              "MODEL [--device D] [--preference P] [--priority P] [--fallback F] [--json];"
-                  + " nn:plan --help says more")
+              "MODEL [--svg FILE] [--device D] [--preference P] [--priority P] [--fallback F]"
+                  + " [--json]; nn:plan --help says more")
           String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);
@@ -63,7 +67,19 @@ public final class PlanCommand {
     String word = parsed.operands().getFirst();
     try (OpenModel model = models.open(word, invocation.path(word))) {
       Plan plan = networks.plan(model.model(), Compiling.options(parsed));
-      return new PlanResult(model.loaded().path().toString(), plan, invocation.style(parsed));
+      PlanResult result =
+          new PlanResult(model.loaded().path().toString(), plan, invocation.style(parsed));
+      Optional<String> file = parsed.text("svg");
+      if (file.isPresent()) {
+        OutputFile.write(
+            invocation.path(file.get()),
+            GraphPicture.ofDevices(
+                model.model().main(),
+                ModelsCommand.name(model.loaded().path()),
+                result.summary(),
+                result.devices()));
+      }
+      return result;
     } catch (NeuralNetworksException e) {
       throw new CommandException(e.getMessage(), e);
     }

@@ -30,23 +30,34 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
 
   @Override
   public String text() {
-    Lines lines =
-        new Lines()
-            .add(
-                Units.plural(plan.operations().size(), "operation")
-                    + " in "
-                    + Units.plural(plan.steps().size(), "step")
-                    + ", policy "
-                    + plan.policy()
-                    + ", "
-                    + Units.bytes(crossing())
-                    + " between steps")
-            .gap()
-            .add(steps());
+    Lines lines = new Lines().add(summary()).gap().add(steps());
     if (!plan.operations().isEmpty()) {
       lines.gap().add(costs());
     }
     return lines.toString();
+  }
+
+  /** The plan in one line. */
+  String summary() {
+    return Units.plural(plan.operations().size(), "operation")
+        + " in "
+        + Units.plural(plan.steps().size(), "step")
+        + ", policy "
+        + plan.policy()
+        + ", "
+        + Units.bytes(crossing())
+        + " between steps";
+  }
+
+  /** The device of each operation of the main graph, by its index. */
+  Map<Integer, String> devices() {
+    Map<Integer, String> devices = new HashMap<>();
+    for (PlannedOperation operation : plan.operations()) {
+      if (operation.subgraph() == 0) {
+        devices.put(operation.index(), operation.device());
+      }
+    }
+    return devices;
   }
 
   /** The bytes that one step hands to others, each value counted for every step that reads it. */

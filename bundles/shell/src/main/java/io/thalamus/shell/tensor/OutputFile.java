@@ -37,6 +37,19 @@ public final class OutputFile {
   }
 
   /**
+   * Writes text in UTF-8.
+   *
+   * @throws CommandException where it cannot be written; what was there before then still is
+   */
+  public static void write(Path file, String text) throws CommandException {
+    try {
+      write(file, text.getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new CommandException("cannot write " + file + ": " + Reasons.of(e), e);
+    }
+  }
+
+  /**
    * Writes bytes beside a file, and moves them in its place.
    *
    * @throws IOException where that fails; what was there before then still is

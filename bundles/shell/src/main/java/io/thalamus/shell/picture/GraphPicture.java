@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.picture;
+
+import io.thalamus.model.Operation;
+import io.thalamus.model.Subgraph;
+import io.thalamus.shell.format.Units;
+import io.thalamus.shell.model.Macs;
+import io.thalamus.shell.picture.Layout.Place;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.function.IntFunction;
+
+/**
+ * Draws a graph of operations. What is alike has one colour: all that goes to one device, or all of
+ * one family. A line between two devices is heavy and says how many bytes it carries. Stateless.
+ */
+public final class GraphPicture {
+  private static final double MARGIN = 36;
+  private static final double HEAD = 84;
+  private static final double RADIUS = 9;
+  private static final int LONGEST_TITLE = 23;
+  private static final int LONGEST_DETAIL = 27;
+  private static final String INK = "#1f2937";
+  private static final String FAINT = "#6b7280";
+  private static final String LINE = "#9ca3af";
+  private static final String CROSSING = "#b45309";
+
+  private final Subgraph subgraph;
+  private final Graph graph;
+  private final Layout layout;
+  private final IntFunction<String> group;
+  private final Map<String, Palette.Tone> tones;
+  private final boolean crossings;
+
+  private GraphPicture(
+      Subgraph subgraph,
+      IntFunction<String> group,
+      Map<String, Palette.Tone> tones,
+      boolean crossings) {
+    this.subgraph = subgraph;
+    this.graph = Graph.of(subgraph);
+    this.layout = new Layout(graph);
+    this.group = group;
+    this.tones = tones;
+    this.crossings = crossings;
+  }
+
+  /**
+   * The graph with a colour for each device.
+   *
+   * @param title one line
+   * @param subtitle one line
+   * @param devices the id of the device of each operation, by its index
+   */
+  public static String ofDevices(
+      Subgraph subgraph, String title, String subtitle, Map<Integer, String> devices) {
+    IntFunction<String> group = index -> devices.getOrDefault(index, "");
+    return new GraphPicture(subgraph, group, Palette.ofDevices(devices.values()), true)
+        .draw(title, subtitle);
+  }
+
+  /** The graph with a colour for each family of operations. */
+  public static String ofFamilies(Subgraph subgraph, String title, String subtitle) {
+    IntFunction<String> group =
+        index -> Palette.family(subgraph.operations().get(index).type().text());
+    return new GraphPicture(subgraph, group, Palette.families(), false).draw(title, subtitle);
+  }
+
+  private String draw(String title, String subtitle) {
+    Map<String, Integer> counts = new LinkedHashMap<>();
+    for (int i = 0; i < subgraph.operations().size(); i++) {
+      counts.merge(group.apply(i), 1, Integer::sum);
+    }
+    double legend = counts.keySet().stream().mapToDouble(GraphPicture::legendWidth).sum();
+    double width = Math.max(Math.max(layout.width(), legend), 420) + 2 * MARGIN;
+    double height = layout.height() + HEAD + 2 * MARGIN;
+    Svg svg = new Svg();
+    svg.open(
+        "svg",
+        "xmlns",
+        "http://www.w3.org/2000/svg",
+        "width",
+        width,
+        "height",
+        height,
+        "viewBox",
+        "0 0 " + Svg.number(width) + " " + Svg.number(height),
+        "font-family",
+        "Inter, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif");
+    svg.text("title", title);
+    svg.empty("rect", "width", width, "height", height, "fill", "#ffffff");
+    svg.text(
+        "text", title, "x", MARGIN, "y", 38.0, "font-size", 20, "font-weight", 600, "fill", INK);
+    svg.text("text", subtitle, "x", MARGIN, "y", 60.0, "font-size", 12.5, "fill", FAINT);
+    legend(svg, counts);
+    svg.open("g", "transform", "translate(" + Svg.number(MARGIN) + "," + (HEAD + MARGIN) + ")");
+    for (int i = 0; i < graph.edges().size(); i++) {
+      edge(svg, graph.edges().get(i), layout.edge(i));
+    }
+    for (int i = 0; i < graph.nodes().size(); i++) {
+      node(svg, graph.nodes().get(i), layout.node(i));
+    }
+    if (crossings) {
+      for (int i = 0; i < graph.edges().size(); i++) {
+        label(svg, graph.edges().get(i), layout.edge(i));
+      }
+    }
+    return svg.close("g").close("svg").toString();
+  }
+
+  private static double legendWidth(String name) {
+    return 56 + 7.2 * name.length() + 20;
+  }
+
+  private void legend(Svg svg, Map<String, Integer> counts) {
+    double x = MARGIN;
+    for (Map.Entry<String, Integer> entry : counts.entrySet()) {
+      Palette.Tone tone = tones.get(entry.getKey());
+      svg.empty(
+          "rect",
+          "x",
+          x,
+          "y",
+          76.0,
+          "width",
+          14,
+          "height",
+          14,
+          "rx",
+          4,
+          "fill",
+          tone.fill(),
+          "stroke",
+          tone.stroke());
+      svg.text(
+          "text",
+          entry.getKey() + "  " + Units.count(entry.getValue()),
+          "x",
+          x + 20,
+          "y",
+          87.5,
+          "font-size",
+          12.5,
+          "fill",
+          INK);
+      x += legendWidth(entry.getKey());
+    }
+  }
+
+  private void node(Svg svg, Graph.Node node, Place place) {
+    boolean operation = node.kind() == Graph.Kind.OPERATION;
+    double left = place.x() - Layout.NODE_WIDTH / 2;
+    Palette.Tone tone = operation ? tones.get(group.apply(node.index())) : Palette.PLAIN;
+    String name =
+        operation
+            ? subgraph.operations().get(node.index()).type().text()
+            : node.operand().name().isEmpty()
+                ? node.kind().name().toLowerCase(java.util.Locale.ROOT)
+                : node.operand().name();
+    svg.open("g");
+    svg.text("title", tooltip(node, name));
+    svg.empty(
+        "rect",
+        "x",
+        left,
+        "y",
+        place.y(),
+        "width",
+        Layout.NODE_WIDTH,
+        "height",
+        Layout.NODE_HEIGHT,
+        "rx",
+        operation ? RADIUS : Layout.NODE_HEIGHT / 2,
+        "fill",
+        tone.fill(),
+        "stroke",
+        tone.stroke(),
+        "stroke-width",
+        1.2);
+    svg.text(
+        "text",
+        cut(name, LONGEST_TITLE),
+        "x",
+        place.x(),
+        "y",
+        place.y() + 18,
+        "font-size",
+        11.5,
+        "font-weight",
+        600,
+        "text-anchor",
+        "middle",
+        "fill",
+        tone.text());
+    svg.text(
+        "text",
+        cut(detail(node), LONGEST_DETAIL),
+        "x",
+        place.x(),
+        "y",
+        place.y() + 33,
+        "font-size",
+        10.5,
+        "text-anchor",
+        "middle",
+        "fill",
+        tone.text(),
+        "fill-opacity",
+        0.75);
+    svg.close("g");
+  }
+
+  private String detail(Graph.Node node) {
+    if (node.operand() == null) {
+      return "";
+    }
+    String shape = shape(node);
+    OptionalLong macs = macs(node);
+    return macs.isPresent() && macs.getAsLong() > 0
+        ? shape + " · " + millions(macs.getAsLong())
+        : shape;
+  }
+
+  private static String shape(Graph.Node node) {
+    return node.operand().type().isTensor()
+        ? node.operand().shape().toString().replace('x', '×')
+        : node.operand().type().text();
+  }
+
+  private OptionalLong macs(Graph.Node node) {
+    return node.kind() == Graph.Kind.OPERATION
+        ? Macs.of(subgraph, subgraph.operations().get(node.index()))
+        : OptionalLong.empty();
+  }
+
+  private static String millions(long macs) {
+    return macs >= 100_000 ? Units.number(macs / 1e6) + " M" : Units.count(macs);
+  }
+
+  private String tooltip(Graph.Node node, String name) {
+    List<String> lines = new ArrayList<>();
+    if (node.kind() == Graph.Kind.OPERATION) {
+      Operation operation = subgraph.operations().get(node.index());
+      lines.add("operation " + node.index() + ": " + operation.type().text());
+      lines.add(group.apply(node.index()));
+      operation
+          .outputs()
+          .forEach(index -> lines.add("makes " + subgraph.operands().get(index).name()));
+    } else {
+      lines.add(name);
+    }
+    if (node.operand() != null) {
+      lines.add(node.operand().type().text() + " " + shape(node));
+    }
+    return String.join(" | ", lines);
+  }
+
+  private boolean crosses(Graph.Edge edge) {
+    Graph.Node from = graph.nodes().get(edge.from());
+    Graph.Node to = graph.nodes().get(edge.to());
+    return crossings
+        && from.kind() == Graph.Kind.OPERATION
+        && to.kind() == Graph.Kind.OPERATION
+        && !group.apply(from.index()).equals(group.apply(to.index()));
+  }
+
+  private void edge(Svg svg, Graph.Edge edge, List<Place> path) {
+    StringBuilder d = new StringBuilder();
+    for (int i = 1; i < path.size(); i++) {
+      segment(d, path.get(i - 1), path.get(i), i == 1);
+    }
+    boolean crosses = crosses(edge);
+    svg.empty(
+        "path",
+        "d",
+        d.toString(),
+        "fill",
+        "none",
+        "stroke",
+        crosses ? CROSSING : LINE,
+        "stroke-width",
+        crosses ? 2.4 : 1.4,
+        "stroke-linejoin",
+        "round");
+  }
+
+  /** From the lower end of one place to the upper end of the next, then through a bend. */
+  private void segment(StringBuilder d, Place from, Place to, boolean first) {
+    double x1 = from.x();
+    double y1 = from.isBend() ? from.y() + Layout.NODE_HEIGHT : from.y() + Layout.NODE_HEIGHT;
+    double x2 = to.x();
+    double y2 = to.y();
+    if (first) {
+      d.append("M").append(point(x1, y1));
+    }
+    if (from.column() == to.column()) {
+      double middle = (y1 + y2) / 2;
+      d.append("C").append(point(x1, middle)).append(' ').append(point(x2, middle));
+      d.append(' ').append(point(x2, y2));
+    } else {
+      // Down, into the gutter, up, and down into the next column; parallel lines keep apart.
+      double apart = 5.0 * (Math.floorMod((long) x1, 5) - 2);
+      double gutter = (layout.column(from.column())[1] + layout.column(to.column())[0]) / 2 + apart;
+      double bottom = y1 + 13 + apart / 2;
+      double top = y2 - 13 - apart / 2;
+      d.append(corners(x1, bottom, gutter, top, x2, y2));
+    }
+    if (to.isBend()) {
+      d.append("L").append(point(x2, y2 + Layout.NODE_HEIGHT));
+    }
+  }
+
+  private static String corners(
+      double x1, double bottom, double gutter, double top, double x2, double y2) {
+    double r = 7;
+    return "L"
+        + point(x1, bottom - r)
+        + "Q"
+        + point(x1, bottom)
+        + " "
+        + point(x1 + r, bottom)
+        + "L"
+        + point(gutter - r, bottom)
+        + "Q"
+        + point(gutter, bottom)
+        + " "
+        + point(gutter, bottom - r)
+        + "L"
+        + point(gutter, top + r)
+        + "Q"
+        + point(gutter, top)
+        + " "
+        + point(gutter + r, top)
+        + "L"
+        + point(x2 - r, top)
+        + "Q"
+        + point(x2, top)
+        + " "
+        + point(x2, top + r)
+        + "L"
+        + point(x2, y2);
+  }
+
+  private void label(Svg svg, Graph.Edge edge, List<Place> path) {
+    if (!crosses(edge)) {
+      return;
+    }
+    String text = edge.bytes() == 0 ? "size open" : Units.bytes(edge.bytes());
+    Place end = path.getLast();
+    double width = 12 + 6.2 * text.length();
+    double y = end.y() - 16;
+    svg.empty(
+        "rect",
+        "x",
+        end.x() - width / 2,
+        "y",
+        y - 9,
+        "width",
+        width,
+        "height",
+        18,
+        "rx",
+        9,
+        "fill",
+        "#fffbeb",
+        "stroke",
+        CROSSING);
+    svg.text(
+        "text",
+        text,
+        "x",
+        end.x(),
+        "y",
+        y + 3.7,
+        "font-size",
+        10.5,
+        "text-anchor",
+        "middle",
+        "fill",
+        CROSSING);
+  }
+
+  private static String point(double x, double y) {
+    return Svg.number(x) + "," + Svg.number(y);
+  }
+
+  /** Names are paths whose end says most. */
+  private static String cut(String text, int most) {
+    return text.length() <= most ? text : "…" + text.substring(text.length() - most + 1);
+  }
+}

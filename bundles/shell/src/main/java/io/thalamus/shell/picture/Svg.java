@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.picture;
+
+import java.util.Locale;
+
+/** Writes SVG elements. Not thread-safe. */
+final class Svg {
+  private final StringBuilder text = new StringBuilder();
+
+  /** Adds an element without content; attributes are pairs of name and value. */
+  Svg empty(String element, Object... attributes) {
+    open(element, attributes);
+    text.setLength(text.length() - 2);
+    text.append("/>\n");
+    return this;
+  }
+
+  /** Begins an element. */
+  Svg open(String element, Object... attributes) {
+    text.append('<').append(element);
+    for (int i = 0; i < attributes.length; i += 2) {
+      text.append(' ').append(attributes[i]).append("=\"");
+      text.append(escape(value(attributes[i + 1]))).append('"');
+    }
+    text.append(">\n");
+    return this;
+  }
+
+  /** Ends an element. */
+  Svg close(String element) {
+    text.append("</").append(element).append(">\n");
+    return this;
+  }
+
+  /** Adds an element that holds text only. */
+  Svg text(String element, String content, Object... attributes) {
+    open(element, attributes);
+    text.setLength(text.length() - 1);
+    text.append(escape(content)).append("</").append(element).append(">\n");
+    return this;
+  }
+
+  /** A number with one decimal at most. */
+  static String number(double value) {
+    String text = String.format(Locale.ROOT, "%.1f", value);
+    return text.endsWith(".0") ? text.substring(0, text.length() - 2) : text;
+  }
+
+  private static String value(Object value) {
+    return value instanceof Double number ? number(number) : String.valueOf(value);
+  }
+
+  /** XML knows neither control characters nor lone surrogates. */
+  static String escape(String content) {
+    StringBuilder escaped = new StringBuilder();
+    content
+        .codePoints()
+        .forEach(
+            c -> {
+              switch (c) {
+                case '&' -> escaped.append("&amp;");
+                case '<' -> escaped.append("&lt;");
+                case '>' -> escaped.append("&gt;");
+                case '"' -> escaped.append("&quot;");
+                default -> {
+                  boolean legal = c >= ' ' && (c < 0xD800 || c > 0xDFFF) && c < 0xFFFE;
+                  escaped.appendCodePoint(legal || c > 0xFFFF ? c : '?');
+                }
+              }
+            });
+    return escaped.toString();
+  }
+
+  @Override
+  public String toString() {
+    return text.toString();
+  }
+}
