@@ -14,6 +14,8 @@ import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
+import org.osgi.framework.startlevel.BundleStartLevel;
+import org.osgi.framework.startlevel.FrameworkStartLevel;
 
 /** Looks at JVM, bundles, devices and storage. Used by one thread. */
 final class Examination {
@@ -165,15 +167,21 @@ final class Examination {
 
   private void bundles() {
     List<String> idle = new ArrayList<>();
+    int level =
+        context
+            .getBundle(Constants.SYSTEM_BUNDLE_LOCATION)
+            .adapt(FrameworkStartLevel.class)
+            .getStartLevel();
     for (Bundle bundle : context.getBundles()) {
       boolean fragment = bundle.getHeaders("").get(Constants.FRAGMENT_HOST) != null;
-      // One-shot commands leave the bundles of the interactive shell unstarted, but resolved.
-      if (bundle.getState() == Bundle.INSTALLED && !fragment) {
+      // One-shot commands leave the bundles of the interactive shell alone.
+      boolean due = bundle.adapt(BundleStartLevel.class).getStartLevel() <= level;
+      if (bundle.getState() == Bundle.INSTALLED && due && !fragment) {
         idle.add(bundle.getSymbolicName());
       }
     }
     if (idle.isEmpty()) {
-      good("bundles", context.getBundles().length + " are resolved");
+      good("bundles", "all that are due are resolved");
     } else {
       add(
           Verdict.BROKEN,

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.shell.arguments.Syntax;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
@@ -21,9 +22,29 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DescriptorTest {
   @ParameterizedTest
   @ValueSource(
-      classes = {DevicesCommand.class, InfoCommand.class, RunCommand.class, PlanCommand.class})
+      classes = {
+        BenchCommand.class,
+        BundlesCommand.class,
+        DevicesCommand.class,
+        DoctorCommand.class,
+        InfoCommand.class,
+        ModelsCommand.class,
+        PlanCommand.class,
+        RunCommand.class,
+        VerifyCommand.class
+      })
   void gogosHelpNamesEveryOption(Class<?> command) throws Exception {
-    Syntax syntax = (Syntax) command.getDeclaredField("SYNTAX").get(null);
+    int found = 0;
+    for (Field field : command.getDeclaredFields()) {
+      if (field.getType() == Syntax.class) {
+        check(command, (Syntax) field.get(null));
+        found++;
+      }
+    }
+    assertTrue(found > 0);
+  }
+
+  private static void check(Class<?> command, Syntax syntax) {
     String function = syntax.command().substring("nn:".length());
     List<Method> methods =
         Arrays.stream(command.getMethods())
@@ -39,6 +60,7 @@ class DescriptorTest {
     while (options.find()) {
       named.add(options.group(1).equals("v") ? "verbose" : options.group(1));
     }
+    assertTrue(arguments.value().endsWith("; " + syntax.command() + " --help says more"));
     assertEquals(syntax.names(), named);
     assertTrue(syntax.command().startsWith("nn:"));
   }

@@ -21,7 +21,7 @@ public final class GraphPicture {
   private static final double MARGIN = 36;
   private static final double HEAD = 84;
   private static final double RADIUS = 9;
-  private static final int LONGEST_TITLE = 23;
+  private static final int LONGEST_TITLE = 21;
   private static final int LONGEST_DETAIL = 27;
   private static final String INK = "#1f2937";
   private static final String FAINT = "#6b7280";
@@ -112,7 +112,7 @@ public final class GraphPicture {
   }
 
   private static double legendWidth(String name) {
-    return 56 + 7.2 * name.length() + 20;
+    return 62 + 6.6 * name.length();
   }
 
   private void legend(Svg svg, Map<String, Integer> counts) {

@@ -23,7 +23,7 @@ final class Layout {
   private static final double ASPECT = 1.5;
 
   /** How far a column may end from where it ideally would, to cut few lines. */
-  private static final double SLACK = 0.3;
+  private static final double SLACK = 0.2;
 
   /** A node, or a bend of an edge. */
   static final class Place {
@@ -257,7 +257,7 @@ final class Layout {
         end <= Math.min(layers.size() - 1, ideal + reach);
         end++) {
       int cut = layers.get(end - 1).stream().mapToInt(place -> place.below.size()).sum();
-      double cost = cut + Math.abs(end - ideal) / (double) (reach + 1);
+      double cost = cut + 2.0 * Math.abs(end - ideal) / (reach + 1);
       if (cost < leastCost) {
         leastCost = cost;
         best = end;
