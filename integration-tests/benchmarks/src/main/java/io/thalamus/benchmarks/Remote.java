@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.benchmarks;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** An engine in a {@link Worker} process. Owns the process. Not thread-safe. */
+final class Remote implements AutoCloseable {
+  private static final double MILLION = 1e6;
+  private static final long PATIENCE_SECONDS = 20;
+
+  private final String engine;
+  private final Process process;
+  private final PrintStream commands;
+  private final BufferedReader answers;
+  private double openMillis;
+  private double firstMillis;
+
+  /** An engine that cannot run a model. */
+  static final class RefusedException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    RefusedException(String message) {
+      super(message);
+    }
+  }
+
+  private Remote(String engine, Process process) {
+    this.engine = engine;
+    this.process = process;
+    this.commands = new PrintStream(process.getOutputStream(), true);
+    this.answers = new BufferedReader(new InputStreamReader(process.getInputStream()));
+  }
+
+  /**
+   * Starts a process with the class path and options of this one, and waits for its first run.
+   *
+   * @param log what the process says beside its answers is appended to it
+   */
+  static Remote start(String engine, Path model, List<Path> inputs, int threads, Path log)
+      throws IOException, RefusedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin/java").toString());
+    command.addAll(
+        ManagementFactory.getRuntimeMXBean().getInputArguments());
+    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    command.addAll(
+        List.of(
+            Worker.class.getName(), engine, Integer.toString(threads), model.toString()));
+    inputs.forEach(input -> command.add(input.toString()));
+    Process process =
+        new ProcessBuilder(command)
+            .directory(log.toAbsolutePath().getParent().toFile())
+            .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()))
+            .start();
+    Remote remote = new Remote(engine, process);
+    try {
+      String[] words = remote.answer("ready");
+      remote.openMillis = Long.parseLong(words[1]) / MILLION;
+      remote.firstMillis = Long.parseLong(words[2]) / MILLION;
+    } catch (IOException | RefusedException e) {
+      remote.close();
+      throw e;
+    }
+    return remote;
+  }
+
+  private String[] answer(String word) throws IOException, RefusedException {
+    String line = answers.readLine();
+    if (line == null) {
+      throw new RefusedException("the process ended");
+    }
+    if (line.startsWith(Worker.FAILED)) {
+      throw new RefusedException(line.substring(Worker.FAILED.length()));
+    }
+    String[] words = line.split(" ");
+    if (!words[0].equals(word)) {
+      throw new IOException(engine + " answered '" + line + "' instead of " + word);
+    }
+    return words;
+  }
+
+  String engine() {
+    return engine;
+  }
+
+  /** From the start of its work to a model that is ready to run. */
+  double openMillis() {
+    return openMillis;
+  }
+
+  double firstMillis() {
+    return firstMillis;
+  }
+
+  /** Runs once untimed, then for about so long; the times in milliseconds. */
+  List<Double> run(long millis) throws IOException, RefusedException {
+    commands.println("run " + TimeUnit.MILLISECONDS.toNanos(millis));
+    return times();
+  }
+
+  /** Runs once. */
+  double once() throws IOException, RefusedException {
+    commands.println("once");
+    return times().getFirst();
+  }
+
+  private List<Double> times() throws IOException, RefusedException {
+    String[] words = answer("nanos");
+    List<Double> times = new ArrayList<>();
+    for (int i = 1; i < words.length; i++) {
+      times.add(Long.parseLong(words[i]) / MILLION);
+    }
+    return times;
+  }
+
+  /** The outputs of the last run. */
+  List<byte[]> outputs() throws IOException, RefusedException {
+    Path folder = Files.createTempDirectory("thalamus-outputs");
+    commands.println("write " + folder);
+    int count = Integer.parseInt(answer("files")[1]);
+    List<byte[]> outputs = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      Path file = folder.resolve(i + ".bin");
+      outputs.add(Files.readAllBytes(file));
+      Files.delete(file);
+    }
+    Files.delete(folder);
+    return outputs;
+  }
+
+  /** What is known of it by now. */
+  About about() throws IOException, RefusedException {
+    commands.println("about");
+    String[] words = answer("about");
+    return new About(
+        Long.parseLong(words[1]), String.join(" ", List.of(words).subList(2, words.length)));
+  }
+
+  /**
+   * Facts of a running engine.
+   *
+   * @param peakBytes the largest resident size of its process
+   * @param note in its own words
+   */
+  record About(long peakBytes, String note) {}
+
+  @Override
+  public void close() throws IOException {
+    commands.close();
+    try {
+      if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException e) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+  }
+}

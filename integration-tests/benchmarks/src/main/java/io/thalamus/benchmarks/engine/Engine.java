@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.benchmarks.engine;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.ServiceLoader;
+
+/**
+ * Something that runs models: ours or a peer, which is found by {@link ServiceLoader} where it is
+ * on the class path. Stateless.
+ */
+public interface Engine {
+  /** The word on the command line and in tables. */
+  String name();
+
+  /** The format that it reads: {@code tflite} or {@code onnx}. */
+  String format();
+
+  /**
+   * Makes a model ready to run.
+   *
+   * @param inputs the bytes of each input, in the order and layout of the file
+   * @param threads how many threads may compute
+   * @throws Exception whatever the engine objects to
+   */
+  Session open(Path model, List<byte[]> inputs, int threads) throws Exception;
+
+  /** A model that is ready to run. Used by one thread; owned by whoever opened it. */
+  interface Session extends AutoCloseable {
+    /** Runs once over the inputs that it was opened with. */
+    void run() throws Exception;
+
+    /** The bytes of each output of the last run. */
+    List<byte[]> outputs() throws Exception;
+
+    /** What is behind it, for example how many operations ran on which device. */
+    String note();
+
+    @Override
+    void close();
+  }
+
+  /** All that are here, ours first. */
+  static List<Engine> all() {
+    List<Engine> engines =
+        new ArrayList<>(List.of(new ThalamusEngine("simd"), new ThalamusEngine("cpu")));
+    ServiceLoader.load(Engine.class).forEach(engines::add);
+    return engines;
+  }
+
+  /** The one with this name, where it is here. */
+  static Optional<Engine> find(String name) {
+    return all().stream().filter(engine -> engine.name().equals(name)).findFirst();
+  }
+}

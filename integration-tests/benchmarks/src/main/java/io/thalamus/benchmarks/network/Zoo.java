@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.benchmarks.network;
+
+import io.thalamus.benchmarks.network.Network.Activation;
+import io.thalamus.benchmarks.network.Network.Builder;
+import io.thalamus.benchmarks.network.Network.Size;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+
+/** The networks of the literature, by the layer tables of their papers. */
+public final class Zoo {
+  private static final Size PICTURE = new Size(224, 224, 3);
+  private static final int CLASSES = 1000;
+  private static final long SEED = 20_260_101;
+
+  /** Channels and stride of each pair of layers after the first one (Howard et al. 2017). */
+  private static final List<int[]> MOBILENET_V1 =
+      List.of(
+          new int[] {64, 1},
+          new int[] {128, 2},
+          new int[] {128, 1},
+          new int[] {256, 2},
+          new int[] {256, 1},
+          new int[] {512, 2},
+          new int[] {512, 1},
+          new int[] {512, 1},
+          new int[] {512, 1},
+          new int[] {512, 1},
+          new int[] {512, 1},
+          new int[] {1024, 2},
+          new int[] {1024, 1});
+
+  /** Expansion, channels, repetitions and first stride (Sandler et al. 2018, table 2). */
+  private static final List<int[]> MOBILENET_V2 =
+      List.of(
+          new int[] {1, 16, 1, 1},
+          new int[] {6, 24, 2, 2},
+          new int[] {6, 32, 3, 2},
+          new int[] {6, 64, 4, 2},
+          new int[] {6, 96, 3, 1},
+          new int[] {6, 160, 3, 2},
+          new int[] {6, 320, 1, 1});
+
+  /** Blocks of each stage (He et al. 2015, table 1). */
+  private static final int[] RESNET_50 = {3, 4, 6, 3};
+
+  private static final Map<String, Supplier<Network>> NETWORKS =
+      Map.of(
+          "mobilenet_v1",
+          Zoo::mobileNetV1,
+          "mobilenet_v2",
+          Zoo::mobileNetV2,
+          "resnet_50",
+          Zoo::resNet50);
+
+  private Zoo() {}
+
+  /** The names of all networks, in alphabetical order. */
+  public static List<String> names() {
+    return List.copyOf(new TreeMap<>(NETWORKS).keySet());
+  }
+
+  /**
+   * A network with its weights.
+   *
+   * @throws IllegalArgumentException where there is none of this name
+   */
+  public static Network network(String name) {
+    Supplier<Network> network = NETWORKS.get(name);
+    if (network == null) {
+      throw new IllegalArgumentException("no network " + name + "; there are " + names());
+    }
+    return network.get();
+  }
+
+  private static Network mobileNetV1() {
+    Builder net = new Builder("mobilenet_v1", PICTURE, SEED);
+    int value = net.convolution(0, 32, 3, 2, Activation.RELU6);
+    for (int[] row : MOBILENET_V1) {
+      value = net.depthwise(value, 3, row[1], Activation.RELU6);
+      value = net.convolution(value, row[0], 1, 1, Activation.RELU6);
+    }
+    return net.softmax(net.dense(net.globalAverage(value), CLASSES));
+  }
+
+  private static Network mobileNetV2() {
+    Builder net = new Builder("mobilenet_v2", PICTURE, SEED);
+    int channels = 32;
+    int value = net.convolution(0, channels, 3, 2, Activation.RELU6);
+    for (int[] row : MOBILENET_V2) {
+      for (int i = 0; i < row[2]; i++) {
+        int stride = i == 0 ? row[3] : 1;
+        int from = value;
+        if (row[0] > 1) {
+          value = net.convolution(value, channels * row[0], 1, 1, Activation.RELU6);
+        }
+        value = net.depthwise(value, 3, stride, Activation.RELU6);
+        value = net.convolution(value, row[1], 1, 1, Activation.NONE);
+        if (stride == 1 && channels == row[1]) {
+          value = net.sum(from, value, Activation.NONE);
+        }
+        channels = row[1];
+      }
+    }
+    value = net.convolution(value, 1280, 1, 1, Activation.RELU6);
+    return net.softmax(net.dense(net.globalAverage(value), CLASSES));
+  }
+
+  /** With the stride in the 3x3 convolution, as most implementations have it. */
+  private static Network resNet50() {
+    Builder net = new Builder("resnet_50", PICTURE, SEED);
+    int value = net.maxPool(net.convolution(0, 64, 7, 2, Activation.RELU), 3, 2);
+    for (int stage = 0; stage < RESNET_50.length; stage++) {
+      int narrow = 64 << stage;
+      for (int block = 0; block < RESNET_50[stage]; block++) {
+        int stride = block == 0 && stage > 0 ? 2 : 1;
+        int shortcut =
+            block == 0
+                ? net.convolution(value, narrow * 4, 1, stride, Activation.NONE)
+                : value;
+        int inner = net.convolution(value, narrow, 1, 1, Activation.RELU);
+        inner = net.convolution(inner, narrow, 3, stride, Activation.RELU);
+        inner = net.convolution(inner, narrow * 4, 1, 1, Activation.NONE);
+        value = net.sum(shortcut, inner, Activation.RELU);
+      }
+    }
+    return net.softmax(net.dense(net.globalAverage(value), CLASSES));
+  }
+}
