@@ -49,12 +49,10 @@ final class Remote implements AutoCloseable {
       throws IOException, RefusedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin/java").toString());
-    command.addAll(
-        ManagementFactory.getRuntimeMXBean().getInputArguments());
+    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
     command.addAll(List.of("-cp", System.getProperty("java.class.path")));
     command.addAll(
-        List.of(
-            Worker.class.getName(), engine, Integer.toString(threads), model.toString()));
+        List.of(Worker.class.getName(), engine, Integer.toString(threads), model.toString()));
     inputs.forEach(input -> command.add(input.toString()));
     Process process =
         new ProcessBuilder(command)

@@ -27,10 +27,7 @@ import java.util.SplittableRandom;
  * its outputs. Immutable; the files stay where they are for the next time.
  */
 record Subject(
-    String name,
-    Map<String, Path> files,
-    Map<String, List<Path>> inputs,
-    List<DataType> outputs) {
+    String name, Map<String, Path> files, Map<String, List<Path>> inputs, List<DataType> outputs) {
   private static final long SEED = 7;
 
   @FunctionalInterface
@@ -93,9 +90,7 @@ record Subject(
     for (int i = 0; i < first.inputs().size(); i++) {
       byte[] bytes = first.inputs().get(i).tensor().read(0);
       inputs.add(
-          once(
-              folder.resolve(model.name() + "." + i + ".bin"),
-              file -> Files.write(file, bytes)));
+          once(folder.resolve(model.name() + "." + i + ".bin"), file -> Files.write(file, bytes)));
     }
     return new Subject(
         model.name(),

@@ -22,7 +22,8 @@ import org.osgi.util.tracker.ServiceTracker;
 
 /**
  * The product's bundles in a framework of this process. The contracts are not installed: the
- * framework exports them from the class path, so that code outside uses the same types. Thread-safe.
+ * framework exports them from the class path, so that code outside uses the same types.
+ * Thread-safe.
  */
 public final class Container implements AutoCloseable {
   private static final int INTERACTIVE_LEVEL = 20;
@@ -60,8 +61,7 @@ public final class Container implements AutoCloseable {
     configuration.put(
         Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA,
         SHARED.stream().map(name -> name + ";version=1.0.0").collect(Collectors.joining(",")));
-    Framework framework =
-        new FrameworkFactory().newFramework(configuration);
+    Framework framework = new FrameworkFactory().newFramework(configuration);
     Container container = new Container(framework, storage);
     framework.start();
     container.install(home, devices);

@@ -55,8 +55,7 @@ final class SingleOperation implements AutoCloseable {
       case DEPTHWISE_3X3_STRIDE2_112X112_64 -> depthwise(112, 2, 64);
       case DEPTHWISE_3X3_14X14_512 -> depthwise(14, 1, 512);
       case FULLY_CONNECTED_1024_1000 -> fullyConnected(1024, 1000);
-      case MAX_POOL_3X3_STRIDE2_112X112_64 ->
-          pool(OperationCode.MAX_POOL_2D, 112, 3, 2, 64, SAME);
+      case MAX_POOL_3X3_STRIDE2_112X112_64 -> pool(OperationCode.MAX_POOL_2D, 112, 3, 2, 64, SAME);
       case AVERAGE_POOL_7X7_1024 -> pool(OperationCode.AVERAGE_POOL_2D, 7, 7, 1, 1024, VALID);
       case ADD_56X56_256 -> pair(OperationCode.ADD);
       case MULTIPLY_56X56_256 -> pair(OperationCode.MUL);

@@ -204,15 +204,13 @@ public record Network(String name, Size input, List<Layer> layers) {
     }
 
     int maxPool(int from, int kernel, int stride) {
-      return add(
-          new MaxPool(from, kernel, stride, windowed(from, stride, size(from).channels())));
+      return add(new MaxPool(from, kernel, stride, windowed(from, stride, size(from).channels())));
     }
 
     int globalAverage(int from) {
       Size size = size(from);
       return add(
-          new GlobalAverage(
-              from, size.height(), size.width(), new Size(1, 1, size.channels())));
+          new GlobalAverage(from, size.height(), size.width(), new Size(1, 1, size.channels())));
     }
 
     int sum(int first, int second, Activation activation) {

@@ -208,8 +208,7 @@ public final class TfliteFile {
 
   private void operator(int value, int code, byte optionsType, int options, int... inputs) {
     Size size = network.size(value);
-    boolean flat =
-        code == BuiltinOperator.FULLY_CONNECTED || code == BuiltinOperator.SOFTMAX;
+    boolean flat = code == BuiltinOperator.FULLY_CONNECTED || code == BuiltinOperator.SOFTMAX;
     tensorOf[value] =
         flat
             ? tensor("value_" + value, 0, 1, size.channels())

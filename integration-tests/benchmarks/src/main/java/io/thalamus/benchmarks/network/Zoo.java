@@ -117,9 +117,7 @@ public final class Zoo {
       for (int block = 0; block < RESNET_50[stage]; block++) {
         int stride = block == 0 && stage > 0 ? 2 : 1;
         int shortcut =
-            block == 0
-                ? net.convolution(value, narrow * 4, 1, stride, Activation.NONE)
-                : value;
+            block == 0 ? net.convolution(value, narrow * 4, 1, stride, Activation.NONE) : value;
         int inner = net.convolution(value, narrow, 1, 1, Activation.RELU);
         inner = net.convolution(inner, narrow, 3, stride, Activation.RELU);
         inner = net.convolution(inner, narrow * 4, 1, 1, Activation.NONE);

@@ -43,8 +43,7 @@ public final class OnnxRuntimeEngine implements Engine {
         ByteBuffer buffer =
             ByteBuffer.allocateDirect(bytes.length).order(ByteOrder.nativeOrder()).put(bytes);
         tensors.put(
-            name,
-            OnnxTensor.createTensor(environment, buffer.flip(), info.getShape(), info.type));
+            name, OnnxTensor.createTensor(environment, buffer.flip(), info.getShape(), info.type));
       }
       return new Running(environment, session, tensors);
     }
