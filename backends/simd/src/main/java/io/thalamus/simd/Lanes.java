@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd;
+
+import jdk.incubator.vector.ByteVector;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorShape;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * The vectors that this JVM prefers, and conversions between stored bytes and floats that are
+ * correct for every width.
+ */
+final class Lanes {
+  static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
+  static final VectorSpecies<Integer> INTS = IntVector.SPECIES_PREFERRED;
+  static final VectorSpecies<Long> LONGS = LongVector.SPECIES_PREFERRED;
+
+  /** Floats in a vector. */
+  static final int COUNT = FLOATS.length();
+
+  /** As many bytes as a vector has floats; null where no vector of the JDK is that short. */
+  static final VectorSpecies<Byte> BYTES =
+      COUNT * Byte.SIZE < VectorShape.S_64_BIT.vectorBitSize()
+          ? null
+          : VectorSpecies.of(byte.class, VectorShape.forBitSize(COUNT * Byte.SIZE));
+
+  /**
+   * Elements in front of an array's data. The data of a large array begins 16 bytes behind a
+   * boundary of a cache line where the collector aligns large objects; with these, vectors of 64
+   * bytes do not straddle lines.
+   */
+  static final int LEAD = 12;
+
+  /** Room behind the data of every array, so that whole vectors can be read at its end. */
+  static final int SLACK = 64;
+
+  private Lanes() {}
+
+  /** The least multiple of the vector length that is not below {@code count}. */
+  static int roundUp(int count) {
+    return (count + COUNT - 1) / COUNT * COUNT;
+  }
+
+  /**
+   * Stored bytes less a zero point, as floats.
+   *
+   * @param flip 0 for signed bytes; 0x80 for unsigned ones, whose zero point is then less 128
+   */
+  static void toFloats(
+      byte[] in, int from, int flip, float zeroPoint, float[] out, int to, int count) {
+    int i = 0;
+    if (BYTES != null) {
+      for (; i <= count - COUNT; i += COUNT) {
+        ((FloatVector)
+                ByteVector.fromArray(BYTES, in, from + i)
+                    .lanewise(VectorOperators.XOR, (byte) flip)
+                    .convertShape(VectorOperators.B2F, FLOATS, 0))
+            .sub(zeroPoint)
+            .intoArray(out, to + i);
+      }
+    }
+    for (; i < count; i++) {
+      out[to + i] = (byte) (in[from + i] ^ flip) - zeroPoint;
+    }
+  }
+
+  /** The low bytes of a vector of ints. */
+  static void toBytes(IntVector ints, byte[] out, int to) {
+    if (BYTES != null) {
+      ((ByteVector) ints.convertShape(VectorOperators.I2B, BYTES, 0)).intoArray(out, to);
+    } else {
+      for (int i = 0; i < COUNT; i++) {
+        out[to + i] = (byte) ints.lane(i);
+      }
+    }
+  }
+}

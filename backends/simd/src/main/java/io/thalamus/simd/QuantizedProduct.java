@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd;
+
+import static io.thalamus.simd.Lanes.COUNT;
+import static io.thalamus.simd.Lanes.FLOATS;
+import static io.thalamus.simd.Lanes.INTS;
+
+import java.util.List;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.VectorOperators;
+
+/**
+ * A convolution or a fully connected layer of 8-bit integers, exact: patches are copied as floats
+ * less the zero point, and multiplied by the float kernels over parts of the depth that are so short
+ * that every sum stays below 2^24, where floats are exact. Sums of parts are added as ints.
+ */
+final class QuantizedProduct implements Step {
+  private final Patches patches;
+  private final Product product;
+  private final Requantizer requantizer;
+  private final Tensor output;
+  private final Grid grid;
+
+  /** Where in the depth the parts begin, and one behind the last. */
+  private final int[] parts;
+
+  /**
+   * @param parts where in the depth the exact parts begin, in order, and the depth
+   */
+  QuantizedProduct(
+      Patches patches,
+      Product product,
+      Requantizer requantizer,
+      Tensor output,
+      List<Integer> parts,
+      Budget budget) {
+    this.patches = patches;
+    this.product = product;
+    this.requantizer = requantizer;
+    this.output = output;
+    this.parts = parts.stream().mapToInt(Integer::intValue).toArray();
+    grid =
+        Grid.of(
+            patches.rows(),
+            product.columns(),
+            product.depth(),
+            longestPart() + product.columns(),
+            budget);
+  }
+
+  private int longestPart() {
+    int longest = 0;
+    for (int i = 1; i < parts.length; i++) {
+      longest = Math.max(longest, parts[i] - parts[i - 1]);
+    }
+    return longest;
+  }
+
+  @Override
+  public int tiles() {
+    return grid.tiles();
+  }
+
+  /** The patches, and behind them the sums. */
+  @Override
+  public int scratchFloats() {
+    return grid.blockRows() * longestPart() + sums();
+  }
+
+  @Override
+  public int scratchInts() {
+    return parts.length > 2 ? sums() : 0;
+  }
+
+  private int sums() {
+    return grid.blockRows() * sumDistance();
+  }
+
+  /** Columns of a tile, rounded up: vectors may be read behind the last one. */
+  private int sumDistance() {
+    return Lanes.roundUp(grid.blockColumns());
+  }
+
+  @Override
+  public void run(Frame frame, Scratch scratch, int tile) {
+    int first = grid.firstRow(tile);
+    int firstColumn = grid.firstColumn(tile);
+    int endColumn = grid.endColumn(tile);
+    int distance = sumDistance();
+    int sumsAt = Lanes.LEAD + grid.blockRows() * longestPart();
+    Rows rows = scratch.rows;
+    rows.count = grid.endRow(tile) - first;
+    rows.result(scratch.floats, sumsAt - firstColumn, distance);
+    product.addNothing(rows);
+    boolean isWhole = parts.length == 2;
+    for (int part = 0; part < parts.length - 1; part++) {
+      int from = parts[part];
+      int end = parts[part + 1];
+      patches.copy(frame, first, rows.count, from, end, scratch.floats, Lanes.LEAD);
+      rows.left(scratch.floats, Lanes.LEAD, end - from);
+      if (rows.count == 1 && isWhole) {
+        product.multiplySingle(rows, firstColumn, endColumn, Clamp.NONE);
+      } else {
+        product.multiply(rows, from, end, firstColumn, endColumn, Clamp.NONE);
+      }
+      if (!isWhole) {
+        collect(scratch, sumsAt, rows.count * distance, part == 0);
+      }
+    }
+    for (int row = 0; row < rows.count; row++) {
+      int to = output.offset() + (first + row) * product.columns() + firstColumn;
+      if (isWhole) {
+        requantizer.store(
+            scratch.floats,
+            sumsAt + row * distance,
+            firstColumn,
+            endColumn,
+            frame.bytes,
+            to,
+            scratch.bytes);
+      } else {
+        requantizer.store(
+            scratch.ints, row * distance, firstColumn, endColumn, frame.bytes, to, scratch.bytes);
+      }
+    }
+  }
+
+  /** Adds the float sums of a part to the int sums, or begins these with them. */
+  private static void collect(Scratch scratch, int from, int count, boolean isFirst) {
+    for (int i = 0; i < count; i += COUNT) {
+      IntVector sums =
+          (IntVector)
+              FloatVector.fromArray(FLOATS, scratch.floats, from + i)
+                  .convert(VectorOperators.F2I, 0);
+      if (!isFirst) {
+        sums = sums.add(IntVector.fromArray(INTS, scratch.ints, i));
+      }
+      sums.intoArray(scratch.ints, i);
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
+import io.thalamus.driver.TableDevice;
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceDriver;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.model.Capabilities;
+import io.thalamus.model.DeviceType;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Model;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.PerformanceInfo;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.ValidationException;
+import java.util.Map;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.metatype.annotations.Designate;
+
+/**
+ * A fast device for what float and 8-bit networks spend their time on. Owns a few threads, which
+ * end when it is deactivated; executions that are under way then end with a failure at the next
+ * operation.
+ */
+@Component(service = Device.class, configurationPid = "io.thalamus.simd")
+@Designate(ocd = SimdSettings.class)
+@DeviceDriver(device = "simd")
+public final class SimdDevice extends TableDevice implements AutoCloseable {
+  private final OperationTable<Lowering> table;
+  private final Workers workers;
+
+  @Activate
+  public SimdDevice(BundleContext context, SimdSettings settings) {
+    this(context.getBundle().getVersion().toString(), settings.threads());
+  }
+
+  /**
+   * For use without a framework.
+   *
+   * @param threads that compute an execution together; 0 for one on each processor
+   */
+  public SimdDevice(String version, int threads) {
+    this(version, threads, kernels());
+  }
+
+  private SimdDevice(String version, int threads, OperationTable<Lowering> table) {
+    super(facts(version), table, OperationCatalog.standard());
+    this.table = table;
+    this.workers =
+        new Workers(
+            threads > 0 ? threads : Runtime.getRuntime().availableProcessors(), "thalamus-simd");
+  }
+
+  private static DeviceInfo facts(String version) {
+    PerformanceInfo fast = PerformanceInfo.of(0.3f);
+    return DeviceInfo.builder("thalamus-simd", version)
+        .type(DeviceType.CPU)
+        .capabilities(
+            new Capabilities(
+                PerformanceInfo.UNSUPPORTED,
+                fast,
+                Map.of(
+                    OperandCode.TENSOR_FLOAT32,
+                    fast,
+                    OperandCode.TENSOR_QUANT8_ASYMM,
+                    fast,
+                    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+                    fast),
+                PerformanceInfo.UNSUPPORTED,
+                PerformanceInfo.UNSUPPORTED))
+        .exactQuantized(true)
+        .build();
+  }
+
+  private static OperationTable<Lowering> kernels() {
+    OperationTable.Builder<Lowering> table = OperationTable.builder();
+    Convolution.register(table);
+    MatrixMultiply.register(table);
+    return table.build();
+  }
+
+  @Override
+  protected PreparedModel compile(Model model, PrepareConfig config)
+      throws ValidationException, DeviceException {
+    if (workers.isClosed()) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
+    }
+    StaticGraph graph = StaticGraph.resolve(model.main(), catalog());
+    Program program =
+        GraphCompiler.compile(graph, table, catalog(), new Budget(workers.threads()));
+    return new SimdPreparedModel(model, program, workers, info());
+  }
+
+  /** Refuses further work and ends the threads. */
+  @Override
+  @Deactivate
+  public void close() {
+    workers.close();
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd;
+
+import io.thalamus.driver.Checkpoint;
+import io.thalamus.driver.FramedPreparedModel;
+import io.thalamus.driver.RequestArguments;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Completed;
+import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Model;
+import io.thalamus.model.OutputShape;
+import io.thalamus.model.Timing;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A compiled graph and the frames it runs in. Frames are on the heap: nothing is given back. */
+final class SimdPreparedModel extends FramedPreparedModel<Frame> {
+  private static final ValueLayout.OfFloat FLOAT =
+      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  private final Program program;
+  private final Workers workers;
+
+  SimdPreparedModel(Model model, Program program, Workers workers, DeviceInfo info) {
+    super(model, info);
+    this.program = program;
+    this.workers = workers;
+  }
+
+  @Override
+  protected Frame newFrame() {
+    Frame frame = new Frame(program, workers.threads());
+    for (Tensor constant : program.constants()) {
+      copyIn(constant.view().value().orElseThrow(), frame, constant);
+    }
+    return frame;
+  }
+
+  @Override
+  protected void release() {}
+
+  @Override
+  protected ExecutionResult run(
+      Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
+    List<OutputShape> outputs = outputShapes(arguments);
+    if (outputs.stream().anyMatch(output -> !output.isSufficient())) {
+      return new OutputInsufficientSize(outputs);
+    }
+    for (int i = 0; i < program.inputs().size(); i++) {
+      Tensor input = program.inputs().get(i);
+      if (input == null) {
+        continue;
+      }
+      if (arguments.inputs()[i] == MemorySegment.NULL) {
+        return new Failed(ErrorStatus.GENERAL_FAILURE, "input " + i + " must not be left out");
+      }
+      copyIn(arguments.inputs()[i], frame, input);
+    }
+    Failed failure = runSteps(frame, config);
+    if (failure != null) {
+      return failure;
+    }
+    for (int i = 0; i < program.outputs().size(); i++) {
+      if (arguments.outputs()[i] != null) {
+        copyOut(frame, program.outputs().get(i), arguments.outputs()[i]);
+      }
+    }
+    return new Completed(outputs, config.measureTiming() ? since(startNanos) : Timing.NONE);
+  }
+
+  private Failed runSteps(Frame frame, ExecutionConfig config) {
+    Job job = frame.job();
+    int place = workers.register(job);
+    try {
+      for (Step step : program.steps()) {
+        Failed stopped = Checkpoint.pass(config);
+        if (stopped != null) {
+          return stopped;
+        }
+        if (workers.isClosed()) {
+          return new Failed(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
+        }
+        job.open(step);
+        if (place >= 0 && step.tiles() > 1) {
+          workers.wake();
+        }
+        job.finish();
+      }
+      return null;
+    } catch (IllegalStateException e) {
+      return new Failed(ErrorStatus.GENERAL_FAILURE, e.getMessage());
+    } finally {
+      workers.unregister(place);
+    }
+  }
+
+  private static void copyIn(MemorySegment from, Frame frame, Tensor to) {
+    if (to.isFloat()) {
+      MemorySegment.copy(from, FLOAT, 0, frame.floats, to.offset(), to.size());
+    } else {
+      MemorySegment.copy(from, ValueLayout.JAVA_BYTE, 0, frame.bytes, to.offset(), to.size());
+    }
+  }
+
+  private static void copyOut(Frame frame, Tensor from, MemorySegment to) {
+    if (from.isFloat()) {
+      MemorySegment.copy(frame.floats, from.offset(), to, FLOAT, 0, from.size());
+    } else {
+      MemorySegment.copy(
+          frame.bytes, from.offset(), to, ValueLayout.JAVA_BYTE, 0, from.size());
+    }
+  }
+
+  private List<OutputShape> outputShapes(RequestArguments arguments) {
+    List<OutputShape> shapes = new ArrayList<>(program.outputs().size());
+    for (int i = 0; i < program.outputs().size(); i++) {
+      Tensor output = program.outputs().get(i);
+      MemorySegment given = arguments.outputs()[i];
+      long size = output.size() * (long) output.view().type().elementSize();
+      shapes.add(new OutputShape(output.shape(), given == null || given.byteSize() >= size));
+    }
+    return shapes;
+  }
+}
