@@ -47,7 +47,8 @@ public class FrameworkIT {
                 "io.thalamus.driver",
                 "io.thalamus.runtime",
                 "io.thalamus.shell",
-                "io.thalamus.cpu")),
+                "io.thalamus.cpu",
+                "io.thalamus.simd")),
         ours::toString);
   }
 

@@ -195,7 +195,6 @@ class LauncherTest {
   @Test
   void theIncubatorsWarningIsNotShownAndOurErrorsAre() throws Exception {
     Path copy = copyOfTheDistribution();
-    Files.writeString(copy.resolve("devices/io.thalamus.simd.jar"), "only its name is looked at");
     Path start = copy.resolve("bin/thalamus");
     Outcome outcome = outcome(start(start, Map.of(), "-c", "lb -s"));
     assertEquals(0, outcome.status(), outcome::err);

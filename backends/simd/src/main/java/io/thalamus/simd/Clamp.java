@@ -37,7 +37,6 @@ record Clamp(int low, int high) {
 
   /** The scalar twin of what kernels do. */
   float apply(float value) {
-    return Float.intBitsToFloat(
-        Math.min(Math.max(Float.floatToRawIntBits(value), low), high));
+    return Float.intBitsToFloat(Math.min(Math.max(Float.floatToRawIntBits(value), low), high));
   }
 }

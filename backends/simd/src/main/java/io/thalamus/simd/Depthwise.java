@@ -8,10 +8,10 @@ import io.thalamus.operations.Window;
 import java.util.Arrays;
 
 /**
- * A depthwise convolution, float or of 8-bit integers. A tile is some lines of the output: the lines
- * of the input that it needs are copied with their padding, as floats less the zero point, channels
- * filled up to whole vectors; hence the kernels have neither borders nor rests. Sums of integers are
- * exact, since there are few taps. Immutable and thread-safe.
+ * A depthwise convolution, float or of 8-bit integers. A tile is some lines of the output: the
+ * lines of the input that it needs are copied with their padding, as floats less the zero point,
+ * channels filled up to whole vectors; hence the kernels have neither borders nor rests. Sums of
+ * integers are exact, since there are few taps. Immutable and thread-safe.
  */
 final class Depthwise implements Step {
   private final Tensor source;
@@ -41,7 +41,12 @@ final class Depthwise implements Step {
   private final int[] taps;
 
   private Depthwise(
-      Node node, Tensor source, Tensor output, float[] weights, float[] bias, Requantizer stored,
+      Node node,
+      Tensor source,
+      Tensor output,
+      float[] weights,
+      float[] bias,
+      Requantizer stored,
       Budget budget) {
     Parameters parameters = node.operation().parameters(Parameters.class);
     this.source = source;
@@ -64,8 +69,7 @@ final class Depthwise implements Step {
     int lines = output.dimension(0) * output.dimension(1);
     int tiles = budget.tiles((long) output.size() * taps.length);
     int most = Math.max(1, fitting(Budget.CACHED_FLOATS / (lineWidth * padded)));
-    blockLines =
-        Math.clamp(Math.min((lines + tiles - 1) / tiles, most), 1, output.dimension(1));
+    blockLines = Math.clamp(Math.min((lines + tiles - 1) / tiles, most), 1, output.dimension(1));
     blocks = (output.dimension(1) + blockLines - 1) / blockLines;
   }
 
@@ -77,8 +81,7 @@ final class Depthwise implements Step {
   static Step lower(Node node, Tensors tensors, Budget budget) {
     Parameters parameters = node.operation().parameters(Parameters.class);
     Tensor source = tensors.input(node, 0);
-    Tensor output =
-        new Tensor(tensors.output(node).view(), tensors.output(node).offset());
+    Tensor output = new Tensor(tensors.output(node).view(), tensors.output(node).offset());
     OperandView filter = node.operation().view().input(1);
     OperandView bias = node.operation().view().input(2);
     Shape shape = filter.shape();
@@ -96,8 +99,7 @@ final class Depthwise implements Step {
     long largest = 0;
     for (int i = 0; i < stored.length; i++) {
       weights[i] = stored[i] - zeroPoint;
-      sums[i % channels] +=
-          (long) Math.abs(stored[i] - zeroPoint) * Products.largestInput(source);
+      sums[i % channels] += (long) Math.abs(stored[i] - zeroPoint) * Products.largestInput(source);
       largest = Math.max(largest, sums[i % channels]);
     }
     Requantizer requantizer =
@@ -170,8 +172,7 @@ final class Depthwise implements Step {
     }
     int channels = source.dimension(3);
     int inputWidth = source.dimension(2);
-    int from =
-        source.offset() + (batch * source.dimension(1) + line) * inputWidth * channels;
+    int from = source.offset() + (batch * source.dimension(1) + line) * inputWidth * channels;
     int before = Math.min(width.before(), lineWidth);
     int inside = Math.clamp(lineWidth - before, 0, inputWidth);
     Arrays.fill(out, to, to + before * padded, 0);
@@ -228,7 +229,18 @@ final class Depthwise implements Step {
             clamp);
       } else {
         DepthwiseKernels.any(
-            in, taps, from, pixel, weights, padded, bias, channel, out, to + channel, padded, count,
+            in,
+            taps,
+            from,
+            pixel,
+            weights,
+            padded,
+            bias,
+            channel,
+            out,
+            to + channel,
+            padded,
+            count,
             clamp);
       }
     }

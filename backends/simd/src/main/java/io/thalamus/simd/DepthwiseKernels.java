@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd;
 
-import static io.thalamus.simd.Lanes.COUNT;
 import static io.thalamus.simd.Lanes.FLOATS;
 
 import jdk.incubator.vector.FloatVector;

@@ -2,9 +2,9 @@
 package io.thalamus.simd;
 
 /**
- * A float convolution or a fully connected layer: patches of the input times the packed filter, plus
- * bias, plus another tensor where one has been fused, clamped. Where the input is the left matrix
- * itself, it is read in place; else blocks of patches are copied one after the other.
+ * A float convolution or a fully connected layer: patches of the input times the packed filter,
+ * plus bias, plus another tensor where one has been fused, clamped. Where the input is the left
+ * matrix itself, it is read in place; else blocks of patches are copied one after the other.
  */
 final class FloatProduct implements Step {
   /** Depth that is copied and multiplied at a time: a panel's part of it stays close. */
@@ -69,21 +69,14 @@ final class FloatProduct implements Step {
       if (rows.count == 1) {
         product.multiplySingle(rows, grid.firstColumn(tile), grid.endColumn(tile), clamp);
       } else {
-        product.multiply(
-            rows, 0, channels, grid.firstColumn(tile), grid.endColumn(tile), clamp);
+        product.multiply(rows, 0, channels, grid.firstColumn(tile), grid.endColumn(tile), clamp);
       }
       return;
     }
     for (int tap = 0; tap < patches.taps(); tap += tapsAtATime) {
       int endTap = Math.min(patches.taps(), tap + tapsAtATime);
       patches.copy(
-          frame,
-          first,
-          rows.count,
-          tap * channels,
-          endTap * channels,
-          scratch.floats,
-          Lanes.LEAD);
+          frame, first, rows.count, tap * channels, endTap * channels, scratch.floats, Lanes.LEAD);
       rows.left(scratch.floats, Lanes.LEAD, (endTap - tap) * channels);
       product.multiply(
           rows,

@@ -58,8 +58,7 @@ final class GraphCompiler {
     for (int i = 0; i < graph.operations().size(); i++) {
       Operation declared = graph.graph().operations().get(i);
       ResolvedOperation operation = graph.operations().get(i);
-      OperandType type =
-          catalog.find(declared.type()).orElseThrow().kernelType(operation.view());
+      OperandType type = catalog.find(declared.type()).orElseThrow().kernelType(operation.view());
       Lowering lowering =
           table
               .find(type, operation.view())
@@ -118,9 +117,7 @@ final class GraphCompiler {
     for (int i = 0; i < roots.length; i++) {
       if (first[roots[i]] <= last[roots[i]]) {
         OperandView view = OperandView.of(graph.graph().operands().get(i));
-        tensors[i] =
-            new Tensor(
-                view.with(graph.shapes().get(i), view.value()), offsets[roots[i]]);
+        tensors[i] = new Tensor(view.with(graph.shapes().get(i), view.value()), offsets[roots[i]]);
         if (isConstant(i)) {
           constants.add(tensors[i]);
         }

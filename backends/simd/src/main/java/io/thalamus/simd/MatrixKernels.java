@@ -11,22 +11,16 @@ import jdk.incubator.vector.VectorMask;
  * The innermost loops of matrix products. Each result is {@code added + bias + sum over k}, in this
  * order and k ascending, with one rounding for each step: no tiling changes a bit.
  *
- * <p>The form is the one that held its speed in every JVM: heap arrays, one counted loop and nothing
- * else in it, no branch before or behind. Where nothing is added, a row of zeros is; where nothing
- * is clamped, the bounds let everything through. See {@link Clamp}.
+ * <p>The form is the one that held its speed in every JVM: heap arrays, one counted loop and
+ * nothing else in it, no branch before or behind. Where nothing is added, a row of zeros is; where
+ * nothing is clamped, the bounds let everything through. See {@link Clamp}.
  */
 final class MatrixKernels {
   private MatrixKernels() {}
 
   /** Four rows times a panel of two vectors, at a column of the result. */
   static void wide(
-      Rows rows,
-      float[] right,
-      int panel,
-      int depth,
-      float[] bias,
-      int column,
-      Clamp clamp) {
+      Rows rows, float[] right, int panel, int depth, float[] bias, int column, Clamp clamp) {
     float[] left = rows.left;
     int left0 = rows.left0;
     int left1 = rows.left1;
@@ -116,13 +110,7 @@ final class MatrixKernels {
 
   /** One row times two neighbouring panels of two vectors: for a single row, one is too slow. */
   static void single(
-      Rows rows,
-      float[] right,
-      int panel,
-      int depth,
-      float[] bias,
-      int column,
-      Clamp clamp) {
+      Rows rows, float[] right, int panel, int depth, float[] bias, int column, Clamp clamp) {
     int second = panel + depth * 2 * COUNT;
     float[] left = rows.left;
     int left0 = rows.left0;

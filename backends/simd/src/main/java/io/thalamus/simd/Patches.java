@@ -147,8 +147,7 @@ record Patches(Tensor source, Window height, Window width, int outputHeight, int
     if (source.isFloat()) {
       System.arraycopy(frame.floats, from, out, to, count);
     } else {
-      Lanes.toFloats(
-          frame.bytes, from, source.flip(), source.signedZeroPoint(), out, to, count);
+      Lanes.toFloats(frame.bytes, from, source.flip(), source.signedZeroPoint(), out, to, count);
     }
   }
 

@@ -72,8 +72,7 @@ final class Product {
     int column = firstColumn;
     int depth = right.rows();
     for (; column + 2 * PackedMatrix.WIDE <= endColumn; column += 2 * PackedMatrix.WIDE) {
-      MatrixKernels.single(
-          rows, right.data(), right.offset(column), depth, bias, column, clamp);
+      MatrixKernels.single(rows, right.data(), right.offset(column), depth, bias, column, clamp);
     }
     multiply(rows, 0, depth, column, endColumn, clamp);
   }

@@ -46,8 +46,7 @@ final class Products {
     PackedMatrix.Elements elements =
         (row, column) -> values[column * depth + row] - accumulation.filterZeroPoint();
     ExactParts parts =
-        ExactParts.of(
-            elements, depth, columns, patches.channels(), largestInput(patches.source()));
+        ExactParts.of(elements, depth, columns, patches.channels(), largestInput(patches.source()));
     return new QuantizedProduct(
         patches,
         new Product(PackedMatrix.of(depth, columns, elements), new float[columns]),

@@ -12,8 +12,8 @@ import jdk.incubator.vector.VectorOperators;
 
 /**
  * A convolution or a fully connected layer of 8-bit integers, exact: patches are copied as floats
- * less the zero point, and multiplied by the float kernels over parts of the depth that are so short
- * that every sum stays below 2^24, where floats are exact. Sums of parts are added as ints.
+ * less the zero point, and multiplied by the float kernels over parts of the depth that are so
+ * short that every sum stays below 2^24, where floats are exact. Sums of parts are added as ints.
  */
 final class QuantizedProduct implements Step {
   private final Patches patches;

@@ -127,9 +127,7 @@ final class Requantizer {
     return value
         .add(IntVector.fromArray(INTS, halves, channel))
         .add(
-            value
-                .lanewise(VectorOperators.ASHR, 31)
-                .and(IntVector.fromArray(INTS, signs, channel)))
+            value.lanewise(VectorOperators.ASHR, 31).and(IntVector.fromArray(INTS, signs, channel)))
         .lanewise(VectorOperators.ASHR, IntVector.fromArray(INTS, shifts, channel))
         .add(accumulation.outputZeroPoint())
         .max(accumulation.activation().min())

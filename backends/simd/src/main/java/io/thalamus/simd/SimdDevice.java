@@ -94,8 +94,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
     }
     StaticGraph graph = StaticGraph.resolve(model.main(), catalog());
-    Program program =
-        GraphCompiler.compile(graph, table, catalog(), new Budget(workers.threads()));
+    Program program = GraphCompiler.compile(graph, table, catalog(), new Budget(workers.threads()));
     return new SimdPreparedModel(model, program, workers, info());
   }
 

@@ -113,8 +113,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
     if (from.isFloat()) {
       MemorySegment.copy(frame.floats, from.offset(), to, FLOAT, 0, from.size());
     } else {
-      MemorySegment.copy(
-          frame.bytes, from.offset(), to, ValueLayout.JAVA_BYTE, 0, from.size());
+      MemorySegment.copy(frame.bytes, from.offset(), to, ValueLayout.JAVA_BYTE, 0, from.size());
     }
   }
 

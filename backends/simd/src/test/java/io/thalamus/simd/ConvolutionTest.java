@@ -83,7 +83,22 @@ class ConvolutionTest {
 
     private Case pointwise() {
       return new Case(
-          depthwise, batch, height, width, channels, outputs, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0,
+          depthwise,
+          batch,
+          height,
+          width,
+          channels,
+          outputs,
+          1,
+          1,
+          1,
+          1,
+          1,
+          1,
+          0,
+          0,
+          0,
+          0,
           activation);
     }
 
@@ -157,8 +172,7 @@ class ConvolutionTest {
             for (int c = 0; c < channels; c++) {
               double term =
                   (double) input[pixel + c]
-                      * filter[
-                          ((channel * filterHeight + fy) * filterWidth + fx) * channels + c];
+                      * filter[((channel * filterHeight + fy) * filterWidth + fx) * channels + c];
               sum += term;
               magnitude += Math.abs(term);
             }
@@ -221,8 +235,7 @@ class ConvolutionTest {
               one.channels()),
           graph.constant(
               TENSOR_FLOAT32, Quantization.NONE, TestGraph.bytes(filter), one.filterShape()),
-          graph.constant(
-              TENSOR_FLOAT32, Quantization.NONE, TestGraph.bytes(bias), one.outputs()),
+          graph.constant(TENSOR_FLOAT32, Quantization.NONE, TestGraph.bytes(bias), one.outputs()),
           graph.output(
               TENSOR_FLOAT32,
               Quantization.NONE,
@@ -230,8 +243,7 @@ class ConvolutionTest {
               one.outputHeight(),
               one.outputWidth(),
               one.outputs()));
-      float[] actual =
-          TestGraph.floats(TestGraph.run(simd, graph.model(), TestGraph.bytes(input)));
+      float[] actual = TestGraph.floats(TestGraph.run(simd, graph.model(), TestGraph.bytes(input)));
       assertEquals(one.outputSize(), actual.length);
       for (int i = 0; i < actual.length; i++) {
         double[] sum = one.sum(input, filter, bias, i);
@@ -313,20 +325,17 @@ class ConvolutionTest {
               filterQuantization,
               filter,
               one.filterShape()),
-          graph.constant(
-              TENSOR_INT32, biasQuantization, TestGraph.bytes(bias), one.outputs()),
+          graph.constant(TENSOR_INT32, biasQuantization, TestGraph.bytes(bias), one.outputs()),
           graph.output(
               type,
               Quantization.of(
-                  outputScale(random, one, inputScale * filterScale),
-                  lowest + random.nextInt(256)),
+                  outputScale(random, one, inputScale * filterScale), lowest + random.nextInt(256)),
               one.batch(),
               one.outputHeight(),
               one.outputWidth(),
               one.outputs()));
       byte[] expected = TestGraph.run(cpu, graph.model(), input);
-      TestGraph.assertSame(
-          expected, TestGraph.run(simd, graph.model(), input), one.toString());
+      TestGraph.assertSame(expected, TestGraph.run(simd, graph.model(), input), one.toString());
     }
   }
 }
