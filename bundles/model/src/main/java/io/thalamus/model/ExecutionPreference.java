@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.model;
 
+import java.util.Arrays;
+import java.util.Optional;
+
 /** What an application wants from a compilation. Numbers as in NNAPI. */
 public enum ExecutionPreference {
   LOW_POWER(0),
@@ -16,5 +19,10 @@ public enum ExecutionPreference {
   /** NNAPI's number, which also enters the cache token. */
   public int code() {
     return code;
+  }
+
+  /** The preference with this number, or empty where NNAPI has none. */
+  public static Optional<ExecutionPreference> ofCode(int code) {
+    return Arrays.stream(values()).filter(preference -> preference.code == code).findFirst();
   }
 }

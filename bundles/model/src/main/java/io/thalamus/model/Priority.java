@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.model;
 
+import java.util.Arrays;
+import java.util.Optional;
+
 /** How a model's work ranks among the models of the same application. */
 public enum Priority {
   LOW(0, 90),
@@ -23,5 +26,10 @@ public enum Priority {
   /** The number in NNAPI, which also enters the cache token. */
   public int ndkCode() {
     return ndkCode;
+  }
+
+  /** The priority with this number in NN HAL 1.3, or empty where there is none. */
+  public static Optional<Priority> ofHalCode(int code) {
+    return Arrays.stream(values()).filter(priority -> priority.halCode == code).findFirst();
   }
 }

@@ -152,6 +152,16 @@ public record VectorSuite(Path root, VectorFilter filter, int threads) {
     return new SuiteReport.Result(file.name(), example, new Outcome.Failed(reason), Duration.ZERO);
   }
 
+  /**
+   * The files of the format, and the damaged ones, in the order of their names.
+   *
+   * @throws IOException where there is no such file or folder, or it cannot be read
+   * @throws VectorFormatException where a folder holds no file of the format
+   */
+  public List<Path> files() throws IOException, VectorFormatException {
+    return find().stream().map(Found::path).toList();
+  }
+
   private List<Found> find() throws IOException, VectorFormatException {
     if (Files.isRegularFile(root)) {
       Path folder = root.toAbsolutePath().getParent();
