@@ -127,6 +127,8 @@ final class Check {
 
   /** The fused activation at an index, where its value is known, is one. */
   Check activation(int index) throws ValidationException {
+    that(index < operation.inputs().size(), "it has no activation");
+    inputType(index, OperandCode.INT32);
     if (operation.input(index).value().isPresent()) {
       FusedActivation.ofCode(operation.input(index).int32());
     }

@@ -172,6 +172,10 @@ public final class Convolution {
         throws ValidationException {
       Check check = checkTensors(operation, inputCounts);
       int layout = activationIndex(operation) + 1;
+      int optional = operation.inputs().size() - layout;
+      check.that(
+          optional == 0 || optional == 1 || optional == 3,
+          "a layout and both dilations may follow the activation, not " + optional + " inputs");
       for (int i = 3; i < operation.inputs().size(); i++) {
         check.inputType(i, i == layout ? BOOL : INT32);
       }
