@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.mutation;
+
+import io.thalamus.vectors.Example;
+import java.util.Objects;
+import java.util.function.Consumer;
+
+/** One fault that can be put into one example. Immutable; applied as often as one likes. */
+public final class Mutation {
+  private final MutationFamily family;
+  private final Example original;
+  private final String description;
+  private final Consumer<Draft> edit;
+
+  Mutation(MutationFamily family, Example original, String description, Consumer<Draft> edit) {
+    this.family = Objects.requireNonNull(family, "family");
+    this.original = Objects.requireNonNull(original, "original");
+    this.description = Objects.requireNonNull(description, "description");
+    this.edit = Objects.requireNonNull(edit, "edit");
+  }
+
+  public MutationFamily family() {
+    return family;
+  }
+
+  /** The valid example that this spoils. */
+  public Example original() {
+    return original;
+  }
+
+  /** Where the fault is and what, in one line. */
+  public String description() {
+    return description;
+  }
+
+  /** The spoiled example. */
+  public RawPreparation apply() {
+    Draft draft = new Draft(original);
+    edit.accept(draft);
+    return draft.finish();
+  }
+}

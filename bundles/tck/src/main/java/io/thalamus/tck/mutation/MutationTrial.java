@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.mutation;
+
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.Model;
+import io.thalamus.model.Priority;
+import io.thalamus.operations.ModelValidator;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.ValidationException;
+import io.thalamus.tck.mutation.Verdict.Layer;
+import io.thalamus.vectors.DecodedExample;
+import io.thalamus.vectors.Example;
+import io.thalamus.vectors.VectorFormatException;
+import java.util.BitSet;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * Tries mutations on one device. Whatever decoding lets pass the device itself must refuse, with
+ * INVALID_ARGUMENT from both {@code supportedOperations} and {@code prepare}, as AOSP demands.
+ * Thread-safe.
+ */
+public final class MutationTrial {
+  private final Device device;
+  private final ModelValidator validator = new ModelValidator(OperationCatalog.standard());
+
+  public MutationTrial(Device device) {
+    this.device = Objects.requireNonNull(device, "device");
+  }
+
+  /** AOSP's choice: not the examples that only bring the same operations in another guise. */
+  public static boolean isChosen(Example example) {
+    return !example.name().contains("inputs_as_internal")
+        && !example.name().contains("all_tensors_as_inputs");
+  }
+
+  /** Whether a device takes the unspoiled example, or, where it must fail, refuses it whole. */
+  public boolean isApplicable(Example example) {
+    try (DecodedExample decoded = example.decode()) {
+      Model model = decoded.model();
+      BitSet supported = device.supportedOperations(model);
+      return supported.nextClearBit(0) >= model.main().operations().size();
+    } catch (VectorFormatException e) {
+      return false;
+    } catch (DeviceException e) {
+      return example.expectFailure() && e.status() == ErrorStatus.INVALID_ARGUMENT;
+    }
+  }
+
+  /** Applies a mutation and asks everybody. */
+  public Verdict attempt(Mutation mutation) {
+    RawPreparation spoiled = mutation.apply();
+    Optional<ExecutionPreference> preference = ExecutionPreference.ofCode(spoiled.preference());
+    Optional<Priority> priority = Priority.ofHalCode(spoiled.priority());
+    if (preference.isEmpty() || priority.isEmpty()) {
+      return new Verdict(Layer.DECODING, "there is no such preference or priority");
+    }
+    try (DecodedExample decoded = spoiled.example().decode()) {
+      return attempt(
+          decoded.model(), PrepareConfig.DEFAULT.with(preference.get()).with(priority.get()));
+    } catch (VectorFormatException e) {
+      return new Verdict(Layer.DECODING, e.getMessage());
+    }
+  }
+
+  private Verdict attempt(Model model, PrepareConfig config) {
+    Optional<String> objection = objection(model);
+    Optional<String> accepted = acceptance(() -> device.supportedOperations(model));
+    if (accepted.isPresent()) {
+      return new Verdict(Layer.NOBODY, "supportedOperations " + accepted.get());
+    }
+    accepted = acceptance(() -> device.prepare(model, config).close());
+    if (accepted.isPresent()) {
+      return new Verdict(Layer.NOBODY, "prepare " + accepted.get());
+    }
+    return objection
+        .map(message -> new Verdict(Layer.VALIDATION, message))
+        .orElseGet(() -> new Verdict(Layer.DEVICE, "refused by the device alone"));
+  }
+
+  private Optional<String> objection(Model model) {
+    try {
+      validator.validate(model);
+      return Optional.empty();
+    } catch (ValidationException e) {
+      return Optional.of(e.getMessage());
+    } catch (RuntimeException e) {
+      // The device's own verdict counts, and will most likely show the same fault.
+      return Optional.empty();
+    }
+  }
+
+  /** What a call did that should have been refused; empty where it was. */
+  private static Optional<String> acceptance(Call call) {
+    try {
+      call.run();
+      return Optional.of("accepted it");
+    } catch (DeviceException e) {
+      return e.status() == ErrorStatus.INVALID_ARGUMENT
+          ? Optional.empty()
+          : Optional.of("ended with " + e.status() + ": " + e.getMessage());
+    } catch (RuntimeException e) {
+      return Optional.of("threw " + e);
+    }
+  }
+
+  /** A call to a device. */
+  @FunctionalInterface
+  private interface Call {
+    void run() throws DeviceException;
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.mutation;
+
+import java.util.Objects;
+
+/**
+ * Who refused a spoiled example.
+ *
+ * @param layer the first who did
+ * @param message in its words; for an accepted example what was not refused
+ */
+public record Verdict(Layer layer, String message) {
+  public Verdict {
+    Objects.requireNonNull(layer, "layer");
+    Objects.requireNonNull(message, "message");
+  }
+
+  /** Whether somebody refused. */
+  public boolean isRefused() {
+    return layer != Layer.NOBODY;
+  }
+
+  /** In the order in which a model passes them. */
+  public enum Layer {
+    /** The raw form cannot be made into typed objects. */
+    DECODING,
+    /** The rules for models are broken; the device says so, too. */
+    VALIDATION,
+    /** Only the device refuses. */
+    DEVICE,
+    /** The device accepts, or refuses for another reason than INVALID_ARGUMENT. */
+    NOBODY
+  }
+}
