@@ -59,6 +59,7 @@ public final class CpuDevice extends KernelDevice {
     Normalization.register(table);
     Pooling.register(table);
     Quantize.register(table);
+    QuantizedLstm.register(table);
     Rearrange.register(table);
     Recurrent.register(table);
     Reduction.register(table);

@@ -3,10 +3,10 @@ package io.thalamus.cpu;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.model.OperandType;
+import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.ResolvedOperation;
-import io.thalamus.operations.StoredTable;
 import io.thalamus.operations.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -68,7 +68,7 @@ final class Mover {
 
   private static void rescale(
       StridedCopy copy,
-      StoredTable rescaling,
+      LookupTable rescaling,
       IntElements elements,
       MemorySegment from,
       MemorySegment to) {

@@ -12,11 +12,11 @@ import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Selection.Axis;
 import io.thalamus.operations.Selection.Choice;
 import io.thalamus.operations.Selection.Top;
-import io.thalamus.operations.StoredTable;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
@@ -45,7 +45,7 @@ final class Selection {
       for (long i = 0; i < count; i++) {
         boolean isFirst = IntElements.UNSIGNED8.get(inputs[0], i) != 0;
         MemorySegment chosen = isFirst ? inputs[1] : inputs[2];
-        Optional<StoredTable> rescaling = isFirst ? choice.first() : choice.second();
+        Optional<LookupTable> rescaling = isFirst ? choice.first() : choice.second();
         if (rescaling.isPresent()) {
           IntElements elements = IntElements.of(type);
           elements.set(outputs[0], i, rescaling.get().apply(elements.get(chosen, i)));

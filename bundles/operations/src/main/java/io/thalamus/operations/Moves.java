@@ -31,5 +31,5 @@ public record Moves(OptionalInt fill, List<Part> parts) implements OperationPara
    * @param copy the elements
    * @param rescaling what happens to the elements on the way; empty where they stay what they are
    */
-  public record Part(int input, int output, StridedCopy copy, Optional<StoredTable> rescaling) {}
+  public record Part(int input, int output, StridedCopy copy, Optional<LookupTable> rescaling) {}
 }

@@ -118,10 +118,10 @@ public final class Rearrange {
                 StridedCopy.strides(input.shape()),
                 target,
                 targetStrides);
-        Optional<StoredTable> rescaling =
+        Optional<LookupTable> rescaling =
             input.quantization().equals(operation.output().quantization())
                 ? Optional.empty()
-                : Optional.of(StoredTable.concatenation(input, operation.output()));
+                : Optional.of(Rescaling.concatenation(input, operation.output()));
         parts.add(new Part(i, 0, copy, rescaling));
         target += input.shape().dimension(axis) * targetStrides[axis];
       }

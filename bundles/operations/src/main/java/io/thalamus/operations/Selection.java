@@ -40,7 +40,7 @@ public final class Selection {
    * @param first what happens to elements of the first tensor; empty where they stay what they are
    * @param second the same for the second tensor
    */
-  public record Choice(Optional<StoredTable> first, Optional<StoredTable> second)
+  public record Choice(Optional<LookupTable> first, Optional<LookupTable> second)
       implements OperationParameters {}
 
   /**
@@ -100,10 +100,10 @@ public final class Selection {
           rescaling(operation.input(2), operation.output()));
     }
 
-    private static Optional<StoredTable> rescaling(OperandView input, OperandView output) {
+    private static Optional<LookupTable> rescaling(OperandView input, OperandView output) {
       return input.type() == TENSOR_INT32 || input.quantization().equals(output.quantization())
           ? Optional.empty()
-          : Optional.of(StoredTable.requantization(input, output));
+          : Optional.of(Rescaling.select(input, output));
     }
   }
 

@@ -20,6 +20,7 @@ final class StandardOperations {
             Normalization.definitions(),
             Pooling.definitions(),
             Quantize.definitions(),
+            QuantizedLstm.definitions(),
             Rearrange.definitions(),
             Recurrent.definitions(),
             Reduction.definitions(),

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.cpu.IntElements.SIGNED16;
+import static io.thalamus.cpu.IntElements.SIGNED32;
+import static io.thalamus.cpu.IntElements.SIGNED8;
+import static io.thalamus.cpu.IntElements.UNSIGNED8;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.FixedPoint;
+import io.thalamus.operations.FixedPoint16;
+import io.thalamus.operations.FixedPointFunctions;
+import io.thalamus.operations.QuantizedLstm.EightBitParameters;
+import io.thalamus.operations.QuantizedLstm.Gate;
+import io.thalamus.operations.QuantizedLstm.Norm;
+import io.thalamus.operations.QuantizedLstm.Peephole;
+import io.thalamus.operations.QuantizedLstm.Projection;
+import io.thalamus.operations.QuantizedLstm.SixteenBitParameters;
+import io.thalamus.operations.Requantization;
+import io.thalamus.operations.ResolvedOperation;
+import java.lang.foreign.MemorySegment;
+
+/** Members of the family {@link Recurrent} with a long memory in integers. */
+final class QuantizedLstm {
+  /** Integer bits of arguments of gates. */
+  private static final int GATE_BITS = 3;
+
+  private QuantizedLstm() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(OperationCode.QUANTIZED_16BIT_LSTM, SixteenBit::new, TENSOR_QUANT8_ASYMM)
+        .add(OperationCode.QUANTIZED_LSTM, EightBit::new, TENSOR_QUANT8_ASYMM_SIGNED);
+  }
+
+  private static final class SixteenBit implements Kernel {
+    /** Integer bits of the cell state. */
+    private static final int STATE_BITS = 4;
+
+    private static final int ZERO_POINT = 128;
+    private static final int WEIGHTS = 1;
+    private static final int RECURRENT_WEIGHTS = 5;
+    private static final int BIAS = 9;
+    private static final int CELL_STATE = 13;
+    private static final int OUTPUT_STATE = 14;
+
+    private final SixteenBitParameters parameters;
+
+    SixteenBit(ResolvedOperation operation) {
+      parameters = operation.parameters(SixteenBitParameters.class);
+    }
+
+    @Override
+    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+      for (int b = 0; b < parameters.batches(); b++) {
+        for (int u = 0; u < parameters.units(); u++) {
+          long index = (long) b * parameters.units() + u;
+          int admit = FixedPoint16.logistic(argument(inputs, 0, b, u), GATE_BITS);
+          int forget = FixedPoint16.logistic(argument(inputs, 1, b, u), GATE_BITS);
+          int candidate = FixedPoint16.tanh(argument(inputs, 2, b, u), GATE_BITS);
+          int show = FixedPoint16.logistic(argument(inputs, 3, b, u), GATE_BITS);
+          int admitted =
+              FixedPoint16.multiplyByPowerOfTwo(
+                  FixedPoint16.multiply(admit, candidate), -STATE_BITS);
+          int kept = FixedPoint16.multiply(forget, SIGNED16.get(inputs[CELL_STATE], index));
+          int state = FixedPoint16.saturate(admitted + kept);
+          int ofGateBits = FixedPoint16.multiplyByPowerOfTwo(state, STATE_BITS - GATE_BITS);
+          int output = FixedPoint16.multiply(show, FixedPoint16.tanh(ofGateBits, GATE_BITS));
+          int stored = FixedPoint.roundingDivideByPowerOfTwo(output, Byte.SIZE);
+          SIGNED16.set(outputs[0], index, state);
+          UNSIGNED8.set(
+              outputs[1], index, Math.clamp(stored, Byte.MIN_VALUE, Byte.MAX_VALUE) + ZERO_POINT);
+        }
+      }
+    }
+
+    /**
+     * The argument of a gate for one unit. The row of recurrent weights and input weights meets the
+     * row of input and output state; see {@link SixteenBitParameters}.
+     */
+    private int argument(MemorySegment[] inputs, int gate, long batch, long unit) {
+      int size = parameters.inputSize();
+      int units = parameters.units();
+      int sum = SIGNED32.get(inputs[BIAS + gate], unit);
+      for (int i = 0; i < size + units; i++) {
+        int value =
+            i < size
+                ? UNSIGNED8.get(inputs[0], batch * size + i)
+                : UNSIGNED8.get(inputs[OUTPUT_STATE], batch * units + i - size);
+        int weight =
+            i < units
+                ? UNSIGNED8.get(inputs[RECURRENT_WEIGHTS + gate], unit * units + i)
+                : UNSIGNED8.get(inputs[WEIGHTS + gate], unit * size + i - units);
+        sum += (value - ZERO_POINT) * (weight - parameters.weightZeroPoint());
+      }
+      return FixedPoint16.saturate(parameters.toGate().apply(sum));
+    }
+  }
+
+  /** Scratch memory, in shorts: for one batch four gates, then the hidden state. */
+  private static final class EightBit implements Kernel {
+    private static final int OUTPUT_STATE = 18;
+    private static final int CELL_STATE = 19;
+
+    /** Normalized values have 10 fraction bits. */
+    private static final int NORM_BITS = 10;
+
+    private final EightBitParameters parameters;
+
+    EightBit(ResolvedOperation operation) {
+      parameters = operation.parameters(EightBitParameters.class);
+    }
+
+    @Override
+    public long scratchSize() {
+      return 5L * parameters.units() * Short.BYTES;
+    }
+
+    @Override
+    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+      int units = parameters.units();
+      long admitted = 0;
+      long forgotten = units;
+      long candidates = 2L * units;
+      long shown = 3L * units;
+      long hidden = 4L * units;
+      int stateBits = parameters.stateBits();
+      for (int b = 0; b < parameters.batches(); b++) {
+        long first = (long) b * units;
+        MemorySegment oldState = inputs[CELL_STATE];
+        MemorySegment newState = outputs[1];
+        gate(parameters.forgetGate(), inputs, b, oldState, scratch, forgotten);
+        gate(parameters.cellGate(), inputs, b, oldState, scratch, candidates);
+        if (parameters.inputGate().isPresent()) {
+          gate(parameters.inputGate().get(), inputs, b, oldState, scratch, admitted);
+        }
+        for (int u = 0; u < units; u++) {
+          int forget = FixedPoint16.logistic(SIGNED16.get(scratch, forgotten + u), GATE_BITS);
+          int admit =
+              parameters.inputGate().isPresent()
+                  ? FixedPoint16.logistic(SIGNED16.get(scratch, admitted + u), GATE_BITS)
+                  : FixedPoint16.ONE - forget;
+          int candidate = FixedPoint16.tanh(SIGNED16.get(scratch, candidates + u), GATE_BITS);
+          int kept = product(forget, SIGNED16.get(oldState, first + u), 15);
+          int added = product(admit, candidate, 15 + stateBits);
+          int state = FixedPoint16.saturate(kept + added);
+          int limit = parameters.cellClip();
+          SIGNED16.set(newState, first + u, limit > 0 ? Math.clamp(state, -limit, limit) : state);
+        }
+        gate(parameters.outputGate(), inputs, b, newState, scratch, shown);
+        for (int u = 0; u < units; u++) {
+          int show = FixedPoint16.logistic(SIGNED16.get(scratch, shown + u), GATE_BITS);
+          int state = FixedPoint16.tanh(SIGNED16.get(newState, first + u), stateBits);
+          int value = parameters.toHidden().apply(show * state) - parameters.hiddenZeroPoint();
+          SIGNED16.set(scratch, hidden + u, Math.clamp(value, Byte.MIN_VALUE, Byte.MAX_VALUE));
+        }
+        for (int o = 0; o < parameters.outputs(); o++) {
+          long index = (long) b * parameters.outputs() + o;
+          int output =
+              parameters.projection().isPresent()
+                  ? projected(parameters.projection().get(), inputs, scratch, hidden, o)
+                  : SIGNED16.get(scratch, hidden + o);
+          SIGNED8.set(outputs[0], index, output);
+          SIGNED8.set(outputs[2], index, output);
+        }
+      }
+    }
+
+    /** A product of 16-bit numbers divided by a power of two, rounded, cut to 16 bits. */
+    private static int product(int a, int b, int exponent) {
+      return (short) FixedPoint.roundingDivideByPowerOfTwo(a * b, exponent);
+    }
+
+    /** The arguments of a gate for all units of a batch; a peephole sees the state given. */
+    private void gate(
+        Gate gate,
+        MemorySegment[] inputs,
+        int batch,
+        MemorySegment cellState,
+        MemorySegment scratch,
+        long result) {
+      int units = parameters.units();
+      for (int u = 0; u < units; u++) {
+        int ofInput =
+            dot(
+                inputs[0],
+                batch,
+                parameters.inputZeroPoint(),
+                inputs[gate.weights()],
+                u,
+                parameters.inputSize());
+        if (gate.norm().isEmpty()) {
+          ofInput += SIGNED32.get(inputs[gate.bias()], u);
+        }
+        int ofState =
+            dot(
+                inputs[OUTPUT_STATE],
+                batch,
+                parameters.outputStateZeroPoint(),
+                inputs[gate.recurrentWeights()],
+                u,
+                parameters.outputs());
+        int sum = FixedPoint16.saturate(gate.input().apply(ofInput));
+        sum = FixedPoint16.saturate(sum + gate.recurrent().apply(ofState));
+        if (gate.peephole().isPresent()) {
+          Peephole peephole = gate.peephole().get();
+          int seen =
+              SIGNED16.get(inputs[peephole.weights()], u)
+                  * SIGNED16.get(cellState, (long) batch * units + u);
+          sum = FixedPoint16.saturate(sum + peephole.scale().apply(seen));
+        }
+        SIGNED16.set(scratch, result + u, sum);
+      }
+      if (gate.norm().isPresent()) {
+        normalize(gate.norm().get(), inputs, inputs[gate.bias()], scratch, result);
+      }
+    }
+
+    private static int dot(
+        MemorySegment vectors,
+        long vector,
+        int zeroPoint,
+        MemorySegment matrix,
+        long row,
+        int length) {
+      int sum = 0;
+      for (int i = 0; i < length; i++) {
+        sum +=
+            (SIGNED8.get(vectors, vector * length + i) - zeroPoint)
+                * SIGNED8.get(matrix, row * length + i);
+      }
+      return sum;
+    }
+
+    /** Layer normalization in integers, as TensorFlow Lite's ApplyLayerNorm. */
+    private void normalize(
+        Norm norm, MemorySegment[] inputs, MemorySegment bias, MemorySegment scratch, long row) {
+      int units = parameters.units();
+      int guard = 1 << 20;
+      long sum = 0;
+      long sumOfSquares = 0;
+      for (int u = 0; u < units; u++) {
+        int value = SIGNED16.get(scratch, row + u);
+        sum += value;
+        sumOfSquares += (long) value * value;
+      }
+      int mean = (int) ((sum << NORM_BITS) / units);
+      long scaledVariance = sumOfSquares * (guard / units) - (long) mean * mean;
+      int variance = (int) (scaledVariance / guard);
+      Requantization inverse =
+          FixedPointFunctions.inverseSquareRoot(variance < 1 ? norm.leastVariance() : variance);
+      for (int u = 0; u < units; u++) {
+        int distance = (SIGNED16.get(scratch, row + u) << NORM_BITS) - mean;
+        long weighted =
+            (long) inverse.apply(distance) * SIGNED16.get(inputs[norm.weights()], u)
+                + SIGNED32.get(bias, u);
+        int half = 1 << NORM_BITS - 1;
+        int rounded = (int) ((weighted > 0 ? weighted + half : weighted - half) / (2 * half));
+        SIGNED16.set(scratch, row + u, FixedPoint16.saturate(norm.scale().apply(rounded)));
+      }
+    }
+
+    private int projected(
+        Projection projection,
+        MemorySegment[] inputs,
+        MemorySegment scratch,
+        long hidden,
+        int output) {
+      int sum = projection.bias() < 0 ? 0 : SIGNED32.get(inputs[projection.bias()], output);
+      int units = parameters.units();
+      for (int u = 0; u < units; u++) {
+        // The zero point was subtracted from the hidden state, so it is added here.
+        sum +=
+            (SIGNED16.get(scratch, hidden + u) + parameters.hiddenZeroPoint())
+                * SIGNED8.get(inputs[projection.weights()], (long) output * units + u);
+      }
+      int stored = projection.scale().apply(sum) + parameters.outputStateZeroPoint();
+      return projection.range().clamp(stored);
+    }
+  }
+}
