@@ -131,7 +131,7 @@ class CommandsTest {
     String all = terminal.type("nn:devices -v");
     assertTrue(all.contains("  cache              1 model file, 2 data files\n"), all);
     assertTrue(all.contains("  memory             ashmem, mmap_fd\n"), all);
-    assertTrue(all.contains("  TENSOR_FLOAT32                 0.2500  0.2500\n"), all);
+    assertTrue(all.contains("  TENSOR_FLOAT32                 0.25   0.25\n"), all);
     assertFalse(all.contains("WHILE"), all);
   }
 

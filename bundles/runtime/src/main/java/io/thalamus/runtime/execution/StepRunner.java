@@ -56,7 +56,8 @@ final class StepRunner {
       return Ending.failedForGood(
           ending.code(), ending.message() + " (this compilation allows no fallback)");
     }
-    if (step.device().isReference()) {
+    // Where the reference itself has left, another one may have come in its place.
+    if (step.device().isReference() && step.device().isServing()) {
       return ending;
     }
     host.fallenBack(step, ending.message());

@@ -47,7 +47,7 @@ public final class Units {
     return String.format(Locale.ROOT, "%,d", count);
   }
 
-  /** A number with four significant digits, plain where that is short. */
+  /** A number with at most four significant digits, plain where that is short. */
   public static String number(double value) {
     if (value == Math.rint(value) && Math.abs(value) < LARGEST_PLAIN) {
       return Long.toString((long) value);
@@ -60,7 +60,8 @@ public final class Units {
       return String.format(Locale.ROOT, "%.3e", value);
     }
     int decimals = Math.max(0, 3 - (int) Math.floor(Math.log10(size)));
-    return String.format(Locale.ROOT, "%." + decimals + "f", value);
+    String text = String.format(Locale.ROOT, "%." + decimals + "f", value);
+    return text.contains(".") ? text.replaceFirst("\\.?0+$", "") : text;
   }
 
   /** {@code 1 step}, {@code 3 steps}. */

@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.function.IntFunction;
 
 /**
@@ -103,11 +104,7 @@ public final class GraphPicture {
     for (int i = 0; i < graph.nodes().size(); i++) {
       node(svg, graph.nodes().get(i), layout.node(i));
     }
-    if (crossings) {
-      for (int i = 0; i < graph.edges().size(); i++) {
-        label(svg, graph.edges().get(i), layout.edge(i));
-      }
-    }
+    labels(svg);
     return svg.close("g").close("svg").toString();
   }
 
@@ -290,7 +287,7 @@ public final class GraphPicture {
   /** From the lower end of one place to the upper end of the next, then through a bend. */
   private void segment(StringBuilder d, Place from, Place to, boolean first) {
     double x1 = from.x();
-    double y1 = from.isBend() ? from.y() + Layout.NODE_HEIGHT : from.y() + Layout.NODE_HEIGHT;
+    double y1 = from.y() + Layout.NODE_HEIGHT;
     double x2 = to.x();
     double y2 = to.y();
     if (first) {
@@ -344,12 +341,21 @@ public final class GraphPicture {
         + point(x2, y2);
   }
 
-  private void label(Svg svg, Graph.Edge edge, List<Place> path) {
-    if (!crosses(edge)) {
-      return;
+  /** What comes from other devices, at each node that it comes to. */
+  private void labels(Svg svg) {
+    Map<Integer, List<Graph.Edge>> coming = new TreeMap<>();
+    for (Graph.Edge edge : graph.edges()) {
+      if (crosses(edge)) {
+        coming.computeIfAbsent(edge.to(), node -> new ArrayList<>()).add(edge);
+      }
     }
-    String text = edge.bytes() == 0 ? "size open" : Units.bytes(edge.bytes());
-    Place end = path.getLast();
+    coming.forEach((node, edges) -> label(svg, layout.node(node), edges));
+  }
+
+  private static void label(Svg svg, Place end, List<Graph.Edge> edges) {
+    boolean open = edges.stream().anyMatch(edge -> edge.bytes() == 0);
+    long bytes = edges.stream().mapToLong(Graph.Edge::bytes).sum();
+    String text = open ? "size open" : Units.bytes(bytes);
     double width = 12 + 6.2 * text.length();
     double y = end.y() - 16;
     svg.empty(

@@ -257,7 +257,7 @@ final class Layout {
         end <= Math.min(layers.size() - 1, ideal + reach);
         end++) {
       int cut = layers.get(end - 1).stream().mapToInt(place -> place.below.size()).sum();
-      double cost = cut + 2.0 * Math.abs(end - ideal) / (reach + 1);
+      double cost = cut + 1.2 * Math.abs(end - ideal) / (reach + 1);
       if (cost < leastCost) {
         leastCost = cost;
         best = end;

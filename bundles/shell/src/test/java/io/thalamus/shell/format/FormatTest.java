@@ -38,6 +38,10 @@ class FormatTest {
     assertEquals("-3", Units.number(-3));
     assertEquals("0.9922", Units.number(0.9921875));
     assertEquals("127.5", Units.number(127.5));
+    assertEquals("255", Units.number(254.99998));
+    assertEquals("0.25", Units.number(0.25));
+    assertEquals("100", Units.number(99.9999));
+    assertEquals("10000", Units.number(10000.4));
     assertEquals("1234", Units.number(1234.4));
     assertEquals("1.000e-05", Units.number(1e-5));
     assertEquals("NaN", Units.number(Double.NaN));

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands of the shell in the distribution, on the model that comes with it. */
+class ShellTest {
+  private static final Path DIGITS = ProjectFiles.DISTRIBUTION.resolve("samples/digits");
+
+  @TempDir Path directory;
+
+  private record Outcome(int status, String out, String err) {}
+
+  private Outcome run(String... arguments) throws IOException, InterruptedException {
+    List<String> words = new ArrayList<>();
+    words.add(ProjectFiles.DISTRIBUTION.resolve("bin/thalamus").toString());
+    words.addAll(List.of("--storage", directory.resolve("storage").toString(), "--with", "cpu"));
+    words.addAll(List.of(arguments));
+    ProcessBuilder builder = new ProcessBuilder(words).directory(directory.toFile());
+    builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
+    Process process = builder.start();
+    process.getOutputStream().close();
+    String out = new String(process.getInputStream().readAllBytes());
+    String err = new String(process.getErrorStream().readAllBytes());
+    assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+    return new Outcome(process.exitValue(), out, err);
+  }
+
+  private static String digits(String file) {
+    return DIGITS.resolve(file).toString();
+  }
+
+  @Test
+  void redirectedResultsHoldNoColoursAndJsonIsOneLine() throws Exception {
+    Outcome text = run("run", digits("digits.tflite"), digits("digit-3.png"));
+    assertEquals(0, text.status(), text::err);
+    assertTrue(!text.out().contains("\u001b"), text::out);
+    assertTrue(text.out().lines().findFirst().orElseThrow().startsWith("3 "), text::out);
+    Outcome json = run("--json", "run", digits("digits.tflite"), digits("digit-3.png"));
+    assertEquals(0, json.status(), json::err);
+    assertEquals(1, json.out().lines().count(), json::out);
+    assertTrue(json.out().startsWith("{\"model\":"), json::out);
+    assertEquals("", json.err());
+  }
+
+  @Test
+  void filesAreSoughtWhereTheCommandIsGiven() throws Exception {
+    Files.copy(DIGITS.resolve("digit-3.png"), directory.resolve("a digit.png"));
+    Outcome outcome = run("run", digits("digits.tflite"), "a digit.png", "--output", "scores.json");
+    assertEquals(0, outcome.status(), outcome::err);
+    assertTrue(Files.readString(directory.resolve("scores.json")).startsWith("[["));
+  }
+
+  @Test
+  void failuresAreOneLineAndAStatus() throws Exception {
+    Path broken = Files.writeString(directory.resolve("broken.tflite"), "no model at all");
+    Outcome failed = run("info", broken.toString());
+    assertEquals(1, failed.status());
+    assertEquals(1, failed.err().lines().count(), failed::err);
+    assertTrue(failed.err().startsWith("thalamus: "), failed::err);
+    Outcome usage = run("info", "--no-such-option");
+    assertEquals(2, usage.status());
+    assertEquals(
+        "thalamus: nn:info: unknown option --no-such-option; usage: nn:info MODEL [--svg FILE]"
+            + " [--json]\n",
+        usage.err());
+  }
+
+  @Test
+  void aDeviceLeavesAndComesBackWhileAModelStaysLoaded() throws Exception {
+    String script =
+        "nn:load '%s' --name digits; nn:run digits '%s'; nn:uninstall cpu; nn:devices;"
+                .formatted(digits("digits.tflite"), digits("digit-3.png"))
+            + " nn:install cpu; nn:run digits '%s'; nn:update cpu; nn:run digits '%s'; nn:models"
+                .formatted(digits("digit-3.png"), digits("digit-3.png"));
+    Outcome outcome = run("-c", script);
+    assertEquals(0, outcome.status(), outcome.toString());
+    String out = outcome.out();
+    assertTrue(out.contains("uninstalled io.thalamus.cpu in "), out);
+    assertTrue(out.contains("no device is here; nn:install adds one\n"), out);
+    assertTrue(out.contains("installed io.thalamus.cpu 0."), out);
+    assertTrue(out.contains("updated io.thalamus.cpu 0."), out);
+    assertEquals(3, out.lines().filter(line -> line.contains(" operations on cpu")).count(), out);
+  }
+}
