@@ -54,12 +54,14 @@ public final class CpuDevice extends KernelDevice {
     Convolution.register(table);
     Detection.register(table);
     Elementwise.register(table);
+    LshProjection.register(table);
     Lstm.register(table);
     MatrixMultiply.register(table);
     Normalization.register(table);
     Pooling.register(table);
     Quantize.register(table);
     QuantizedLstm.register(table);
+    RandomMultinomial.register(table);
     Rearrange.register(table);
     Recurrent.register(table);
     Reduction.register(table);

@@ -76,9 +76,8 @@ final class GraphExecution {
       }
       GraphProgram.Step step = program.steps().get(i);
       try {
-        if (isInputLeftOut(step)) {
-          step = step.rebind(step.view(shapes, values), shapes);
-        } else if (step.kernel() == null) {
+        step.checkPresent(values);
+        if (step.kernel() == null) {
           step = step.bind(step.view(shapes, values), shapes);
         }
         runStep(i, step, late);
@@ -89,18 +88,6 @@ final class GraphExecution {
       }
     }
     return null;
-  }
-
-  /**
-   * Whether the request has no value for an input of this step that the model does not leave out.
-   */
-  private boolean isInputLeftOut(GraphProgram.Step step) {
-    for (int input : step.operation().inputs()) {
-      if (values[input] == MemorySegment.NULL) {
-        return true;
-      }
-    }
-    return false;
   }
 
   private void runStep(int index, GraphProgram.Step step, Arena late) throws ValidationException {

@@ -14,7 +14,6 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
@@ -166,12 +165,18 @@ final class GraphProgram {
       return new OperationView(operation.type(), inputs, outputs);
     }
 
-    /** Whether all that determines shapes and parameters is known. */
+    /**
+     * Whether all that determines shapes and parameters is known, whether an input is there at all
+     * included.
+     */
     boolean isReady(OperationView view) {
       for (int i = 0; i < view.inputs().size(); i++) {
         OperandView input = view.input(i);
         if (input.isOmitted()) {
           continue;
+        }
+        if (mayBeLeftOut(i)) {
+          return false;
         }
         boolean shapeKnown =
             !input.type().isTensor() || input.shape().rank() > 0 || input.value().isPresent();
@@ -182,30 +187,27 @@ final class GraphProgram {
       return true;
     }
 
+    private boolean mayBeLeftOut(int input) {
+      Operand operand = graph.operands().get(operation.inputs().get(input));
+      return definition.isOptional(input) && operand.lifetime() instanceof Lifetime.SubgraphInput;
+    }
+
     /** Whether the kernel tells the shapes of the outputs. */
     boolean isMeasured() {
       return definition.areShapesMeasured();
     }
 
     /**
-     * The step bound anew because the request leaves out an input that may be left out.
+     * Checks that the request leaves out no input that is needed.
      *
-     * @throws ValidationException also where it may not be, or where shapes depend on it
+     * @param values by operand; an input that is left out is {@link MemorySegment#NULL}
      */
-    Step rebind(OperationView view, Shape[] shapes) throws ValidationException {
-      Shape[] changed = shapes.clone();
-      try {
-        definition.validate(view);
-      } catch (ValidationException e) {
-        throw at(e);
+    void checkPresent(MemorySegment[] values) throws ValidationException {
+      for (int i = 0; i < operation.inputs().size(); i++) {
+        if (values[operation.inputs().get(i)] == MemorySegment.NULL && !definition.isOptional(i)) {
+          throw new ValidationException(place() + ": input " + i + " must not be left out");
+        }
       }
-      Step bound = bind(view, changed);
-      if (kernel != null && !Arrays.equals(shapes, changed)) {
-        throw new ValidationException(
-            place() + ": the input that is left out must not have dimensions in the model");
-      }
-      System.arraycopy(changed, 0, shapes, 0, shapes.length);
-      return bound;
     }
 
     /**

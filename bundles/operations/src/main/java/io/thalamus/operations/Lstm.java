@@ -229,15 +229,22 @@ public final class Lstm {
       }
     }
 
-    /** The types of the inputs of a cell; those of the input gate and more are optional. */
+    /** Whether an input is one of a cell that may do without: input gate, peephole, projection. */
+    static boolean isOptional(int first, int input) {
+      int place = input - first;
+      return place == WEIGHTS
+          || place == RECURRENT
+          || (place >= PEEPHOLES && place <= BIAS)
+          || (place >= PROJECTION && place <= PROJECTION_BIAS);
+    }
+
+    /** Checks the types of the inputs of a cell. */
     static void checkTypes(Check check, int first, OperandCode data) throws ValidationException {
-      for (int i = 0; i <= PROJECTION_BIAS; i++) {
-        boolean isOptional =
-            i == WEIGHTS || i == RECURRENT || (i >= PEEPHOLES && i <= BIAS) || i >= PROJECTION;
-        if (isOptional) {
-          check.optionalInputType(first + i, data);
+      for (int i = first; i <= first + PROJECTION_BIAS; i++) {
+        if (isOptional(first, i)) {
+          check.optionalInputType(i, data);
         } else {
-          check.inputType(first + i, data);
+          check.inputType(i, data);
         }
       }
     }
@@ -296,6 +303,11 @@ public final class Lstm {
 
     Single() {
       super(OperationCode.LSTM);
+    }
+
+    @Override
+    public boolean isOptional(int input) {
+      return Inputs.isOptional(1, input) || input >= NORMS;
     }
 
     @Override
@@ -358,6 +370,11 @@ public final class Lstm {
 
     Unidirectional() {
       super(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM);
+    }
+
+    @Override
+    public boolean isOptional(int input) {
+      return Inputs.isOptional(1, input) || input >= NORMS;
     }
 
     @Override
@@ -428,6 +445,14 @@ public final class Lstm {
 
     Bidirectional() {
       super(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM);
+    }
+
+    @Override
+    public boolean isOptional(int input) {
+      return Inputs.isOptional(FORWARD, input)
+          || Inputs.isOptional(BACKWARD, input)
+          || (input >= AUXILIARY && input < ACTIVATION)
+          || input >= FORWARD_NORMS;
     }
 
     @Override

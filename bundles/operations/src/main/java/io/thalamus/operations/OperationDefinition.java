@@ -35,6 +35,14 @@ public interface OperationDefinition {
   }
 
   /**
+   * Whether an input may be left out, by the model or by a request. What is computed, and the
+   * parameters with it, may depend on whether it is there.
+   */
+  default boolean isOptional(int input) {
+    return false;
+  }
+
+  /**
    * Whether only running the operation tells how large its outputs are, as where boxes are selected
    * by their scores. Then {@link #infer} gives 0 for the dimensions that are open.
    */

@@ -219,6 +219,11 @@ public final class QuantizedLstm {
     }
 
     @Override
+    public boolean isOptional(int input) {
+      return Lstm.Inputs.isOptional(WEIGHTS, input) || (input >= NORMS && input < CELL_CLIP);
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_3, 32, 3);
       check.inputType(0, TENSOR_QUANT8_ASYMM_SIGNED).inputRank(0, 2, 2);

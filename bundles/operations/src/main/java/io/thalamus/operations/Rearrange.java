@@ -347,6 +347,11 @@ public final class Rearrange {
     }
 
     @Override
+    public boolean isOptional(int input) {
+      return input == ORDER;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_1, 2, 1);
       OperandCode data = check.inputType(0, TYPES);

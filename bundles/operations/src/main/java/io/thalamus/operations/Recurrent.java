@@ -228,6 +228,11 @@ public final class Recurrent {
     }
 
     @Override
+    public boolean isOptional(int input) {
+      return input >= AUXILIARY && input < ACTIVATION;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_2).inputCount(15).outputCount(1, 2, 3, 4);
       OperandCode data = check.inputType(0, SINCE_V1_2);
@@ -346,6 +351,11 @@ public final class Recurrent {
 
     Svdf() {
       super(OperationCode.SVDF);
+    }
+
+    @Override
+    public boolean isOptional(int input) {
+      return input == BIAS;
     }
 
     @Override

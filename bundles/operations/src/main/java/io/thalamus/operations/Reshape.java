@@ -108,6 +108,11 @@ public final class Reshape {
     }
 
     @Override
+    public boolean isOptional(int input) {
+      return input == AXES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_1, 2, 1);
       OperandCode data = check.inputType(0, TYPES);

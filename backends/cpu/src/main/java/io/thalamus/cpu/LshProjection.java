@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.LshProjection.Form;
+import io.thalamus.operations.LshProjection.Parameters;
+import io.thalamus.operations.ResolvedOperation;
+import java.lang.foreign.MemorySegment;
+
+/** LSH_PROJECTION. Scratch memory: a seed in float and the bytes of an item, which are hashed. */
+final class LshProjection implements Kernel {
+  private final Parameters parameters;
+  private final FloatElements elements;
+
+  private LshProjection(ResolvedOperation operation) {
+    parameters = operation.parameters(Parameters.class);
+    elements = FloatElements.of(operation.view().input(0).type());
+  }
+
+  static void register(KernelTable.Builder table) {
+    table.add(OperationCode.LSH_PROJECTION, LshProjection::new, TENSOR_FLOAT32, TENSOR_FLOAT16);
+  }
+
+  @Override
+  public long scratchSize() {
+    return Float.BYTES + (long) parameters.itemSize();
+  }
+
+  @Override
+  public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+    for (int table = 0; table < parameters.tables(); table++) {
+      int signature = 0;
+      for (int i = 0; i < parameters.bits(); i++) {
+        long index = (long) table * parameters.bits() + i;
+        int bit = bit(inputs, elements.get(inputs[0], index), scratch);
+        signature = signature << 1 | bit;
+        if (parameters.form() == Form.DENSE) {
+          IntElements.SIGNED32.set(outputs[0], index, bit);
+        }
+      }
+      if (parameters.form() == Form.SPARSE) {
+        signature += table * (1 << parameters.bits());
+      }
+      if (parameters.form() != Form.DENSE) {
+        IntElements.SIGNED32.set(outputs[0], table, signature);
+      }
+    }
+  }
+
+  private int bit(MemorySegment[] inputs, float seed, MemorySegment scratch) {
+    int size = parameters.itemSize();
+    FloatElements.FLOAT32.set(scratch, 0, seed);
+    double score = 0;
+    for (int i = 0; i < parameters.items(); i++) {
+      MemorySegment.copy(inputs[1], (long) i * size, scratch, Float.BYTES, size);
+      double hash = FarmHash.fingerprint(scratch, Float.BYTES + size);
+      score += parameters.hasWeights() ? elements.get(inputs[2], i) * hash : hash;
+    }
+    return score > 0 ? 1 : 0;
+  }
+}
