@@ -218,14 +218,18 @@ public final class Elementwise {
               inTermsOf(output, operation.input(0)), inTermsOf(output, operation.input(1)));
     }
 
-    /** AOSP's requantize: the real value in float, the rest in double, half away from zero. */
+    /**
+     * AOSP's requantize: the real value in float, the rest in double, half up: among unsigned
+     * results that is half away from zero, and signed ones must not differ from them.
+     */
     private static LookupTable inTermsOf(OperandView output, OperandView input) {
       IntRange range = IntRange.of((OperandCode) output.type());
       return LookupTable.of(
           range,
           stored -> {
             double real = (stored - input.zeroPoint()) * input.scale();
-            return range.clamp(FixedPoint.round(real / output.scale() + output.zeroPoint()));
+            double result = real / output.scale() + output.zeroPoint();
+            return range.clamp((int) Math.floor(result + 0.5));
           });
     }
   }
