@@ -6,7 +6,7 @@ import java.util.List;
 
 /** The entry of {@code integration-tests/run}: one proof by name, with its options. */
 public final class Main {
-  private static final List<Proof> PROOFS = List.of(new StartUp(), new Mutations());
+  private static final List<Proof> PROOFS = List.of(new StartUp(), new Mutations(), new Coupling());
 
   private Main() {}
 
