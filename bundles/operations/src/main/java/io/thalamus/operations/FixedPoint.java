@@ -11,12 +11,14 @@ public final class FixedPoint {
 
   /** Rounds to nearest, half away from zero, as C's {@code round}; saturates to int. */
   public static int round(double value) {
-    return (int) (value < 0 ? Math.ceil(value - 0.5) : Math.floor(value + 0.5));
+    double magnitude = Math.abs(value);
+    double whole = Math.floor(magnitude);
+    return (int) Math.copySign(magnitude - whole >= 0.5 ? whole + 1 : whole, value);
   }
 
   /**
-   * The high 32 bits of twice the product, rounded to nearest with ties away from zero as gemmlowp
-   * does it; saturates where both are the smallest int.
+   * {@code a * b / 2^31}, rounded to nearest with ties up, as gemmlowp does it; saturates where
+   * both are the smallest int.
    */
   public static int saturatingRoundingDoublingHighMul(int a, int b) {
     if (a == b && a == Integer.MIN_VALUE) {
@@ -27,7 +29,11 @@ public final class FixedPoint {
     return (int) ((product + nudge) / (1L << 31));
   }
 
-  /** {@code value / 2^exponent}, rounded to nearest with ties away from zero. */
+  /**
+   * {@code value / 2^exponent}, rounded to nearest with ties away from zero.
+   *
+   * @param exponent 0 to 31
+   */
   public static int roundingDivideByPowerOfTwo(int value, int exponent) {
     int mask = (int) ((1L << exponent) - 1);
     int remainder = value & mask;

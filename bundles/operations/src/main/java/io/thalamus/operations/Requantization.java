@@ -43,7 +43,7 @@ public record Requantization(int multiplier, int shift, Rounding rounding) {
     return new Requantization(-multiplier, shift, rounding);
   }
 
-  /** The product with the factor, rounded. */
+  /** The product with the factor, rounded. It must fit an int, and so must the shifted value. */
   public int apply(int value) {
     if (rounding == Rounding.SINGLE) {
       int total = 31 - shift;
