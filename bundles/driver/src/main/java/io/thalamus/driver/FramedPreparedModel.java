@@ -18,7 +18,6 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.Timing;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 
@@ -60,28 +59,33 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   @Override
   public final ExecutionResult execute(Request request, ExecutionConfig config) {
     long start = System.nanoTime();
-    RequestArguments arguments;
     try {
-      arguments = RequestArguments.of(graph, request, info);
+      RequestArguments arguments = RequestArguments.of(graph, request, info);
+      if (config.deadline().hasPassed()) {
+        return new Failed(
+            ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution");
+      }
+      try (Leases _ = Leases.hold(memories(request), "arguments")) {
+        return execute(arguments, config, start);
+      }
     } catch (DeviceException e) {
       return new Failed(e.status(), e.getMessage());
     }
-    if (config.deadline().hasPassed()) {
-      return new Failed(
-          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution");
-    }
+  }
+
+  /** The pools of a request that was checked: all of them can be mapped. */
+  private static List<SharedMemory> memories(Request request) {
+    return request.pools().stream().map(pool -> ((MemoryPool.Shared) pool).memory()).toList();
+  }
+
+  private ExecutionResult execute(RequestArguments arguments, ExecutionConfig config, long start) {
     F frame = frames.take(this::newFrame);
     if (frame == null) {
       return new Failed(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed");
     }
-    List<SharedMemory.Lease> leases = new ArrayList<>();
     try {
-      for (MemoryPool pool : request.pools()) {
-        leases.add(((MemoryPool.Shared) pool).memory().lend());
-      }
       return run(frame, arguments, config, start);
     } finally {
-      leases.forEach(SharedMemory.Lease::close);
       if (frames.giveBack(frame)) {
         releaseAll();
       }

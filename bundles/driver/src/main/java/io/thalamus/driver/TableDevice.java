@@ -45,6 +45,12 @@ public abstract class TableDevice implements Device {
 
   @Override
   public final BitSet supportedOperations(Model model) throws DeviceException {
+    try (Leases _ = Leases.hold(model.pools(), "constants")) {
+      return supported(model);
+    }
+  }
+
+  private BitSet supported(Model model) throws DeviceException {
     validate(model);
     BitSet supported = new BitSet();
     Subgraph graph = model.main();
@@ -65,6 +71,13 @@ public abstract class TableDevice implements Device {
 
   @Override
   public final PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+    // Held until the prepared model holds them itself.
+    try (Leases _ = Leases.hold(model.pools(), "constants")) {
+      return prepareHeld(model, config);
+    }
+  }
+
+  private PreparedModel prepareHeld(Model model, PrepareConfig config) throws DeviceException {
     validate(model);
     Subgraph graph = model.main();
     for (int i = 0; i < graph.operations().size(); i++) {
