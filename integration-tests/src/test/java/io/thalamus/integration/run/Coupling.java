@@ -2,6 +2,8 @@
 package io.thalamus.integration.run;
 
 import io.thalamus.hal.Device;
+import io.thalamus.integration.proof.Figures;
+import io.thalamus.integration.proof.Settings;
 import io.thalamus.tck.coupling.CouplingReport;
 import io.thalamus.tck.coupling.CouplingSuite;
 import io.thalamus.vectors.ConformanceData;

@@ -3,6 +3,7 @@ package io.thalamus.integration.run;
 
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.Device;
+import io.thalamus.integration.proof.Settings;
 import io.thalamus.simd.SimdDevice;
 import java.util.Map;
 import java.util.TreeMap;

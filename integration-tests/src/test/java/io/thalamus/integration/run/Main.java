@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.integration.run;
 
+import io.thalamus.integration.proof.Figures;
+import io.thalamus.integration.proof.Settings;
 import java.util.Arrays;
 import java.util.List;
 
 /** The entry of {@code integration-tests/run}: one proof by name, with its options. */
 public final class Main {
-  private static final List<Proof> PROOFS = List.of(new StartUp(), new Mutations(), new Coupling());
+  private static final List<Proof> PROOFS =
+      List.of(
+          new StartUp(),
+          new Mutations(),
+          new Coupling(),
+          new InFramework(
+              "models",
+              "trained public models against stored outputs (--dir DIR --device simd,cpu --models"
+                  + " LIST)",
+              List.of()));
 
   private Main() {}
 
@@ -33,7 +44,7 @@ public final class Main {
   }
 
   private static int run(Proof proof, List<String> options) throws Exception {
-    Figures figures = new Figures(System.out);
+    Figures figures = new Figures(System.out::println);
     try {
       proof.run(new Settings(options), figures);
     } catch (Settings.UnknownOptionException e) {

@@ -2,6 +2,8 @@
 package io.thalamus.integration.run;
 
 import io.thalamus.hal.Device;
+import io.thalamus.integration.proof.Figures;
+import io.thalamus.integration.proof.Settings;
 import io.thalamus.tck.mutation.MutationFamily;
 import io.thalamus.tck.mutation.MutationReport;
 import io.thalamus.tck.mutation.MutationSuite;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.integration.run;
 
+import io.thalamus.integration.proof.Figures;
+import io.thalamus.integration.proof.Settings;
+
 /** One long run that can be asked for by name. */
 interface Proof {
   /** The word on the command line. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.integration.run;
 
+import io.thalamus.integration.proof.Figures;
+import io.thalamus.integration.proof.Settings;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.proof;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.Execution;
+import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.vectors.ModelCase;
+import io.thalamus.vectors.ModelDirectory;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** Runs the cases of stored models over all their steps. Not thread-safe. */
+public final class ModelRun {
+  private static final double MILLION = 1e6;
+
+  /** How the custom operator is called whose outputs are a list of boxes. */
+  private static final String DETECTIONS = "CUSTOM:TFLite_Detection_PostProcess";
+
+  private final NeuralNetworks networks;
+  private final CompilationOptions options;
+  private final Set<String> ranOn = new TreeSet<>();
+
+  /** Runs on what {@code networks} has, as {@code options} say. */
+  public ModelRun(NeuralNetworks networks, CompilationOptions options) {
+    this.networks = networks;
+    this.options = options;
+  }
+
+  /**
+   * How a model did.
+   *
+   * @param refusal why it cannot be loaded or compiled
+   * @param cases its cases, where it can
+   * @param ranOn ids of the devices that ran it
+   */
+  public record Result(Optional<String> refusal, List<CaseResult> cases, Set<String> ranOn) {}
+
+  /**
+   * How a case did.
+   *
+   * @param outputs how far they were off; none for a list of detections
+   * @param failures what is not as it must be
+   */
+  public record CaseResult(
+      String name, double millisPerStep, List<OutputResult> outputs, List<String> failures) {}
+
+  /**
+   * How far an output was off, over all steps.
+   *
+   * @param problem where that is too far, or the output cannot be compared
+   */
+  public record OutputResult(double largest, double allowed, Optional<String> problem) {}
+
+  /**
+   * Runs all cases of a model.
+   *
+   * @throws IOException where a stored tensor cannot be read
+   */
+  public Result run(ModelDirectory model) throws IOException {
+    ranOn.clear();
+    try (LoadedModel loaded = networks.load(model.model());
+        Compilation compilation = networks.compile(loaded.model(), options)) {
+      List<CaseResult> cases = new ArrayList<>();
+      for (ModelCase each : model.cases()) {
+        cases.add(run(model, each, compilation));
+      }
+      return new Result(Optional.empty(), cases, Set.copyOf(ranOn));
+    } catch (NeuralNetworksException e) {
+      return new Result(Optional.of(e.code() + " " + e.getMessage()), List.of(), Set.of());
+    }
+  }
+
+  private CaseResult run(ModelDirectory model, ModelCase one, Compilation compilation)
+      throws IOException {
+    List<String> failures = new ArrayList<>();
+    Worst[] worst = new Worst[one.outputs().size()];
+    for (int i = 0; i < worst.length; i++) {
+      worst[i] = new Worst(one.outputs().get(i).tolerance());
+    }
+    boolean detections = model.operations().containsKey(DETECTIONS);
+    List<byte[]> outputs = List.of();
+    long nanos = 0;
+    for (int step = 0; step < one.steps(); step++) {
+      List<byte[]> inputs = inputs(one, step, outputs);
+      long start = System.nanoTime();
+      List<byte[]> results = buffers(one);
+      ExecutionReport report = execute(compilation, inputs, results);
+      nanos += System.nanoTime() - start;
+      report.steps().forEach(each -> ranOn.add(each.device()));
+      if (!report.isSuccess()) {
+        failures.add("step " + step + ": " + report.code() + " " + report.message());
+        break;
+      }
+      outputs = results;
+      if (detections) {
+        Detections.compare(one, step, outputs).ifPresent(failures::add);
+      } else {
+        compare(one, step, outputs, worst, failures);
+      }
+    }
+    List<OutputResult> results = new ArrayList<>();
+    if (!detections) { // which are matched, not subtracted
+      for (Worst each : worst) {
+        results.add(
+            new OutputResult(each.largest, each.allowed, Optional.ofNullable(each.problem)));
+      }
+    }
+    return new CaseResult(one.name(), nanos / MILLION / one.steps(), results, failures);
+  }
+
+  private static List<byte[]> inputs(ModelCase one, int step, List<byte[]> before)
+      throws IOException {
+    List<byte[]> inputs = new ArrayList<>();
+    for (ModelCase.Input input : one.inputs()) {
+      boolean isState = step > 0 && input.stateOf().isPresent();
+      inputs.add(isState ? before.get(input.stateOf().getAsInt()) : input.tensor().read(step));
+    }
+    return inputs;
+  }
+
+  private static List<byte[]> buffers(ModelCase one) {
+    return one.outputs().stream()
+        .map(output -> new byte[Math.toIntExact(output.tensor().byteSize())])
+        .toList();
+  }
+
+  private static ExecutionReport execute(
+      Compilation compilation, List<byte[]> inputs, List<byte[]> outputs) {
+    Execution execution = compilation.createExecution();
+    for (int i = 0; i < inputs.size(); i++) {
+      execution.setInput(i, MemorySegment.ofArray(inputs.get(i)));
+    }
+    for (int i = 0; i < outputs.size(); i++) {
+      execution.setOutput(i, MemorySegment.ofArray(outputs.get(i)));
+    }
+    return execution.compute();
+  }
+
+  private static void compare(
+      ModelCase one, int step, List<byte[]> outputs, Worst[] worst, List<String> failures)
+      throws IOException {
+    for (int i = 0; i < worst.length; i++) {
+      ModelCase.Difference difference =
+          one.outputs().get(i).compare(step, MemorySegment.ofArray(outputs.get(i)));
+      if (difference.problem().isEmpty()
+          && !(difference.largest() <= worst[i].largest)) { // NaN is worse than anything
+        worst[i].largest = difference.largest();
+      }
+      if (!difference.isAccepted()) {
+        worst[i].problem = difference.text();
+        failures.add("output " + i + " of step " + step + ": " + difference.text());
+      }
+    }
+  }
+
+  /** The worst of one output so far. */
+  private static final class Worst {
+    private final double allowed;
+    private double largest;
+    private String problem;
+
+    Worst(double allowed) {
+      this.allowed = allowed;
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.run;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.thalamus.integration.proof.Figures;
+import io.thalamus.integration.proof.Settings;
+import io.thalamus.vectors.ConformanceData;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+
+/** Short versions of the long proofs. */
+class ProofsTest {
+  private static final Path ROOT = Path.of(System.getProperty("thalamus.root"));
+
+  /** Those that must not be refused; others may pass too. */
+  private static final List<String> MODELS =
+      List.of(
+          "ad01_autoencoder_float",
+          "ad01_autoencoder_int8",
+          "deeplabv3_257_float",
+          "dtln_1_tflite",
+          "kws_dscnn_float",
+          "kws_dscnn_int8",
+          "kwt1",
+          "mediapipe_face_front",
+          "mnist_lstm_float",
+          "mobilenet_v1_025_224_float",
+          "mobilenet_v2_100_224_uint8",
+          "resnet8_cifar_float",
+          "resnet8_cifar_int8",
+          "ssd_mobilenet_v1_coco_uint8");
+
+  private static List<String> run(String proof, String... options) throws Exception {
+    List<String> lines = new CopyOnWriteArrayList<>();
+    Figures figures = new Figures(lines::add);
+    try (Host host = Host.start(ROOT, List.of())) {
+      host.call(proof, List.of(options), figures);
+    }
+    assertEquals(0, figures.broken(), lines::toString);
+    return lines;
+  }
+
+  @Test
+  void publicModelsGiveTheStoredOutputs() throws Exception {
+    assumeTrue(ConformanceData.models().isPresent(), "there is no ../shared/models");
+    String required = String.join(",", MODELS);
+    List<String> lines = run("models", "--required", required, "--device", "cpu");
+    lines.stream().filter(line -> line.matches("(models|cases|refused).*")).forEach(this::tell);
+    assertTrue(lines.contains("modelsFailed = 0"), lines::toString);
+  }
+
+  private void tell(String line) {
+    System.out.println("models: " + line);
+  }
+
+  @Test
+  void unknownOptionsAreWrongUsage() throws Exception {
+    try (Host host = Host.start(ROOT, List.of())) {
+      for (List<String> wrong : List.of(List.of("--no-such", "x"), List.of("--dir"))) {
+        assertThrows(
+            Settings.UnknownOptionException.class,
+            () -> host.call("models", wrong, new Figures(line -> {})));
+      }
+    }
+  }
+}
