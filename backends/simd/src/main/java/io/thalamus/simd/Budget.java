@@ -5,9 +5,10 @@ package io.thalamus.simd;
  * How work is divided into tiles. Results do not depend on it. Immutable.
  *
  * @param threads that compute an execution together
+ * @param leastWork of a tile, in operations of a whole vector
  */
-record Budget(int threads) {
-  /** Work below which a second thread does not pay, in operations of a whole vector. */
+record Budget(int threads, long leastWork) {
+  /** Work below which a second thread does not pay: some microseconds. */
   private static final long LEAST_WORK = 10_000;
 
   /** Tiles for each thread: one that is held up leaves the rest to the others. */
@@ -16,6 +17,11 @@ record Budget(int threads) {
   /** Floats of a thread's working set that stay in its second-level cache with room to spare. */
   static final int CACHED_FLOATS = 48 * 1024;
 
+  /** For threads of a device. */
+  static Budget of(int threads) {
+    return new Budget(threads, LEAST_WORK);
+  }
+
   /**
    * Into how many tiles work should be divided.
    *
@@ -23,9 +29,9 @@ record Budget(int threads) {
    */
   int tiles(long work) {
     long vectors = work / Lanes.COUNT;
-    if (threads == 1 || vectors < 2 * LEAST_WORK) {
+    if (threads == 1 || vectors < 2 * leastWork) {
       return 1;
     }
-    return (int) Math.min(vectors / LEAST_WORK, (long) threads * TILES_PER_THREAD);
+    return (int) Math.min(vectors / leastWork, (long) threads * TILES_PER_THREAD);
   }
 }

@@ -260,7 +260,7 @@ final class Depthwise implements Step {
             channels,
             frame.bytes,
             to + x * channels,
-            scratch.bytes);
+            scratch.spareBytes);
       }
     }
   }

@@ -2,6 +2,7 @@
 package io.thalamus.simd;
 
 import io.thalamus.driver.StaticGraph;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Activation.Range;
 import io.thalamus.operations.Elementwise.Plain;
@@ -10,6 +11,7 @@ import io.thalamus.operations.ResolvedOperation;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -68,7 +70,7 @@ final class Fusion {
     } else if (operation.view().type() == OperationCode.ADD
         && operation.parameters() instanceof Plain plain
         && Clamp.isPossible(plain.activation())
-        && Tensors.isStored(operation.view().output().type())
+        && operation.view().output().type() == OperandCode.TENSOR_FLOAT32
         && operation.inputShape(0).equals(operation.outputShape(0))
         && operation.inputShape(1).equals(operation.outputShape(0))) {
       int first = node.inputs().get(0);
@@ -84,7 +86,7 @@ final class Fusion {
     }
   }
 
-  private static java.util.Optional<FusedActivation> activation(Range range) {
+  private static Optional<FusedActivation> activation(Range range) {
     return Set.of(FusedActivation.RELU, FusedActivation.RELU6).stream()
         .filter(activation -> activation.range().equals(range.real()))
         .findFirst();

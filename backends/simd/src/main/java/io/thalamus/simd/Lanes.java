@@ -67,6 +67,21 @@ final class Lanes {
     }
   }
 
+  /** A vector of stored bytes, made signed by {@code flip}, as ints. */
+  static IntVector toInts(byte[] in, int from, int flip) {
+    if (BYTES != null) {
+      return (IntVector)
+          ByteVector.fromArray(BYTES, in, from)
+              .lanewise(VectorOperators.XOR, (byte) flip)
+              .convertShape(VectorOperators.B2I, INTS, 0);
+    }
+    IntVector ints = IntVector.zero(INTS);
+    for (int i = 0; i < COUNT; i++) {
+      ints = ints.withLane(i, (byte) (in[from + i] ^ flip));
+    }
+    return ints;
+  }
+
   /** The low bytes of a vector of ints. */
   static void toBytes(IntVector ints, byte[] out, int to) {
     if (BYTES != null) {

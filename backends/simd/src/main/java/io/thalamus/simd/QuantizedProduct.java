@@ -118,10 +118,16 @@ final class QuantizedProduct implements Step {
             endColumn,
             frame.bytes,
             to,
-            scratch.bytes);
+            scratch.spareBytes);
       } else {
         requantizer.store(
-            scratch.ints, row * distance, firstColumn, endColumn, frame.bytes, to, scratch.bytes);
+            scratch.ints,
+            row * distance,
+            firstColumn,
+            endColumn,
+            frame.bytes,
+            to,
+            scratch.spareBytes);
       }
     }
   }

@@ -9,8 +9,17 @@ final class Scratch {
   /** As many as the hungriest step needs. */
   final int[] ints;
 
-  /** A few bytes for the ends of rows. */
-  final byte[] bytes = new byte[Lanes.SLACK];
+  /** A run of one repeated element. */
+  final float[] repeatedFloats = new float[Pairs.LONGEST + Lanes.SLACK];
+
+  /** As {@link #repeatedFloats}. */
+  final byte[] repeatedBytes = new byte[Pairs.LONGEST + Lanes.SLACK];
+
+  /** A vector for the ends of rows, where whole ones must not be written. */
+  final byte[] spareBytes = new byte[Lanes.SLACK];
+
+  /** As {@link #spareBytes}. */
+  final float[] spareFloats = new float[Lanes.SLACK];
 
   /** Arguments of the matrix kernels. */
   final Rows rows = new Rows();

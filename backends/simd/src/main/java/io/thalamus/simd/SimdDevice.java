@@ -35,6 +35,7 @@ import org.osgi.service.metatype.annotations.Designate;
 @DeviceDriver(device = "simd")
 public final class SimdDevice extends TableDevice implements AutoCloseable {
   private final OperationTable<Lowering> table;
+  private final Budget budget;
   private final Workers workers;
 
   @Activate
@@ -48,15 +49,25 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
    * @param threads that compute an execution together; 0 for one on each processor
    */
   public SimdDevice(String version, int threads) {
-    this(version, threads, kernels());
+    this(version, Budget.of(threads > 0 ? threads : Runtime.getRuntime().availableProcessors()));
   }
 
-  private SimdDevice(String version, int threads, OperationTable<Lowering> table) {
+  /** A device that divides its work as it is told. */
+  SimdDevice(String version, Budget budget) {
+    this(version, budget, "thalamus-simd");
+  }
+
+  /** A device whose threads have names of their own. */
+  SimdDevice(String version, Budget budget, String threads) {
+    this(version, budget, threads, kernels());
+  }
+
+  private SimdDevice(
+      String version, Budget budget, String threads, OperationTable<Lowering> table) {
     super(facts(version), table, OperationCatalog.standard());
     this.table = table;
-    this.workers =
-        new Workers(
-            threads > 0 ? threads : Runtime.getRuntime().availableProcessors(), "thalamus-simd");
+    this.budget = budget;
+    this.workers = new Workers(budget.threads(), threads);
   }
 
   private static DeviceInfo facts(String version) {
@@ -84,6 +95,13 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
     OperationTable.Builder<Lowering> table = OperationTable.builder();
     Convolution.register(table);
     MatrixMultiply.register(table);
+    Pooling.register(table);
+    Elementwise.register(table);
+    Activation.register(table);
+    Softmax.register(table);
+    Reshape.register(table);
+    Rearrange.register(table);
+    Reduction.register(table);
     return table.build();
   }
 
@@ -93,9 +111,13 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
     if (workers.isClosed()) {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
     }
-    StaticGraph graph = StaticGraph.resolve(model.main(), catalog());
-    Program program = GraphCompiler.compile(graph, table, catalog(), new Budget(workers.threads()));
+    Program program = compile(StaticGraph.resolve(model.main(), catalog()));
     return new SimdPreparedModel(model, program, workers, info());
+  }
+
+  /** Compiles a graph of supported operations. */
+  Program compile(StaticGraph graph) throws ValidationException {
+    return GraphCompiler.compile(graph, table, catalog(), budget);
   }
 
   /** Refuses further work and ends the threads. */

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.cpu.CpuDevice;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The other families on awkward shapes against the reference: 8-bit integers bit for bit, floats to
+ * a few units in the last place, exponentials included.
+ */
+@Tag("widths")
+class FamiliesTest {
+  private static final OperandCode[] TYPES = {
+    TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
+  };
+  private static final int[] SIZES = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 100};
+
+  private final SimdDevice simd = new SimdDevice("1.0.0", 2);
+  private final CpuDevice cpu = new CpuDevice("1.0.0");
+  private final Random random = seeded();
+
+  private static Random seeded() {
+    long seed = new Random().nextLong();
+    System.out.println("FamiliesTest seed " + seed);
+    return new Random(seed);
+  }
+
+  private int pick(int... values) {
+    return values[random.nextInt(values.length)];
+  }
+
+  private OperandCode pickType() {
+    return TYPES[random.nextInt(TYPES.length)];
+  }
+
+  private Quantization quantization(OperandCode type) {
+    if (type == TENSOR_FLOAT32) {
+      return Quantization.NONE;
+    }
+    return Quantization.of(0.01f + random.nextFloat() / 4, least(type) + random.nextInt(256));
+  }
+
+  private static int least(OperandCode type) {
+    return type == TENSOR_QUANT8_ASYMM ? 0 : -128;
+  }
+
+  private byte[] values(OperandCode type, int... shape) {
+    int count = Arrays.stream(shape).reduce(1, (a, b) -> a * b);
+    if (type == TENSOR_FLOAT32) {
+      float[] floats = new float[count];
+      for (int i = 0; i < count; i++) {
+        floats[i] = (float) (random.nextGaussian() * 3);
+      }
+      return TestGraph.bytes(floats);
+    }
+    byte[] bytes = new byte[count];
+    random.nextBytes(bytes);
+    return bytes;
+  }
+
+  private void check(TestGraph graph, OperandCode type, String message, byte[]... inputs)
+      throws DeviceException {
+    check(graph, type, message, 1e-6f, inputs);
+  }
+
+  private void check(
+      TestGraph graph, OperandCode type, String message, float tolerance, byte[]... inputs)
+      throws DeviceException {
+    byte[] expected = TestGraph.run(cpu, graph.model(), inputs);
+    byte[] actual = TestGraph.run(simd, graph.model(), inputs);
+    if (type != TENSOR_FLOAT32) {
+      TestGraph.assertSame(expected, actual, message);
+      return;
+    }
+    float[] wanted = TestGraph.floats(expected);
+    float[] got = TestGraph.floats(actual);
+    assertEquals(wanted.length, got.length, message);
+    for (int i = 0; i < wanted.length; i++) {
+      int element = i;
+      assertEquals(
+          wanted[i],
+          got[i],
+          tolerance + 2e-6f * Math.abs(wanted[i]),
+          () -> message + " element " + element);
+    }
+  }
+
+  @Test
+  void arithmeticBroadcasts() throws DeviceException {
+    for (int i = 0; i < 300; i++) {
+      OperandCode type = pickType();
+      OperationCode code =
+          new OperationCode[] {OperationCode.ADD, OperationCode.SUB, OperationCode.MUL}
+              [pick(0, 1, 2)];
+      int[] result = {pick(1, 2), pick(1, 3), pick(1, 4, 5), pick(8, 9, 15, 16, 17, 33, 100)};
+      int[] first = result.clone();
+      int[] second = result.clone();
+      int form = pick(0, 1, 2, 3, 4);
+      if (form == 1) {
+        second = new int[] {result[3]};
+      } else if (form == 2) {
+        first = new int[] {1};
+      } else if (form == 3) {
+        second = new int[] {result[0], 1, 1, result[3]};
+      } else if (form == 4) {
+        first[3] = 1;
+      }
+      if (random.nextBoolean()) {
+        int[] swapped = first;
+        first = second;
+        second = swapped;
+      }
+      Quantization firstQ = quantization(type);
+      Quantization secondQ = quantization(type);
+      Quantization outQ =
+          type == TENSOR_FLOAT32
+              ? Quantization.NONE
+              : Quantization.of(
+                  code == OperationCode.MUL
+                      ? firstQ.scale() * secondQ.scale() * (1.1f + 60 * random.nextFloat())
+                      : (firstQ.scale() + secondQ.scale()) * (0.2f + random.nextFloat()),
+                  least(type) + random.nextInt(256));
+      try (TestGraph graph = new TestGraph()) {
+        int a = graph.input(type, firstQ, first);
+        int b = graph.input(type, secondQ, second);
+        graph.operation(
+            code,
+            List.of(a, b, graph.int32(pick(0, 1, 3))),
+            graph.output(type, outQ, Shape.of(result).toArray()));
+        check(
+            graph,
+            type,
+            code + " " + type + Arrays.toString(first) + Arrays.toString(second),
+            values(type, first),
+            values(type, second));
+      }
+    }
+  }
+
+  @Test
+  void longRunsOfOddLength() throws DeviceException {
+    for (OperandCode type : TYPES) {
+      Quantization q = type == TENSOR_FLOAT32 ? Quantization.NONE : Quantization.of(0.1f, 3);
+      try (TestGraph graph = new TestGraph()) {
+        int a = graph.input(type, q, 3, 4099);
+        int b = graph.input(type, q, 3, 1);
+        graph.operation(
+            OperationCode.ADD, List.of(a, b, graph.int32(0)), graph.output(type, q, 3, 4099));
+        check(graph, type, "odd runs " + type, values(type, 3, 4099), values(type, 3, 1));
+      }
+    }
+  }
+
+  @Test
+  void poolings() throws DeviceException {
+    for (int i = 0; i < 200; i++) {
+      OperandCode type = pickType();
+      OperationCode code =
+          random.nextBoolean() ? OperationCode.AVERAGE_POOL_2D : OperationCode.MAX_POOL_2D;
+      int width = pick(1, 2, 3, 7);
+      int height = pick(1, 2, 3, 5);
+      int[] paddings = {
+        random.nextInt(width), random.nextInt(width), random.nextInt(height), random.nextInt(height)
+      };
+      int[] strides = {pick(1, 2, 3), pick(1, 2)};
+      int[] input = {
+        pick(1, 2), height + random.nextInt(5), width + random.nextInt(5), pick(SIZES)
+      };
+      int outputHeight = (input[1] + paddings[2] + paddings[3] - height) / strides[1] + 1;
+      int outputWidth = (input[2] + paddings[0] + paddings[1] - width) / strides[0] + 1;
+      Quantization q = quantization(type);
+      try (TestGraph graph = new TestGraph()) {
+        List<Integer> arguments = new ArrayList<>();
+        arguments.add(graph.input(type, q, input));
+        for (int value : paddings) {
+          arguments.add(graph.int32(value));
+        }
+        for (int value : new int[] {strides[0], strides[1], width, height, pick(0, 1, 3)}) {
+          arguments.add(graph.int32(value));
+        }
+        graph.operation(
+            code, arguments, graph.output(type, q, input[0], outputHeight, outputWidth, input[3]));
+        check(
+            graph,
+            type,
+            code + " " + type + Arrays.toString(input) + width + "x" + height,
+            values(type, input));
+      }
+    }
+  }
+
+  @Test
+  void activations() throws DeviceException {
+    for (OperationCode code :
+        new OperationCode[] {
+          OperationCode.RELU,
+          OperationCode.RELU1,
+          OperationCode.RELU6,
+          OperationCode.LOGISTIC,
+          OperationCode.TANH,
+          OperationCode.HARD_SWISH
+        }) {
+      for (OperandCode type : TYPES) {
+        if (code == OperationCode.RELU1 && type == TENSOR_FLOAT32) {
+          continue;
+        }
+        for (int i = 0; i < 5; i++) {
+          activation(code, type, pick(1, 255, 256, 257, 4099));
+        }
+      }
+    }
+  }
+
+  private void activation(OperationCode code, OperandCode type, int size) throws DeviceException {
+    Quantization in = quantization(type);
+    Quantization out = in;
+    int least = least(type);
+    if (type != TENSOR_FLOAT32) {
+      out =
+          switch (code) {
+            case LOGISTIC -> Quantization.of(1f / 256, least);
+            case TANH -> Quantization.of(1f / 128, least + 128);
+            case HARD_SWISH -> Quantization.of(in.scale() * 0.8f, least + 20);
+            default -> in;
+          };
+    }
+    byte[] values = values(type, size);
+    if (type != TENSOR_FLOAT32) {
+      for (int i = 0; i < Math.min(256, size); i++) {
+        values[i] = (byte) i;
+      }
+    }
+    try (TestGraph graph = new TestGraph()) {
+      int input = graph.input(type, in, 1, size);
+      graph.operation(code, List.of(input), graph.output(type, out, 1, size));
+      check(graph, type, code + " " + type + " " + size, values);
+    }
+  }
+
+  @Test
+  void exponentialsOfLargeAndSmallValues() throws DeviceException {
+    float[] values = new float[2000];
+    for (int i = 0; i < values.length; i++) {
+      double magnitude = Math.pow(10, random.nextDouble() * 12 - 9);
+      values[i] = (float) (random.nextBoolean() ? magnitude : -magnitude);
+    }
+    values[0] = 0;
+    values[1] = -0f;
+    values[2] = Float.POSITIVE_INFINITY;
+    values[3] = Float.NEGATIVE_INFINITY;
+    float[] logistic = unary(OperationCode.LOGISTIC, values);
+    float[] tanh = unary(OperationCode.TANH, values);
+    for (int i = 0; i < values.length; i++) {
+      double x = values[i];
+      double wanted = 1 / (1 + Math.exp(-x));
+      // Results that are no normal floats may be the least normal one.
+      assertEquals(wanted, logistic[i], 3e-7 * wanted + 2e-38, "logistic of " + x);
+      wanted = Math.tanh(x);
+      assertEquals(wanted, tanh[i], 3e-7 * Math.abs(wanted), "tanh of " + x);
+    }
+    assertTrue(Float.floatToRawIntBits(tanh[1]) < 0, "the sign of zero is lost");
+  }
+
+  private float[] unary(OperationCode code, float[] values) throws DeviceException {
+    try (TestGraph graph = new TestGraph()) {
+      int input = graph.input(TENSOR_FLOAT32, Quantization.NONE, 1, values.length);
+      graph.operation(
+          code, List.of(input), graph.output(TENSOR_FLOAT32, Quantization.NONE, 1, values.length));
+      return TestGraph.floats(TestGraph.run(simd, graph.model(), TestGraph.bytes(values)));
+    }
+  }
+
+  @Test
+  void fullyConnectedLayers() throws DeviceException {
+    for (int i = 0; i < 150; i++) {
+      OperandCode type = pickType();
+      int batches = pick(1, 1, 2, 3, 4, 5, 9);
+      int size = pick(SIZES);
+      int units = pick(SIZES);
+      Quantization in = quantization(type);
+      Quantization weights = quantization(type);
+      Quantization bias =
+          type == TENSOR_FLOAT32
+              ? Quantization.NONE
+              : Quantization.of(in.scale() * weights.scale(), 0);
+      Quantization out =
+          type == TENSOR_FLOAT32
+              ? Quantization.NONE
+              : Quantization.of(
+                  (float) (bias.scale() * 74 * 74 * Math.sqrt(size) / 60),
+                  least(type) + random.nextInt(256));
+      int[] biases = new int[units];
+      Arrays.setAll(biases, j -> random.nextInt(20_000) - 10_000);
+      try (TestGraph graph = new TestGraph()) {
+        int input = graph.input(type, in, batches, size);
+        int filter = graph.constant(type, weights, values(type, units, size), units, size);
+        int added =
+            type == TENSOR_FLOAT32
+                ? graph.constant(type, bias, values(type, units), units)
+                : graph.constant(OperandCode.TENSOR_INT32, bias, TestGraph.bytes(biases), units);
+        graph.operation(
+            OperationCode.FULLY_CONNECTED,
+            List.of(input, filter, added, graph.int32(pick(0, 1, 3))),
+            graph.output(type, out, batches, units));
+        check(
+            graph,
+            type,
+            "dense " + type + " " + batches + "x" + size + "x" + units,
+            1e-5f * (float) Math.sqrt(size),
+            values(type, batches, size));
+      }
+    }
+  }
+
+  @Test
+  void softmax() throws DeviceException {
+    for (int i = 0; i < 120; i++) {
+      OperandCode type = pickType();
+      int[] shape = {pick(1, 3), pick(SIZES)};
+      Quantization in = quantization(type);
+      Quantization out =
+          type == TENSOR_FLOAT32 ? Quantization.NONE : Quantization.of(1f / 256, least(type));
+      try (TestGraph graph = new TestGraph()) {
+        int input = graph.input(type, in, shape);
+        float beta = 0.1f + random.nextFloat() * 2;
+        graph.operation(
+            OperationCode.SOFTMAX,
+            List.of(input, graph.float32(beta)),
+            graph.output(type, out, shape));
+        check(graph, type, "softmax " + type + Arrays.toString(shape) + beta, values(type, shape));
+      }
+    }
+  }
+
+  @Test
+  void concatenations() throws DeviceException {
+    for (int i = 0; i < 120; i++) {
+      OperandCode type = pickType();
+      int axis = pick(0, 1, 2, 3);
+      int[] shape = {pick(1, 2), pick(1, 3), pick(1, 4), pick(SIZES)};
+      int count = pick(1, 2, 3);
+      Quantization out = quantization(type);
+      boolean rescales = random.nextBoolean();
+      try (TestGraph graph = new TestGraph()) {
+        List<Integer> arguments = new ArrayList<>();
+        byte[][] inputs = new byte[count][];
+        int sum = 0;
+        for (int j = 0; j < count; j++) {
+          int[] part = shape.clone();
+          part[axis] = 1 + random.nextInt(20);
+          sum += part[axis];
+          arguments.add(graph.input(type, rescales ? quantization(type) : out, part));
+          inputs[j] = values(type, part);
+        }
+        arguments.add(graph.int32(axis));
+        shape[axis] = sum;
+        graph.operation(OperationCode.CONCATENATION, arguments, graph.output(type, out, shape));
+        check(graph, type, "concatenation " + type + Arrays.toString(shape) + axis, inputs);
+      }
+    }
+  }
+
+  @Test
+  void paddings() throws DeviceException {
+    for (int i = 0; i < 120; i++) {
+      OperandCode type = pickType();
+      int[] shape = {pick(1, 2), pick(1, 3), pick(1, 4), pick(SIZES)};
+      int[] paddings = new int[8];
+      int[] padded = shape.clone();
+      for (int j = 0; j < 8; j++) {
+        paddings[j] = pick(0, 0, 1, 2, 5);
+        padded[j / 2] += paddings[j];
+      }
+      Quantization q = quantization(type);
+      boolean withValue = type == TENSOR_FLOAT32 && random.nextBoolean();
+      try (TestGraph graph = new TestGraph()) {
+        List<Integer> arguments = new ArrayList<>();
+        arguments.add(graph.input(type, q, shape));
+        arguments.add(
+            graph.constant(
+                OperandCode.TENSOR_INT32, Quantization.NONE, TestGraph.bytes(paddings), 4, 2));
+        if (withValue) {
+          arguments.add(graph.float32(-7.5f));
+        }
+        graph.operation(
+            withValue ? OperationCode.PAD_V2 : OperationCode.PAD,
+            arguments,
+            graph.output(type, q, padded));
+        check(
+            graph,
+            type,
+            "padding " + type + Arrays.toString(shape) + Arrays.toString(paddings),
+            values(type, shape));
+      }
+    }
+  }
+
+  @Test
+  void means() throws DeviceException {
+    for (int i = 0; i < 100; i++) {
+      OperandCode type = pickType();
+      int[] shape = {pick(1, 2, 3), pick(1, 3, 7), pick(1, 4, 7), pick(SIZES)};
+      boolean keeps = random.nextBoolean();
+      Quantization q = quantization(type);
+      try (TestGraph graph = new TestGraph()) {
+        int input = graph.input(type, q, shape);
+        graph.operation(
+            OperationCode.MEAN,
+            List.of(input, graph.int32Vector(pick(1, -3), 2), graph.int32(keeps ? 1 : 0)),
+            keeps
+                ? graph.output(type, q, shape[0], 1, 1, shape[3])
+                : graph.output(type, q, shape[0], shape[3]));
+        check(graph, type, "mean " + type + Arrays.toString(shape), values(type, shape));
+      }
+    }
+  }
+
+  @Test
+  void dimensionsChange() throws DeviceException {
+    for (OperandCode type : TYPES) {
+      Quantization q = quantization(type);
+      try (TestGraph graph = new TestGraph()) {
+        int input = graph.input(type, q, 2, 3, 1, 7);
+        int flat = graph.temporary(type, q, 6, 7);
+        int expanded = graph.temporary(type, q, 1, 6, 7);
+        graph.operation(OperationCode.RESHAPE, List.of(input, graph.int32Vector(-1, 7)), flat);
+        graph.operation(OperationCode.EXPAND_DIMS, List.of(flat, graph.int32(0)), expanded);
+        graph.operation(
+            OperationCode.SQUEEZE,
+            List.of(expanded, graph.int32Vector(0)),
+            graph.output(type, q, 6, 7));
+        byte[] values = values(type, 2, 3, 1, 7);
+        TestGraph.assertSame(values, TestGraph.run(simd, graph.model(), values), "reshape " + type);
+      }
+    }
+  }
+}
