@@ -107,9 +107,11 @@ final class Invocation {
     if (descriptor == 1 && console != null && console.isTerminal()) {
       return true;
     }
+    // The launcher may have standard error elsewhere, and says where.
+    String moved = descriptor == 2 ? System.getProperty("thalamus.errors") : null;
+    String file = moved != null ? moved : "/proc/self/fd/" + descriptor;
     try {
-      String target =
-          Files.readSymbolicLink(Path.of("/proc/self/fd", Integer.toString(descriptor))).toString();
+      String target = Files.readSymbolicLink(Path.of(file)).toString();
       return target.startsWith("/dev/pts/") || target.startsWith("/dev/tty");
     } catch (IOException | UnsupportedOperationException elsewhere) {
       return false;

@@ -256,9 +256,9 @@ class CommandsTest {
     assertTrue(
         json.contains(
             "\"outputs\":[{\"name\":\"out\",\"type\":\"TENSOR_FLOAT32\",\"shape\":[1,4],"
-                + "\"min\":0.05000000074505806,\"max\":0.699999988079071,\"mean\":0.24999999906867743,"
+                + "\"min\":0.05,\"max\":0.7,\"mean\":0.24999999906867743,"
                 + "\"values\":[0.1,0.7,0.15,0.05],\"top\":[{\"index\":1,"
-                + "\"score\":0.699999988079071}]}],\"ranOn\":{\"cpu\":3},\"millis\":"),
+                + "\"score\":0.7}]}],\"ranOn\":{\"cpu\":3},\"millis\":"),
         json);
   }
 

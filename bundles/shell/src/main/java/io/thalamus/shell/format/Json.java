@@ -40,6 +40,9 @@ public final class Json {
       json.writeString(Double.toString(value));
     } else if (value == Math.rint(value) && Math.abs(value) < 1e15) {
       json.writeNumber((long) value);
+    } else if (value == (float) value) {
+      // It was a float, whose shortest decimal is much shorter.
+      json.writeNumber((float) value);
     } else {
       json.writeNumber(value);
     }

@@ -143,12 +143,6 @@ record JsonNumbers(Shape shape, double[] values) {
 
   /** The shortest decimal that reads back as the same element. */
   static void element(JsonGenerator json, Tensor tensor, long index) throws IOException {
-    double value = tensor.stored(index);
-    boolean single = tensor.storage() == Storage.FLOAT32 || tensor.storage() == Storage.FLOAT16;
-    if (single && Double.isFinite(value) && value != Math.rint(value)) {
-      json.writeNumber((float) value);
-    } else {
-      Json.number(json, value);
-    }
+    Json.number(json, tensor.stored(index));
   }
 }
