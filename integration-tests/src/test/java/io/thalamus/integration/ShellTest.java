@@ -77,6 +77,35 @@ class ShellTest {
   }
 
   @Test
+  void aFailedVerificationShowsWhatFailed() throws Exception {
+    Files.writeString(
+        directory.resolve("wrong.json"),
+        """
+        {"format": "nnapi-vectors-1", "spec": "relu.mod.py", "specVersion": "V1_0",
+         "source": {"repo": "r", "commit": "c", "path": "p"}, "pool": {},
+         "examples": [{"name": "wrong", "modelName": null, "exampleName": null,
+           "variations": [], "halVersion": "V1_0", "isRelaxed": false, "expectFailure": false,
+           "multinomialTolerance": 0, "referenced": [],
+           "main": {
+             "operands": [
+               {"name": "a", "type": "TENSOR_FLOAT32", "dims": [1, 2], "lifetime": "SUBGRAPH_INPUT",
+                "consumers": 1},
+               {"name": "b", "type": "TENSOR_FLOAT32", "dims": [1, 2],
+                "lifetime": "SUBGRAPH_OUTPUT", "consumers": 0}],
+             "operations": [{"type": "RELU", "inputs": [0], "outputs": [1]}],
+             "inputIndexes": [0], "outputIndexes": [1]},
+           "inputs": [{"operand": 0, "values": [-1, 1]}],
+           "expectedOutputs": [{"operand": 1, "ignored": false, "values": [0, 2]}]}]}
+        """);
+    Outcome outcome = run("verify", "wrong.json", "--device", "cpu");
+    assertEquals(1, outcome.status(), outcome.toString());
+    assertEquals("thalamus: 1 example of 1 failed\n", outcome.err());
+    List<String> lines = outcome.out().lines().toList();
+    assertTrue(lines.getFirst().contains("wrong.json wrong: "), outcome::out);
+    assertEquals("0 passed, 1 failed, 0 skipped", lines.getLast());
+  }
+
+  @Test
   void aDeviceLeavesAndComesBackWhileAModelStaysLoaded() throws Exception {
     String script =
         "nn:load '%s' --name digits; nn:run digits '%s'; nn:uninstall cpu; nn:devices;"

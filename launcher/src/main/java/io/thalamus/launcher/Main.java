@@ -22,11 +22,13 @@ public final class Main {
   private static final int USAGE = 2;
 
   private final Path home;
+  private final PrintStream out;
   private final PrintStream err;
   private final Timing timing;
 
-  private Main(Path home, PrintStream err, Timing timing) {
+  private Main(Path home, PrintStream out, PrintStream err, Timing timing) {
     this.home = home;
+    this.out = out;
     this.err = err;
     this.timing = timing;
   }
@@ -46,7 +48,8 @@ public final class Main {
     takeUpStandardError(System.getProperty("thalamus.errors", ""));
     // Bundles may replace System.out; the end of the process flushes what was there before.
     PrintStream out = System.out;
-    int status = new Main(home, System.err, timing).run(List.of(arguments), !started.isEmpty());
+    int status =
+        new Main(home, out, System.err, timing).run(List.of(arguments), !started.isEmpty());
     out.flush();
     System.out.flush();
     System.err.flush();
@@ -135,8 +138,12 @@ public final class Main {
     return properties;
   }
 
-  private static Map<String, Object> request(Options options) {
+  private Map<String, Object> request(Options options) {
     Map<String, Object> request = new HashMap<>();
+    // Gogo puts streams of its own in the place of the system's, which lead back to the session's:
+    // only those from before end anywhere.
+    request.put("out", out);
+    request.put("err", err);
     request.put("words", options.words());
     request.put("json", options.json());
     switch (options.mode()) {

@@ -3,6 +3,7 @@ package io.thalamus.shell.batch;
 
 import java.io.IOException;
 import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -169,6 +170,9 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   }
 
   private static String firstLine(Exception e) {
+    if (e instanceof InvocationTargetException && e.getCause() != null) {
+      return String.valueOf(e.getCause()); // an error, which Gogo does not unwrap
+    }
     String message = e.getMessage();
     return message == null || message.isBlank()
         ? e.getClass().getSimpleName()
