@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell;
 
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
@@ -13,7 +15,10 @@ import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
 import io.thalamus.shell.picture.GraphPicture;
 import io.thalamus.shell.tensor.OutputFile;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
 import org.osgi.service.component.annotations.Activate;
@@ -33,6 +38,7 @@ public final class PlanCommand {
                   "Which operation goes where, at which cost, and what crosses each boundary.",
                   1,
                   1)
+              .option("what-if", "D", "without a device, or with one: -simd, or +cpu,-simd")
               .option("svg", "FILE", "draw the graph with a colour for each device"));
 
   private final NeuralNetworks networks;
@@ -55,8 +61,8 @@ public final class PlanCommand {
   public Result plan(
       CommandSession session,
       @Descriptor(
-              "MODEL [--svg FILE] [--device D] [--preference P] [--priority P] [--fallback F]"
-                  + " [--json]; nn:plan --help says more")
+              "MODEL [--what-if D] [--svg FILE] [--device D] [--preference P] [--priority P]"
+                  + " [--fallback F] [--json]; nn:plan --help says more")
           String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);
@@ -66,7 +72,7 @@ public final class PlanCommand {
     }
     String word = parsed.operands().getFirst();
     try (OpenModel model = models.open(word, invocation.path(word))) {
-      Plan plan = networks.plan(model.model(), Compiling.options(parsed));
+      Plan plan = networks.plan(model.model(), options(parsed));
       PlanResult result =
           new PlanResult(model.loaded().path().toString(), plan, invocation.style(parsed));
       Optional<String> file = parsed.text("svg");
@@ -83,5 +89,41 @@ public final class PlanCommand {
     } catch (NeuralNetworksException e) {
       throw new CommandException(e.getMessage(), e);
     }
+  }
+
+  /** The options with the devices that --what-if leaves. */
+  private CompilationOptions options(Arguments parsed) throws UsageException, CommandException {
+    CompilationOptions options = Compiling.options(parsed);
+    Optional<String> changes = parsed.text("what-if");
+    if (changes.isEmpty()) {
+      return options;
+    }
+    List<String> here = networks.devices().stream().map(DeviceDescription::id).toList();
+    Set<String> devices =
+        new LinkedHashSet<>(options.devices().isEmpty() ? here : options.devices());
+    for (String change : changes.get().split(",")) {
+      String device = change.length() > 1 ? change.substring(1) : "";
+      if (device.isEmpty() || !change.startsWith("+") && !change.startsWith("-")) {
+        throw SYNTAX.usage("--what-if " + changes.get() + ": write +DEVICE or -DEVICE");
+      }
+      if (!here.contains(device)) {
+        throw new CommandException(
+            "--what-if "
+                + change
+                + ": no device "
+                + device
+                + " is here to ask; there are: "
+                + String.join(", ", here));
+      }
+      if (change.startsWith("+")) {
+        devices.add(device);
+      } else {
+        devices.remove(device);
+      }
+    }
+    if (devices.isEmpty()) {
+      throw SYNTAX.usage("--what-if " + changes.get() + " leaves no device");
+    }
+    return options.withDevices(List.copyOf(devices));
   }
 }

@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
 /** The answer of {@code nn:plan}. */
 record PlanResult(String model, Plan plan, Style style) implements Result {
   private static final int LONGEST_NAME = 24;
-  private static final int NAMED = 2;
+  private static final int NAMED = 1;
 
   @Override
   public String text() {

@@ -416,6 +416,24 @@ class CommandsTest {
   }
 
   @Test
+  void planAsksWhatIf() throws Exception {
+    networks.devices =
+        List.of(
+            FakeNetworks.device("simd", 1, DeviceDescription.State.AVAILABLE, ""),
+            FakeNetworks.device("cpu", 1, DeviceDescription.State.AVAILABLE, ""));
+    terminal.type("nn:plan quant.tflite --what-if -simd");
+    assertEquals(List.of("cpu"), networks.planned.getLast().devices());
+    terminal.type("nn:plan quant.tflite --device simd --what-if '+cpu,-simd'");
+    assertEquals(List.of("cpu"), networks.planned.getLast().devices());
+    assertFails(
+        "--what-if +npu: no device npu is here to ask; there are: simd, cpu",
+        "nn:plan quant.tflite --what-if +npu");
+    assertThrows(UsageException.class, () -> terminal.type("nn:plan quant.tflite --what-if cpu"));
+    assertThrows(
+        UsageException.class, () -> terminal.type("nn:plan quant.tflite --what-if '-cpu,-simd'"));
+  }
+
+  @Test
   void widePicturesFit() {
     Picture picture = Picture.of(4, 1, new int[] {0, 0, 0xFFFFFF, 0xFFFFFF}).resize(2, 1);
     assertEquals(2, picture.width());

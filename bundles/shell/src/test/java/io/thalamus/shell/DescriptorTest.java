@@ -56,7 +56,7 @@ class DescriptorTest {
     Descriptor arguments = method.getParameters()[1].getAnnotation(Descriptor.class);
     assertNotNull(arguments);
     Set<String> named = new TreeSet<>();
-    Matcher options = Pattern.compile("--?([a-z]+)").matcher(arguments.value());
+    Matcher options = Pattern.compile("--?([a-z][a-z-]*)").matcher(arguments.value());
     while (options.find()) {
       named.add(options.group(1).equals("v") ? "verbose" : options.group(1));
     }

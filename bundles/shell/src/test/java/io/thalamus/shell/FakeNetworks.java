@@ -50,6 +50,7 @@ final class FakeNetworks implements NeuralNetworks {
   final List<byte[]> inputs = new ArrayList<>();
   final List<Shape> inputShapes = new ArrayList<>();
   final List<CompilationOptions> compiled = new ArrayList<>();
+  final List<CompilationOptions> planned = new ArrayList<>();
   final AtomicInteger open = new AtomicInteger();
   List<DeviceDescription> devices =
       List.of(device("cpu", 1, DeviceDescription.State.AVAILABLE, ""));
@@ -128,6 +129,7 @@ final class FakeNetworks implements NeuralNetworks {
 
   @Override
   public Plan plan(Model model, CompilationOptions options) {
+    planned.add(options);
     List<PlannedOperation> operations = new ArrayList<>();
     List<Integer> indexes = new ArrayList<>();
     for (int i = 0; i < model.main().operations().size(); i++) {
