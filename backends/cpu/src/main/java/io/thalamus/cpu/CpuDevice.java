@@ -51,6 +51,7 @@ public final class CpuDevice extends KernelDevice {
     KernelTable.Builder table = KernelTable.builder();
     Activation.register(table);
     Comparison.register(table);
+    ControlFlow.register(table);
     Convolution.register(table);
     Detection.register(table);
     Elementwise.register(table);

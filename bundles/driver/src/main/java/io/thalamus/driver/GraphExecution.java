@@ -2,157 +2,299 @@
 package io.thalamus.driver;
 
 import io.thalamus.hal.ExecutionConfig;
-import io.thalamus.hal.ExecutionResult;
-import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
-import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
-import io.thalamus.model.Timing;
+import io.thalamus.operations.ControlFlow;
 import io.thalamus.operations.ValidationException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/** One run of a program in one frame, by the calling thread. */
+/**
+ * One run of a program in one frame, by the calling thread: of the main graph, or of one that IF or
+ * WHILE executes.
+ */
 final class GraphExecution {
   private final GraphProgram program;
   private final Subgraph graph;
   private final Frame frame;
-  private final RequestArguments arguments;
   private final ExecutionConfig config;
-  private final long startNanos;
   private final Shape[] shapes;
   private final MemorySegment[] values;
+  private final MemorySegment[] offered;
 
-  GraphExecution(
-      GraphProgram program,
-      Frame frame,
-      RequestArguments arguments,
-      ExecutionConfig config,
-      long startNanos) {
+  GraphExecution(GraphProgram program, Frame frame, ExecutionConfig config) {
     this.program = program;
     this.graph = program.graph();
     this.frame = frame;
-    this.arguments = arguments;
     this.config = config;
-    this.startNanos = startNanos;
     this.shapes = program.shapes().clone();
     this.values = frame.begin();
+    this.offered = new MemorySegment[graph.outputIndexes().size()];
   }
 
-  ExecutionResult run() {
-    for (int i = 0; i < arguments.inputs().length; i++) {
-      int operand = graph.inputIndexes().get(i);
-      values[operand] = arguments.inputs()[i];
-      shapes[operand] = arguments.inputShapes()[i];
-    }
-    if (program.isStatic() && !areOutputsSufficient()) {
-      return new OutputInsufficientSize(outputShapes());
-    }
-    try (Arena late = Arena.ofConfined()) {
-      Failed failure = runSteps(late);
-      if (failure != null) {
-        return failure;
-      }
-    }
-    List<OutputShape> outputs = outputShapes();
-    if (outputs.stream().anyMatch(output -> !output.isSufficient())) {
-      return new OutputInsufficientSize(outputs);
-    }
-    return new Completed(
-        outputs, config.measureTiming() ? FramedPreparedModel.since(startNanos) : Timing.NONE);
+  /** Gives an input of the graph; {@link MemorySegment#NULL} leaves it out. */
+  void give(int input, MemorySegment value, Shape shape) {
+    int operand = graph.inputIndexes().get(input);
+    values[operand] = value;
+    shapes[operand] = shape;
   }
 
-  private Failed runSteps(Arena late) {
+  /** Offers room for an output of the graph, which is used where it suffices; null for none. */
+  void offer(int output, MemorySegment room) {
+    offered[output] = room;
+  }
+
+  /** The shapes by operand, all known after a run. Not to be changed. */
+  Shape[] shapes() {
+    return shapes;
+  }
+
+  /** The shape of an output of the graph, after a run. */
+  Shape shape(int output) {
+    return shapes[graph.outputIndexes().get(output)];
+  }
+
+  /** An output of the graph, after a run: in the room that was offered, or in late memory. */
+  MemorySegment value(int output) {
+    return values[graph.outputIndexes().get(output)];
+  }
+
+  /**
+   * Runs all steps.
+   *
+   * @param late for values of open size; what {@link #value} gives may stand there
+   * @return null where the outputs are computed, else what the execution ends with
+   */
+  Failed run(LateMemory late) {
     for (int i = 0; i < program.steps().size(); i++) {
       Failed stopped = Checkpoint.pass(config);
       if (stopped != null) {
         return stopped;
       }
-      GraphProgram.Step step = program.steps().get(i);
+      Step step = program.steps().get(i);
       try {
-        step.checkPresent(values);
-        if (step.kernel() == null) {
-          step = step.bind(step.view(shapes, values), shapes);
+        Failed failed =
+            switch (step) {
+              case KernelStep kernel -> {
+                runKernel(i, kernel, late);
+                yield null;
+              }
+              case ControlFlowStep flow ->
+                  flow.isLoop() ? loop(i, flow, late) : branch(i, flow, late);
+            };
+        if (failed != null) {
+          return failed;
         }
-        runStep(i, step, late);
       } catch (ValidationException e) {
-        return new Failed(ErrorStatus.GENERAL_FAILURE, e.getMessage());
+        return failed(e.getMessage());
       } catch (KernelException e) {
-        return new Failed(ErrorStatus.GENERAL_FAILURE, step.place() + ": " + e.getMessage());
+        return failed(step.place() + ": " + e.getMessage());
+      } catch (ArithmeticException e) {
+        return failed(step.place() + ": a result is larger than can be counted");
       }
     }
     return null;
   }
 
-  private void runStep(int index, GraphProgram.Step step, Arena late) throws ValidationException {
+  private static Failed failed(String message) {
+    return new Failed(ErrorStatus.GENERAL_FAILURE, message);
+  }
+
+  private void runKernel(int index, KernelStep step, LateMemory late) throws ValidationException {
+    step.checkPresent(values);
+    KernelStep bound = step.kernel() == null ? step.bind(step.view(shapes, values), shapes) : step;
     MemorySegment[] inputs = frame.inputs(index);
     for (int i = 0; i < inputs.length; i++) {
-      MemorySegment value = values[step.operation().inputs().get(i)];
-      inputs[i] = value == null ? MemorySegment.NULL : value;
+      inputs[i] = value(step, i);
     }
     MemorySegment scratch = frame.scratch();
-    if (scratch.byteSize() < step.kernel().scratchSize()) {
-      scratch = late.allocate(step.kernel().scratchSize(), MemoryPlan.ALIGNMENT);
+    if (scratch.byteSize() < bound.kernel().scratchSize()) {
+      scratch = late.allocate(bound.kernel().scratchSize());
     }
-    if (step.isMeasured()) {
-      step.accept(step.kernel().measure(inputs, scratch), shapes);
+    if (bound.isMeasured()) {
+      bound.accept(bound.kernel().measure(inputs, scratch), shapes);
     }
     MemorySegment[] outputs = frame.outputs(index);
     for (int i = 0; i < outputs.length; i++) {
-      int operand = step.operation().outputs().get(i);
-      if (values[operand] == null) {
-        values[operand] = room(operand, late);
-      }
-      outputs[i] = values[operand];
+      outputs[i] = room(step.operation().outputs().get(i), late);
     }
-    step.kernel().run(inputs, outputs, scratch);
+    bound.kernel().run(inputs, outputs, scratch);
   }
 
-  /** The caller's memory where the value is an output and fits, else memory for this run. */
-  private MemorySegment room(int operand, Arena late) {
-    long size = size(operand);
+  private MemorySegment value(Step step, int input) {
+    MemorySegment value = values[step.operation().inputs().get(input)];
+    return value == null ? MemorySegment.NULL : value;
+  }
+
+  /** The place of a value whose shape is known by now. */
+  private MemorySegment room(int operand, LateMemory late) {
+    if (values[operand] == null) {
+      long size = Frame.size(graph.operands().get(operand), shapes[operand]);
+      MemorySegment given = offered(operand);
+      values[operand] =
+          given != null && given.byteSize() >= size ? given.asSlice(0, size) : late.allocate(size);
+    }
+    return values[operand];
+  }
+
+  private MemorySegment offered(int operand) {
     int output = graph.outputIndexes().indexOf(operand);
-    if (output >= 0) {
-      MemorySegment given = arguments.outputs()[output];
-      if (given != null && given.byteSize() >= size) {
-        return given.asSlice(0, size);
+    return output < 0 ? null : offered[output];
+  }
+
+  /** IF: the graph that is chosen writes where the IF itself does. */
+  private Failed branch(int index, ControlFlowStep step, LateMemory late)
+      throws ValidationException {
+    MemorySegment condition = value(step, ControlFlow.IF_CONDITION);
+    if (condition == MemorySegment.NULL) {
+      return failed(step.place() + ": its condition is left out");
+    }
+    int choice = isTrue(condition) ? ControlFlowStep.THEN : ControlFlowStep.ELSE;
+    GraphExecution inner = inner(index, step, choice);
+    List<Integer> arguments = ControlFlow.arguments(step.operation());
+    for (int i = 0; i < arguments.size(); i++) {
+      inner.giveChecked(step, i, argument(arguments.get(i)), shapes[arguments.get(i)]);
+    }
+    List<Integer> outputs = step.operation().outputs();
+    for (int i = 0; i < outputs.size(); i++) {
+      MemorySegment place = values[outputs.get(i)];
+      inner.offer(i, place == null ? offered(outputs.get(i)) : place);
+    }
+    Failed failed = inner.run(late);
+    if (failed != null) {
+      return inside(step, failed);
+    }
+    List<Shape> computed = new ArrayList<>(outputs.size());
+    for (int i = 0; i < outputs.size(); i++) {
+      computed.add(inner.shape(i));
+      values[outputs.get(i)] = inner.value(i);
+    }
+    step.accept(computed, shapes);
+    return null;
+  }
+
+  /**
+   * WHILE: each round reads the state that the one before wrote, and writes to the other of two
+   * places; values of open size get memory that is given back one round later.
+   */
+  private Failed loop(int index, ControlFlowStep step, LateMemory late) throws ValidationException {
+    long start = System.nanoTime();
+    List<Integer> arguments = ControlFlow.arguments(step.operation());
+    MemorySegment[] state = new MemorySegment[arguments.size()];
+    Shape[] stateShapes = new Shape[state.length];
+    for (int i = 0; i < state.length; i++) {
+      state[i] = argument(arguments.get(i));
+      stateShapes[i] = shapes[arguments.get(i)];
+    }
+    LateMemory current = new LateMemory();
+    LateMemory next = new LateMemory();
+    try {
+      for (long round = 0; ; round++) {
+        GraphExecution condition = inner(index, step, ControlFlowStep.CONDITION);
+        condition.giveAll(step, state, stateShapes);
+        boolean goesOn;
+        try (LateMemory brief = new LateMemory()) {
+          Failed failed = condition.run(brief);
+          if (failed != null) {
+            return inside(step, failed);
+          }
+          goesOn = isTrue(condition.value(0));
+        }
+        if (!goesOn) {
+          break;
+        }
+        if (config.isLoopOverdue(start)) {
+          return new Failed(
+              ErrorStatus.MISSED_DEADLINE_TRANSIENT,
+              "%s still loops after %d ms"
+                  .formatted(step.place(), config.loopTimeout().toMillis()));
+        }
+        GraphExecution body = inner(index, step, ControlFlowStep.BODY);
+        body.giveAll(step, state, stateShapes);
+        MemorySegment[] room = frame.state(index, round);
+        for (int i = 0; i < room.length; i++) {
+          body.offer(i, room[i]);
+        }
+        Failed failed = body.run(next);
+        if (failed != null) {
+          return inside(step, failed);
+        }
+        for (int i = 0; i < room.length; i++) {
+          state[i] = body.value(i);
+          stateShapes[i] = body.shape(i);
+        }
+        current.close();
+        LateMemory free = current;
+        current = next;
+        next = free;
       }
+      return copyOut(step, state, stateShapes, late);
+    } finally {
+      current.close();
+      next.close();
     }
-    return late.allocate(Math.max(1, size), MemoryPlan.ALIGNMENT).asSlice(0, size);
   }
 
-  private long size(int operand) {
-    Operand declared = graph.operands().get(operand);
-    return declared.type().isTensor()
-        ? shapes[operand].elementCount() * declared.type().elementSize()
-        : declared.type().elementSize();
-  }
-
-  private boolean areOutputsSufficient() {
-    for (int i = 0; i < arguments.outputs().length; i++) {
-      if (!isSufficient(i)) {
-        return false;
+  private Failed copyOut(
+      ControlFlowStep step, MemorySegment[] state, Shape[] stateShapes, LateMemory late)
+      throws ValidationException {
+    List<Integer> outputs = step.operation().outputs();
+    step.accept(List.of(stateShapes).subList(0, outputs.size()), shapes);
+    for (int i = 0; i < outputs.size(); i++) {
+      if (state[i] == MemorySegment.NULL) {
+        return failed(step.place() + ": the value of output " + i + " is left out");
       }
+      MemorySegment.copy(state[i], 0, room(outputs.get(i), late), 0, state[i].byteSize());
     }
-    return true;
+    return null;
   }
 
-  private boolean isSufficient(int output) {
-    MemorySegment given = arguments.outputs()[output];
-    return given == null || given.byteSize() >= size(graph.outputIndexes().get(output));
+  private GraphExecution inner(int index, ControlFlowStep step, int which) {
+    return new GraphExecution(step.programs().get(which), frame.inner(index, which), config);
   }
 
-  private List<OutputShape> outputShapes() {
-    List<OutputShape> outputs = new ArrayList<>(arguments.outputs().length);
-    for (int i = 0; i < arguments.outputs().length; i++) {
-      outputs.add(new OutputShape(shapes[graph.outputIndexes().get(i)], isSufficient(i)));
+  private MemorySegment argument(int operand) {
+    return values[operand] == null ? MemorySegment.NULL : values[operand];
+  }
+
+  private void giveAll(Step outer, MemorySegment[] state, Shape[] stateShapes)
+      throws ValidationException {
+    for (int i = 0; i < state.length; i++) {
+      giveChecked(outer, i, state[i], stateShapes[i]);
     }
-    return outputs;
+  }
+
+  /** Gives an input whose shape may be another one than this graph declares. */
+  private void giveChecked(Step outer, int input, MemorySegment value, Shape shape)
+      throws ValidationException {
+    Operand declared = graph.input(input);
+    if (value == MemorySegment.NULL) {
+      give(input, value, declared.shape());
+      return;
+    }
+    if (!Step.isDeclared(declared.shape(), shape)) {
+      throw new ValidationException(
+          outer.place()
+              + ": input "
+              + input
+              + " of its graph is declared as "
+              + declared.shape()
+              + ", but is "
+              + shape);
+    }
+    give(input, value, shape);
+  }
+
+  private static boolean isTrue(MemorySegment condition) {
+    return condition.get(ValueLayout.JAVA_BYTE, 0) != 0;
+  }
+
+  private static Failed inside(Step outer, Failed failed) {
+    return new Failed(failed.status(), outer.place() + ": " + failed.message());
   }
 }

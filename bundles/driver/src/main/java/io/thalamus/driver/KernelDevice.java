@@ -23,7 +23,6 @@ public abstract class KernelDevice extends TableDevice {
   @Override
   protected final PreparedModel compile(Model model, PrepareConfig config)
       throws ValidationException {
-    return new KernelPreparedModel(
-        model, GraphProgram.compile(model.main(), catalog(), table), info());
+    return new KernelPreparedModel(model, GraphProgram.compile(model, catalog(), table), info());
   }
 }

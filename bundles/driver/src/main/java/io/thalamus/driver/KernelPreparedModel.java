@@ -4,8 +4,17 @@ package io.thalamus.driver;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Completed;
+import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
 import io.thalamus.model.Model;
+import io.thalamus.model.OutputShape;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Timing;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 
 /** A program with the memory it runs in. */
 final class KernelPreparedModel extends FramedPreparedModel<Frame> {
@@ -19,8 +28,7 @@ final class KernelPreparedModel extends FramedPreparedModel<Frame> {
 
   @Override
   protected Frame newFrame() {
-    return new Frame(
-        program, arena.allocate(Math.max(1, program.memory().size()), MemoryPlan.ALIGNMENT));
+    return new Frame(program, arena);
   }
 
   @Override
@@ -31,6 +39,46 @@ final class KernelPreparedModel extends FramedPreparedModel<Frame> {
   @Override
   protected ExecutionResult run(
       Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
-    return new GraphExecution(program, frame, arguments, config, startNanos).run();
+    if (program.isStatic()) {
+      List<OutputShape> known = outputs(arguments, program.shapes());
+      if (!areSufficient(known)) {
+        return new OutputInsufficientSize(known);
+      }
+    }
+    GraphExecution execution = new GraphExecution(program, frame, config);
+    for (int i = 0; i < arguments.inputs().length; i++) {
+      execution.give(i, arguments.inputs()[i], arguments.inputShapes()[i]);
+    }
+    for (int i = 0; i < arguments.outputs().length; i++) {
+      execution.offer(i, arguments.outputs()[i]);
+    }
+    try (LateMemory late = new LateMemory()) {
+      Failed failure = execution.run(late);
+      if (failure != null) {
+        return failure;
+      }
+    } catch (StoppedException e) {
+      return e.failed();
+    }
+    List<OutputShape> outputs = outputs(arguments, execution.shapes());
+    return areSufficient(outputs)
+        ? new Completed(outputs, config.measureTiming() ? since(startNanos) : Timing.NONE)
+        : new OutputInsufficientSize(outputs);
+  }
+
+  private static boolean areSufficient(List<OutputShape> outputs) {
+    return outputs.stream().allMatch(OutputShape::isSufficient);
+  }
+
+  private List<OutputShape> outputs(RequestArguments arguments, Shape[] shapes) {
+    List<OutputShape> outputs = new ArrayList<>(arguments.outputs().length);
+    for (int i = 0; i < arguments.outputs().length; i++) {
+      Shape shape = shapes[program.graph().outputIndexes().get(i)];
+      MemorySegment given = arguments.outputs()[i];
+      boolean fits =
+          given == null || given.byteSize() >= Frame.size(program.graph().output(i), shape);
+      outputs.add(new OutputShape(shape, fits));
+    }
+    return outputs;
   }
 }

@@ -2,9 +2,12 @@
 package io.thalamus.driver;
 
 import io.thalamus.driver.OperationTable.Key;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
+import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -59,6 +62,21 @@ public final class KernelTable {
         OperandType... types) {
       factories.add(operation, condition, factory, types);
       return this;
+    }
+
+    /**
+     * Executes those IF and WHILE whole that meet a condition, and whose graphs hold nothing but
+     * operations that the table has kernels for. No kernel does it: the graphs are executed by this
+     * library. A runtime interprets what no device takes, so that only the CPU device needs it, for
+     * values whose size is not known before they are computed.
+     */
+    public Builder addControlFlow(Predicate<OperationView> condition) {
+      add(OperationCode.IF, condition, Builder::noKernel, OperandCode.TENSOR_BOOL8);
+      return add(OperationCode.WHILE, condition, Builder::noKernel, OperandCode.SUBGRAPH);
+    }
+
+    private static Kernel noKernel(ResolvedOperation operation) {
+      throw new IllegalStateException(operation.view().type().text() + " has no kernel");
     }
 
     /** The table as filled so far. */

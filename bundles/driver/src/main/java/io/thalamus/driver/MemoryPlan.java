@@ -20,7 +20,7 @@ import java.util.List;
 record MemoryPlan(long[] offsets, long scratchOffset, long size) {
   static final int ALIGNMENT = 64;
 
-  static MemoryPlan of(Subgraph graph, List<GraphProgram.Step> steps, Shape[] shapes) {
+  static MemoryPlan of(Subgraph graph, List<Step> steps, Shape[] shapes) {
     List<Integer> operands = new ArrayList<>();
     LifetimePlan plan = LifetimePlan.of(values(graph, steps, shapes, operands));
     long[] offsets = new long[shapes.length];
@@ -29,10 +29,8 @@ record MemoryPlan(long[] offsets, long scratchOffset, long size) {
       offsets[operands.get(i)] = plan.offsets()[i];
     }
     long scratch = 0;
-    for (GraphProgram.Step step : steps) {
-      if (step.kernel() != null) {
-        scratch = Math.max(scratch, align(step.kernel().scratchSize()));
-      }
+    for (Step step : steps) {
+      scratch = Math.max(scratch, align(step.scratchSize()));
     }
     return new MemoryPlan(offsets, plan.size(), plan.size() + scratch);
   }
@@ -42,7 +40,7 @@ record MemoryPlan(long[] offsets, long scratchOffset, long size) {
   }
 
   private static List<LifetimePlan.Value> values(
-      Subgraph graph, List<GraphProgram.Step> steps, Shape[] shapes, List<Integer> operands) {
+      Subgraph graph, List<Step> steps, Shape[] shapes, List<Integer> operands) {
     int[] first = new int[shapes.length];
     int[] last = new int[shapes.length];
     Arrays.fill(first, -1);

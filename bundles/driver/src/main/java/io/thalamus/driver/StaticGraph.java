@@ -38,9 +38,8 @@ public record StaticGraph(Subgraph graph, List<ResolvedOperation> operations, Li
     List<ResolvedOperation> operations = new ArrayList<>();
     for (int i = 0; i < graph.operations().size(); i++) {
       Operation operation = graph.operations().get(i);
-      GraphProgram.Step step =
-          new GraphProgram.Step(
-              i, graph, operation, catalog.find(operation.type()).orElseThrow(), null);
+      KernelStep step =
+          new KernelStep(i, graph, operation, catalog.find(operation.type()).orElseThrow(), null);
       OperationView view = step.view(shapes, values);
       if (step.isMeasured() || !step.isReady(view)) {
         throw new ValidationException(

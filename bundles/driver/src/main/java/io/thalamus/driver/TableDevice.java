@@ -11,6 +11,7 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
+import io.thalamus.operations.ControlFlow;
 import io.thalamus.operations.ModelValidator;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
@@ -55,18 +56,29 @@ public abstract class TableDevice implements Device {
     BitSet supported = new BitSet();
     Subgraph graph = model.main();
     for (int i = 0; i < graph.operations().size(); i++) {
-      supported.set(i, isSupported(graph, graph.operations().get(i)));
+      supported.set(i, isSupported(model, graph, graph.operations().get(i)));
     }
     return supported;
   }
 
-  private boolean isSupported(Subgraph graph, Operation operation) {
+  private boolean isSupported(Model model, Subgraph graph, Operation operation) {
     Optional<OperationDefinition> definition = catalog.find(operation.type());
     if (definition.isEmpty()) {
       return false;
     }
-    OperationView view = OperationView.of(graph, operation);
-    return table.find(definition.get().kernelType(view), view).isPresent();
+    OperationView view = OperationView.of(model, graph, operation);
+    if (table.find(definition.get().kernelType(view), view).isEmpty()) {
+      return false;
+    }
+    return !ControlFlow.isControlFlow(operation.type())
+        || ControlFlow.references(graph, operation).stream()
+            .map(model.referenced()::get)
+            .allMatch(inner -> isSupported(model, inner));
+  }
+
+  /** Whether all operations of a graph are supported. */
+  private boolean isSupported(Model model, Subgraph graph) {
+    return graph.operations().stream().allMatch(inner -> isSupported(model, graph, inner));
   }
 
   @Override
@@ -81,7 +93,7 @@ public abstract class TableDevice implements Device {
     validate(model);
     Subgraph graph = model.main();
     for (int i = 0; i < graph.operations().size(); i++) {
-      if (!isSupported(graph, graph.operations().get(i))) {
+      if (!isSupported(model, graph, graph.operations().get(i))) {
         throw new DeviceException(
             ErrorStatus.INVALID_ARGUMENT,
             info.name()

@@ -41,6 +41,16 @@ public record ExecutionConfig(
     }
   }
 
+  /**
+   * Whether a WHILE has looped for longer than the timeout: then it ends with
+   * MISSED_DEADLINE_TRANSIENT. Asked each time that its condition was true, before its body runs.
+   *
+   * @param startNanos when the loop began, by {@link System#nanoTime()}
+   */
+  public boolean isLoopOverdue(long startNanos) {
+    return System.nanoTime() - startNanos > loopTimeout.toNanos();
+  }
+
   public ExecutionConfig with(Deadline value) {
     return new ExecutionConfig(value, loopTimeout, duration, measureTiming, control);
   }

@@ -36,16 +36,24 @@ public final class ModelValidator {
     List<Subgraph> subgraphs = model.subgraphs().toList();
     for (int i = 0; i < subgraphs.size(); i++) {
       try {
-        level = FeatureLevel.max(level, validate(subgraphs.get(i), model));
+        level = FeatureLevel.max(level, checkGraph(subgraphs.get(i), model));
       } catch (ValidationException e) {
         throw i == 0 ? e : e.at("referenced graph " + (i - 1));
       }
     }
     checkReferences(model);
+    // After the graphs: IF and WHILE look into those that they refer to.
+    for (int i = 0; i < subgraphs.size(); i++) {
+      try {
+        level = FeatureLevel.max(level, checkOperations(subgraphs.get(i), model));
+      } catch (ValidationException e) {
+        throw i == 0 ? e : e.at("referenced graph " + (i - 1));
+      }
+    }
     return level;
   }
 
-  private FeatureLevel validate(Subgraph graph, Model model) throws ValidationException {
+  private FeatureLevel checkGraph(Subgraph graph, Model model) throws ValidationException {
     FeatureLevel level = FeatureLevel.V1_0;
     for (int i = 0; i < graph.operands().size(); i++) {
       Operand operand = graph.operands().get(i);
@@ -58,10 +66,15 @@ public final class ModelValidator {
     checkInterface(graph, graph.inputIndexes(), "input", Lifetime.SubgraphInput.class);
     checkInterface(graph, graph.outputIndexes(), "output", Lifetime.SubgraphOutput.class);
     checkOrder(graph);
+    return level;
+  }
+
+  private FeatureLevel checkOperations(Subgraph graph, Model model) throws ValidationException {
+    FeatureLevel level = FeatureLevel.V1_0;
     for (int i = 0; i < graph.operations().size(); i++) {
       Operation operation = graph.operations().get(i);
       try {
-        level = FeatureLevel.max(level, validate(graph, operation));
+        level = FeatureLevel.max(level, validate(model, graph, operation));
       } catch (ValidationException e) {
         throw e.at("operation " + i + " " + operation.type().text());
       }
@@ -69,10 +82,11 @@ public final class ModelValidator {
     return level;
   }
 
-  private FeatureLevel validate(Subgraph graph, Operation operation) throws ValidationException {
+  private FeatureLevel validate(Model model, Subgraph graph, Operation operation)
+      throws ValidationException {
     Optional<OperationDefinition> definition = catalog.find(operation.type());
     return definition.isPresent()
-        ? definition.get().validate(OperationView.of(graph, operation))
+        ? definition.get().validate(OperationView.of(model, graph, operation))
         : FeatureLevel.V1_0;
   }
 

@@ -6,9 +6,11 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -20,13 +22,15 @@ import java.util.Optional;
  * @param quantization how stored integers stand for real numbers
  * @param isOmitted whether an optional input is left out
  * @param value the bytes where they are known: constants, and computed values while executing
+ * @param graph the graph that a SUBGRAPH refers to, where it is at hand
  */
 public record OperandView(
     OperandType type,
     Shape shape,
     Quantization quantization,
     boolean isOmitted,
-    Optional<MemorySegment> value) {
+    Optional<MemorySegment> value,
+    Optional<Subgraph> graph) {
   private static final ValueLayout.OfInt INT =
       ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final ValueLayout.OfFloat FLOAT =
@@ -39,10 +43,16 @@ public record OperandView(
     Objects.requireNonNull(shape, "shape");
     Objects.requireNonNull(quantization, "quantization");
     Objects.requireNonNull(value, "value");
+    Objects.requireNonNull(graph, "graph");
   }
 
   /** The operand as its model describes it, with its value where it is a constant. */
   public static OperandView of(Operand operand) {
+    return of(operand, List.of());
+  }
+
+  /** The same with the graph that it refers to, where that is among these. */
+  public static OperandView of(Operand operand, List<Subgraph> referenced) {
     return new OperandView(
         operand.type(),
         operand.shape(),
@@ -50,17 +60,22 @@ public record OperandView(
         operand.lifetime() instanceof Lifetime.NoValue,
         operand.lifetime() instanceof Lifetime.Constant constant
             ? Optional.of(constant.bytes())
+            : Optional.empty(),
+        operand.lifetime() instanceof Lifetime.SubgraphReference reference
+                && reference.index() >= 0
+                && reference.index() < referenced.size()
+            ? Optional.of(referenced.get(reference.index()))
             : Optional.empty());
   }
 
   /** The operand with the dimensions and, where given, the value that it has by now. */
   public OperandView with(Shape known, Optional<MemorySegment> knownValue) {
-    return new OperandView(type, known, quantization, isOmitted, knownValue);
+    return new OperandView(type, known, quantization, isOmitted, knownValue, graph);
   }
 
   /** The operand as one that is left out. */
   public OperandView leftOut() {
-    return new OperandView(type, shape, quantization, true, Optional.empty());
+    return new OperandView(type, shape, quantization, true, Optional.empty(), graph);
   }
 
   /** Whether the number of dimensions is known; true for scalars. */

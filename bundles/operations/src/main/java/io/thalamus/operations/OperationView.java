@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
@@ -25,12 +27,15 @@ public record OperationView(
     outputs = List.copyOf(outputs);
   }
 
-  /** The operation as its graph describes it. */
-  public static OperationView of(Subgraph subgraph, Operation operation) {
+  /** The operation as a graph of this model describes it. */
+  public static OperationView of(Model model, Subgraph graph, Operation operation) {
+    List<Operand> operands = graph.operands();
     return new OperationView(
         operation.type(),
-        operation.inputs().stream().map(i -> OperandView.of(subgraph.operands().get(i))).toList(),
-        operation.outputs().stream().map(i -> OperandView.of(subgraph.operands().get(i))).toList());
+        operation.inputs().stream()
+            .map(index -> OperandView.of(operands.get(index), model.referenced()))
+            .toList(),
+        operation.outputs().stream().map(index -> OperandView.of(operands.get(index))).toList());
   }
 
   /** The input at an index that exists. */

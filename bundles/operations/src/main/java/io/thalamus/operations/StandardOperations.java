@@ -12,6 +12,7 @@ final class StandardOperations {
     return Stream.of(
             Activation.definitions(),
             Comparison.definitions(),
+            ControlFlow.definitions(),
             Convolution.definitions(),
             Detection.definitions(),
             Elementwise.definitions(),

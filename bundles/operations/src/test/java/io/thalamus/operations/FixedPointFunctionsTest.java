@@ -4,10 +4,11 @@ package io.thalamus.operations;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import java.util.Optional;
 import java.util.Random;
 import java.util.function.DoubleUnaryOperator;
 import java.util.function.IntUnaryOperator;
@@ -155,7 +156,8 @@ class FixedPointFunctionsTest {
   }
 
   private static OperandView operand(OperandCode type, float scale, int zeroPoint) {
-    return new OperandView(
-        type, Shape.of(1), Quantization.of(scale, zeroPoint), false, Optional.empty());
+    return OperandView.of(
+        new Operand(
+            type, Shape.of(1), Quantization.of(scale, zeroPoint), Lifetime.TEMPORARY_VARIABLE, ""));
   }
 }

@@ -29,13 +29,13 @@ public final class NnapiRules implements ModelRules {
   }
 
   @Override
-  public FeatureLevel of(Subgraph graph, Operation operation) {
+  public FeatureLevel of(Model model, Subgraph graph, Operation operation) {
     OperationDefinition definition = catalog.find(operation.type()).orElse(null);
     if (definition == null) {
       return FeatureLevel.V1_0;
     }
     try {
-      return definition.validate(OperationView.of(graph, operation));
+      return definition.validate(OperationView.of(model, graph, operation));
     } catch (ValidationException e) {
       throw new IllegalStateException("asked for the level of an invalid operation", e);
     }

@@ -249,7 +249,7 @@ public final class ExecutionImpl implements Execution {
             .with(control);
     StepRunner steps = new StepRunner(host, config, control, log, scratch);
     Frame frame = frame(plan, scratch);
-    Ending ending = new PlanRunner(plan, steps, log, loopTimeout).run(frame);
+    Ending ending = new PlanRunner(plan, steps, log, config).run(frame);
     boolean wasCompound = !plan.planned().isSimple();
     if (!ending.isDone() && !ending.isFinal() && host.isFallbackAllowed() && wasCompound) {
       PreparedPlan whole = null;
@@ -257,7 +257,7 @@ public final class ExecutionImpl implements Execution {
         whole = host.acquireWholeOnReference();
         scratch.reserveTemporaries(whole.layout().size());
         frame = frame(whole, scratch);
-        ending = new PlanRunner(whole, steps, log, loopTimeout).run(frame);
+        ending = new PlanRunner(whole, steps, log, config).run(frame);
       } catch (NeuralNetworksException e) {
         ending = Ending.failed(ending.code(), ending.message() + "; " + e.getMessage());
       } finally {

@@ -2,6 +2,7 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.api.ResultCode;
+import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.runtime.plan.PlanBuilder;
 import io.thalamus.runtime.plan.PlanNode;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
@@ -10,7 +11,6 @@ import io.thalamus.runtime.plan.PlanNode.WhileNode;
 import io.thalamus.runtime.plan.PreparedPlan;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.time.Duration;
 import java.util.List;
 
 /**
@@ -24,13 +24,13 @@ final class PlanRunner {
   private final PreparedPlan plan;
   private final StepRunner steps;
   private final StepLog log;
-  private final Duration loopTimeout;
+  private final ExecutionConfig config;
 
-  PlanRunner(PreparedPlan plan, StepRunner steps, StepLog log, Duration loopTimeout) {
+  PlanRunner(PreparedPlan plan, StepRunner steps, StepLog log, ExecutionConfig config) {
     this.plan = plan;
     this.steps = steps;
     this.log = log;
-    this.loopTimeout = loopTimeout;
+    this.config = config;
   }
 
   Ending run(Frame frame) {
@@ -76,14 +76,14 @@ final class PlanRunner {
       if (!ending.isDone()) {
         return ending;
       }
-      if (System.nanoTime() - loopStart > loopTimeout.toNanos()) {
+      if (!isTrue(condition.get(node.condition().graph().outputIndexes().get(0)))) {
+        break;
+      }
+      if (config.isLoopOverdue(loopStart)) {
         return Ending.failed(
             ResultCode.MISSED_DEADLINE_TRANSIENT,
             "WHILE (operation %d) still loops after %d ms"
-                .formatted(node.operation(), loopTimeout.toMillis()));
-      }
-      if (!isTrue(condition.get(node.condition().graph().outputIndexes().get(0)))) {
-        break;
+                .formatted(node.operation(), config.loopTimeout().toMillis()));
       }
       Frame body = outer.inner(node.body());
       setInputs(body, state);

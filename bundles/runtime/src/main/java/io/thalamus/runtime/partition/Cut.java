@@ -10,6 +10,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Subgraph;
+import io.thalamus.operations.ControlFlow;
 import io.thalamus.runtime.plan.PlanBuilder;
 import io.thalamus.runtime.plan.PlanBuilder.Draft;
 import io.thalamus.runtime.plan.PlannedGraph;
@@ -162,17 +163,17 @@ final class Cut {
       return new Draft.If(
           index,
           operation.inputs().get(ControlFlow.IF_CONDITION),
-          ControlFlow.inputsFrom(operation, ControlFlow.IF_FIRST_INPUT),
+          ControlFlow.arguments(operation),
           operation.outputs(),
-          graph(1 + ControlFlow.referenced(graph, operation, ControlFlow.IF_THEN)),
-          graph(1 + ControlFlow.referenced(graph, operation, ControlFlow.IF_ELSE)));
+          graph(1 + ControlFlow.reference(graph, operation, ControlFlow.IF_THEN)),
+          graph(1 + ControlFlow.reference(graph, operation, ControlFlow.IF_ELSE)));
     }
     return new Draft.While(
         index,
-        ControlFlow.inputsFrom(operation, ControlFlow.WHILE_FIRST_INPUT),
+        ControlFlow.arguments(operation),
         operation.outputs(),
-        graph(1 + ControlFlow.referenced(graph, operation, ControlFlow.WHILE_CONDITION)),
-        graph(1 + ControlFlow.referenced(graph, operation, ControlFlow.WHILE_BODY)));
+        graph(1 + ControlFlow.reference(graph, operation, ControlFlow.WHILE_CONDITION)),
+        graph(1 + ControlFlow.reference(graph, operation, ControlFlow.WHILE_BODY)));
   }
 
   private void checkBoundary(RegisteredDevice device, int index, Operand operand)

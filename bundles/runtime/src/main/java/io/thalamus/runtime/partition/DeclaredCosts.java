@@ -9,6 +9,7 @@ import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.model.Subgraph;
+import io.thalamus.operations.ControlFlow;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -33,14 +34,14 @@ final class DeclaredCosts {
     Capabilities capabilities = info.capabilities();
     if (operation.type() == OperationCode.IF) {
       float branches =
-          sum(info, ControlFlow.referenced(graph, operation, ControlFlow.IF_THEN))
-              + sum(info, ControlFlow.referenced(graph, operation, ControlFlow.IF_ELSE));
+          sum(info, ControlFlow.reference(graph, operation, ControlFlow.IF_THEN))
+              + sum(info, ControlFlow.reference(graph, operation, ControlFlow.IF_ELSE));
       return (float) (preferred(capabilities.ifPerformance()) + 0.5 * branches);
     }
     if (operation.type() == OperationCode.WHILE) {
       return preferred(capabilities.whilePerformance())
-          + sum(info, ControlFlow.referenced(graph, operation, ControlFlow.WHILE_CONDITION))
-          + sum(info, ControlFlow.referenced(graph, operation, ControlFlow.WHILE_BODY));
+          + sum(info, ControlFlow.reference(graph, operation, ControlFlow.WHILE_CONDITION))
+          + sum(info, ControlFlow.reference(graph, operation, ControlFlow.WHILE_BODY));
     }
     if (operation.inputs().isEmpty()) {
       return preferred(PerformanceInfo.UNSUPPORTED);

@@ -2,6 +2,7 @@
 package io.thalamus.runtime.partition;
 
 import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 
@@ -11,6 +12,6 @@ import io.thalamus.model.Subgraph;
  */
 @FunctionalInterface
 public interface FeatureLevels {
-  /** The level that an operation of a valid graph needs. */
-  FeatureLevel of(Subgraph graph, Operation operation);
+  /** The level that an operation of a graph of a valid model needs. */
+  FeatureLevel of(Model model, Subgraph graph, Operation operation);
 }

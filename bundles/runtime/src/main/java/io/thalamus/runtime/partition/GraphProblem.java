@@ -6,6 +6,8 @@ import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
+import io.thalamus.operations.ControlFlow;
+import io.thalamus.operations.OperationView;
 import io.thalamus.runtime.policy.Candidate;
 import io.thalamus.runtime.policy.PartitionProblem;
 import io.thalamus.runtime.registry.RegisteredDevice;
@@ -42,7 +44,7 @@ final class GraphProblem implements PartitionProblem {
     this.costs = costs;
     this.levels =
         graph().operations().stream()
-            .map(operation -> levels.of(graph(), operation))
+            .map(operation -> levels.of(model, graph(), operation))
             .toArray(FeatureLevel[]::new);
     this.candidates =
         devices.stream()
@@ -93,14 +95,14 @@ final class GraphProblem implements PartitionProblem {
 
   @Override
   public boolean isControlFlow(int operation) {
-    return ControlFlow.isControlFlow(graph().operations().get(operation));
+    return ControlFlow.isControlFlow(graph().operations().get(operation).type());
   }
 
   @Override
   public boolean isInterpretable(int operation) {
     Operation candidate = graph().operations().get(operation);
-    return ControlFlow.isControlFlow(candidate)
-        && ControlFlow.hasKnownSizes(model, graph(), candidate);
+    return ControlFlow.isControlFlow(candidate.type())
+        && ControlFlow.hasKnownSizes(OperationView.of(model, graph(), candidate));
   }
 
   @Override

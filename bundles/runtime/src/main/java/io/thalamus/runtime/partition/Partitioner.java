@@ -6,6 +6,7 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
+import io.thalamus.operations.ControlFlow;
 import io.thalamus.runtime.plan.PlannedModel;
 import io.thalamus.runtime.policy.PartitionPolicy;
 import io.thalamus.runtime.registry.RegisteredDevice;
@@ -89,7 +90,7 @@ public final class Partitioner {
               || (problem.isInterpretable(operation)
                   && areSupported(
                       model,
-                      ControlFlow.graphs(problem.graph(), operations.get(operation)),
+                      ControlFlow.references(problem.graph(), operations.get(operation)),
                       devices)));
     }
     return supported;

@@ -27,7 +27,7 @@ public final class TestRuntime implements AutoCloseable {
         public void check(Model model) {}
 
         @Override
-        public FeatureLevel of(Subgraph graph, Operation operation) {
+        public FeatureLevel of(Model model, Subgraph graph, Operation operation) {
           return FeatureLevel.V1_0;
         }
       };

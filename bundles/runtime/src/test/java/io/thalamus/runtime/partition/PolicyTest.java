@@ -36,7 +36,7 @@ class PolicyTest {
   }
 
   private static PlannedModel plan(PartitionPolicy policy) throws NeuralNetworksException {
-    return new Partitioner(policy, (graph, operation) -> FeatureLevel.V1_0)
+    return new Partitioner(policy, (model, graph, operation) -> FeatureLevel.V1_0)
         .partition(
             Graphs.addThenMul(),
             ExecutionPreference.FAST_SINGLE_ANSWER,

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver;
+
+import io.thalamus.model.ErrorStatus;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Memory for values whose size is known only while executing; nothing is taken before it is needed.
+ * Used by one thread; what was taken is given back when it is closed.
+ */
+final class LateMemory implements AutoCloseable {
+  private Arena arena;
+
+  /**
+   * Bytes of any content.
+   *
+   * @throws StoppedException where the machine has not that much
+   */
+  MemorySegment allocate(long bytes) {
+    try {
+      if (arena == null) {
+        arena = Arena.ofConfined();
+      }
+      return arena.allocate(Math.max(1, bytes), MemoryPlan.ALIGNMENT).asSlice(0, bytes);
+    } catch (OutOfMemoryError e) {
+      throw new StoppedException(
+          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for " + bytes + " bytes", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    if (arena != null) {
+      arena.close();
+      arena = null;
+    }
+  }
+}
