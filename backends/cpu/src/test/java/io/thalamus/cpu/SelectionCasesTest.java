@@ -11,6 +11,8 @@ class SelectionCasesTest extends FamilyCases {
         OperationCode.SELECT,
         OperationCode.ARGMAX,
         OperationCode.ARGMIN,
-        OperationCode.TOPK_V2);
+        OperationCode.TOPK_V2,
+        OperationCode.LSH_PROJECTION,
+        OperationCode.RANDOM_MULTINOMIAL);
   }
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.thalamus.model.Shape;
+import java.util.Arrays;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Joined dimensions move the same elements as a loop for each dimension does. */
+class StridedCopyTest {
+  private static final int CELLS = 4096;
+
+  private static int[] run(StridedCopy copy) {
+    int[] target = new int[CELLS];
+    copy.forEachRun(
+        (from, to) -> {
+          for (int i = 0; i < copy.runLength(); i++) {
+            target[(int) (to + i * copy.runTargetStride())] =
+                1 + (int) (from + i * copy.runSourceStride());
+          }
+        });
+    return target;
+  }
+
+  private static void loop(
+      int[] dimensions, int axis, long from, long[] by, long to, long[] step, int[] target) {
+    if (axis == dimensions.length) {
+      target[(int) to] = 1 + (int) from;
+      return;
+    }
+    for (int i = 0; i < dimensions[axis]; i++) {
+      loop(dimensions, axis + 1, from + i * by[axis], by, to + i * step[axis], step, target);
+    }
+  }
+
+  @Test
+  void randomBlocks() {
+    long seed = System.nanoTime();
+    System.out.println("StridedCopyTest seed " + seed);
+    Random random = new Random(seed);
+    for (int round = 0; round < 3000; round++) {
+      int[] dimensions = random.ints(random.nextInt(6), 0, 4).toArray();
+      long[] dense = StridedCopy.strides(dimensions);
+      long[] from = dense.clone();
+      for (int i = 0; i < from.length; i++) {
+        switch (random.nextInt(4)) {
+          case 0 -> from[i] = 0;
+          case 1 -> from[i] = -from[i];
+          case 2 -> from[i] = random.nextInt(9);
+          default -> {}
+        }
+      }
+      if (random.nextBoolean()) {
+        long[] mixed = dense.clone();
+        for (int i = 0; i + 1 < mixed.length; i += 2) {
+          long swapped = mixed[i];
+          mixed[i] = mixed[i + 1];
+          mixed[i + 1] = swapped;
+        }
+        dense = mixed;
+      }
+      int[] expected = new int[CELLS];
+      loop(dimensions, 0, 2000, from, 7, dense, expected);
+      StridedCopy copy = StridedCopy.of(dimensions, 2000, from, 7, dense);
+      assertArrayEquals(
+          expected, run(copy), () -> "seed " + seed + " " + Arrays.toString(dimensions) + copy);
+    }
+  }
+
+  @Test
+  void aDenseCopyIsOneRun() {
+    Shape shape = Shape.of(2, 3, 1, 4);
+    StridedCopy copy = StridedCopy.gather(shape.toArray(), 0, StridedCopy.strides(shape));
+    assertEquals(24, copy.runLength());
+    assertEquals(1, copy.runSourceStride());
+    assertEquals(1, copy.runTargetStride());
+  }
+
+  @Test
+  void aTransposeKeepsItsAxes() {
+    StridedCopy copy = StridedCopy.gather(new int[] {3, 2}, 0, new long[] {1, 3});
+    assertEquals(2, copy.runLength());
+    assertEquals(3, copy.runSourceStride());
+  }
+
+  @Test
+  void aBlockWithoutDimensionsIsOneElement() {
+    StridedCopy copy = StridedCopy.of(new int[0], 5, new long[0], 9, new long[0]);
+    int[] expected = new int[CELLS];
+    expected[9] = 6;
+    assertArrayEquals(expected, run(copy));
+  }
+}
