@@ -168,6 +168,13 @@ public final class Convolution {
       return arguments(operation).next() + ownArguments;
     }
 
+    @Override
+    public final boolean isDefault(OperationView operation, int input) {
+      return input > activationIndex(operation) + 1
+          ? operation.isInt32(input, 1)
+          : super.isDefault(operation, input);
+    }
+
     final FeatureLevel validate(OperationView operation, int... inputCounts)
         throws ValidationException {
       Check check = checkTensors(operation, inputCounts);

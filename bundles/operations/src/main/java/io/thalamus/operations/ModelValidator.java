@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Checks whole models by the rules of NNAPI 1.3: operands, index lists, the order of the graph,
@@ -58,7 +59,7 @@ public final class ModelValidator {
     for (int i = 0; i < graph.operands().size(); i++) {
       Operand operand = graph.operands().get(i);
       try {
-        level = FeatureLevel.max(level, OperandRules.check(operand, model.referenced().size()));
+        OperandRules.check(operand, model.referenced().size());
       } catch (ValidationException e) {
         throw e.at("operand " + i + (operand.name().isEmpty() ? "" : " '" + operand.name() + "'"));
       }
@@ -66,6 +67,10 @@ public final class ModelValidator {
     checkInterface(graph, graph.inputIndexes(), "input", Lifetime.SubgraphInput.class);
     checkInterface(graph, graph.outputIndexes(), "output", Lifetime.SubgraphOutput.class);
     checkOrder(graph);
+    for (int index : graph.inputIndexes()) {
+      level =
+          FeatureLevel.max(level, OperandRules.introducedIn(graph.operands().get(index).type()));
+    }
     return level;
   }
 
@@ -86,8 +91,45 @@ public final class ModelValidator {
       throws ValidationException {
     Optional<OperationDefinition> definition = catalog.find(operation.type());
     return definition.isPresent()
-        ? definition.get().validate(OperationView.of(model, graph, operation))
-        : FeatureLevel.V1_0;
+        ? level(definition.get(), OperationView.of(model, graph, operation))
+        : levelOfTypes(OperationView.of(model, graph, operation));
+  }
+
+  /**
+   * The level of a valid operation and of the operands that it uses, judged without the arguments
+   * at the end that have their defaults: those may be dropped for a device that does not know them.
+   */
+  private static FeatureLevel level(OperationDefinition definition, OperationView operation)
+      throws ValidationException {
+    FeatureLevel level = definition.validate(operation);
+    int kept = operation.inputs().size();
+    for (int count = kept - 1; count >= 0; count--) {
+      if (!definition.isDefault(operation, count)) {
+        break;
+      }
+      Optional<FeatureLevel> shorter = validLevel(definition, operation.withInputs(count));
+      if (shorter.isPresent()) {
+        level = shorter.get();
+        kept = count;
+      }
+    }
+    return FeatureLevel.max(level, levelOfTypes(operation.withInputs(kept)));
+  }
+
+  private static FeatureLevel levelOfTypes(OperationView operation) {
+    return Stream.concat(operation.inputs().stream(), operation.outputs().stream())
+        .map(operand -> OperandRules.introducedIn(operand.type()))
+        .reduce(FeatureLevel.V1_0, FeatureLevel::max);
+  }
+
+  /** The level of an operation; empty where it is not valid. */
+  private static Optional<FeatureLevel> validLevel(
+      OperationDefinition definition, OperationView operation) {
+    try {
+      return Optional.of(definition.validate(operation));
+    } catch (ValidationException e) {
+      return Optional.empty();
+    }
   }
 
   private static void checkInterface(

@@ -25,6 +25,11 @@ abstract class NamedDefinition implements OperationDefinition {
     return new Check(operation, since).inputCount(inputs).outputCount(outputs);
   }
 
+  /** For operations whose last argument is an axis: the last dimension is the default. */
+  static boolean isLastAxis(OperationView operation, int input) {
+    return operation.isInt32(input, -1);
+  }
+
   static boolean isFloat(OperandView operand) {
     return operand.type() == OperandCode.TENSOR_FLOAT32
         || operand.type() == OperandCode.TENSOR_FLOAT16;

@@ -104,6 +104,11 @@ public final class Normalization {
     }
 
     @Override
+    public boolean isDefault(OperationView operation, int input) {
+      return isLastAxis(operation, input);
+    }
+
+    @Override
     public OperationParameters resolve(OperationView operation) throws ValidationException {
       return new Norm(axis(operation, 1));
     }
@@ -122,6 +127,11 @@ public final class Normalization {
       check.inputTypesFrom(1, INT32, scalar, scalar, scalar, INT32);
       check.outputType(0, data).sameShape(operation.input(0), operation.output());
       return checkAxis(operation, check, 5).level();
+    }
+
+    @Override
+    public boolean isDefault(OperationView operation, int input) {
+      return isLastAxis(operation, input);
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Quantization.PerChannel;
 
@@ -12,7 +13,7 @@ import io.thalamus.model.Quantization.PerChannel;
 final class OperandRules {
   private OperandRules() {}
 
-  static FeatureLevel check(Operand operand, int referencedGraphs) throws ValidationException {
+  static void check(Operand operand, int referencedGraphs) throws ValidationException {
     if (!operand.type().isTensor() && operand.shape().rank() > 0) {
       throw new ValidationException(
           "a scalar " + operand.type().text() + " has dimensions " + operand.shape());
@@ -35,7 +36,11 @@ final class OperandRules {
         }
       }
     }
-    return operand.type() instanceof OperandCode code ? code.introducedIn() : FeatureLevel.V1_2;
+  }
+
+  /** The first feature level that has operands of this type. */
+  static FeatureLevel introducedIn(OperandType type) {
+    return type instanceof OperandCode code ? code.introducedIn() : FeatureLevel.V1_2;
   }
 
   private static void checkConstant(Operand operand, long length) throws ValidationException {

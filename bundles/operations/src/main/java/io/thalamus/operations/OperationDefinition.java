@@ -2,6 +2,7 @@
 package io.thalamus.operations;
 
 import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
@@ -25,6 +26,16 @@ public interface OperationDefinition {
    * @throws ValidationException with the rule that is broken
    */
   FeatureLevel validate(OperationView operation) throws ValidationException;
+
+  /**
+   * Whether an input at the end of the arguments has the value that it would have if it were not
+   * given. True for a constant BOOL of false, which is what all later arguments of NNAPI mean by
+   * it; operations that have others say so.
+   */
+  default boolean isDefault(OperationView operation, int input) {
+    OperandView operand = operation.input(input);
+    return operand.type() == OperandCode.BOOL && operand.value().isPresent() && !operand.bool();
+  }
 
   /**
    * Whether shapes and parameters depend on the value of an input. True for scalars; operations

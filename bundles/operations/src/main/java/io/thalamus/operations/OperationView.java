@@ -3,6 +3,7 @@ package io.thalamus.operations;
 
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
@@ -71,6 +72,19 @@ public record OperationView(
   /** The FLOAT32 or FLOAT16 at this index, or the default where the arguments end before. */
   public float float32(int index, float defaultValue) {
     return has(index) ? input(index).float32() : defaultValue;
+  }
+
+  /** Whether the input at this index is a constant INT32 of this value. */
+  boolean isInt32(int index, int value) {
+    OperandView operand = input(index);
+    return operand.type() == OperandCode.INT32
+        && operand.value().isPresent()
+        && operand.int32() == value;
+  }
+
+  /** The operation with its first inputs only. */
+  OperationView withInputs(int count) {
+    return new OperationView(type, inputs.subList(0, count), outputs);
   }
 
   /** The operation with these output shapes. */

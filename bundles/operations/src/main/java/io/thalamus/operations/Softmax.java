@@ -100,6 +100,11 @@ public final class Softmax {
     }
 
     @Override
+    public boolean isDefault(OperationView operation, int input) {
+      return isLastAxis(operation, input);
+    }
+
+    @Override
     public List<Shape> infer(OperationView operation) throws ValidationException {
       parameters(operation);
       return List.of(operation.input(0).shape());

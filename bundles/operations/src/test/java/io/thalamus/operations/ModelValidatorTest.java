@@ -34,6 +34,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Quantization.PerChannel;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.SubgraphBuilder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -128,14 +129,62 @@ class ModelValidatorTest {
   }
 
   @Test
-  void levelIsThatOfTheNewestPart() throws ValidationException {
-    assertEquals(
-        FeatureLevel.V1_2,
-        VALIDATOR.validate(Model.of(constant(TENSOR_FLOAT16, Quantization.NONE).build())));
-    assertEquals(
-        FeatureLevel.V1_3,
-        VALIDATOR.validate(
-            Model.of(constant(TENSOR_QUANT8_ASYMM_SIGNED, quantized(1, 0)).build())));
+  void levelIsThatOfTheNewestPartInUse() throws ValidationException {
+    Graph half = new Graph();
+    for (int i : List.of(0, 1, 3, 4)) {
+      Operand operand = half.operands.get(i);
+      half.operands.set(
+          i, new Operand(TENSOR_FLOAT16, SHAPE, Quantization.NONE, operand.lifetime(), ""));
+    }
+    assertEquals(FeatureLevel.V1_2, VALIDATOR.validate(Model.of(half.build())));
+    Graph unused = constant(TENSOR_QUANT8_ASYMM_SIGNED, quantized(1, 0));
+    assertEquals(FeatureLevel.V1_0, VALIDATOR.validate(Model.of(unused.build())));
+  }
+
+  @Test
+  void levelIsJudgedWithoutDefaultsAtTheEnd() throws ValidationException {
+    assertEquals(FeatureLevel.V1_0, VALIDATOR.validate(softmax(-1)));
+    assertEquals(FeatureLevel.V1_2, VALIDATOR.validate(softmax(1)));
+    assertEquals(FeatureLevel.V1_0, VALIDATOR.validate(convolution(false, 1, 1)));
+    assertEquals(FeatureLevel.V1_2, VALIDATOR.validate(convolution(true, 1, 1)));
+    assertEquals(FeatureLevel.V1_2, VALIDATOR.validate(convolution(false, 2, 1)));
+    assertEquals(FeatureLevel.V1_2, VALIDATOR.validate(convolution(false, 1, 2)));
+  }
+
+  private static Model softmax(int axis) {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    int input = graph.input("", TENSOR_FLOAT32, SHAPE, Quantization.NONE);
+    int output = graph.output("", TENSOR_FLOAT32, SHAPE, Quantization.NONE);
+    graph.operation(
+        OperationCode.SOFTMAX,
+        List.of(input, graph.float32(1), graph.int32(axis)),
+        List.of(output));
+    return Model.of(graph.build());
+  }
+
+  private static Model convolution(boolean nchw, int dilationWidth, int dilationHeight) {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    Shape shape = Shape.of(1, 4, 4, 4);
+    int input = graph.input("", TENSOR_FLOAT32, shape, Quantization.NONE);
+    int filter = graph.input("", TENSOR_FLOAT32, shape, Quantization.NONE);
+    int bias = graph.input("", TENSOR_FLOAT32, Shape.of(1), Quantization.NONE);
+    int output = graph.output("", TENSOR_FLOAT32, Shape.NONE, Quantization.NONE);
+    int one = graph.int32(1);
+    graph.operation(
+        OperationCode.CONV_2D,
+        List.of(
+            input,
+            filter,
+            bias,
+            one,
+            one,
+            one,
+            graph.int32(0),
+            graph.bool(nchw),
+            graph.int32(dilationWidth),
+            graph.int32(dilationHeight)),
+        List.of(output));
+    return Model.of(graph.build());
   }
 
   @Test
