@@ -10,7 +10,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.operations.RandomMultinomial.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.SplittableRandom;
 
 /** RANDOM_MULTINOMIAL. Two seeds of 0 ask for other numbers in each execution. */
 final class RandomMultinomial {
@@ -49,7 +49,7 @@ final class RandomMultinomial {
     int seed = IntElements.SIGNED32.get(seeds, 0);
     int seed2 = IntElements.SIGNED32.get(seeds, 1);
     if (seed == 0 && seed2 == 0) {
-      ThreadLocalRandom chance = ThreadLocalRandom.current();
+      SplittableRandom chance = new SplittableRandom();
       return new Philox(chance.nextLong(), chance.nextLong());
     }
     return new Philox(seed, seed2);

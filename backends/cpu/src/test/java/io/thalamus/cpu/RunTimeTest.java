@@ -218,4 +218,46 @@ class RunTimeTest {
   private static List<Float> boxed(float[] values) {
     return List.of(values[0], values[1], values[2]);
   }
+
+  /** Sizes that only the request tells must not overflow, nor be allocated beyond NNAPI's limit. */
+  @Test
+  void sizesThatNobodyCanCountAreRefused() throws Exception {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    int shape = graph.input("", TENSOR_INT32, Shape.of(3), Quantization.NONE);
+    int result = output(graph, Shape.NONE);
+    graph.operation(OperationCode.FILL, List.of(shape, graph.float32(1)), List.of(result));
+    try (PreparedModel prepared = prepare(graph)) {
+      for (int[] sizes :
+          new int[][] {
+            {1 << 30, 1 << 30, 1 << 30}, {1 << 16, 1 << 14, 1}, {-1, 1, 1}, {1 << 30, 1, 1}
+          }) {
+        Failed failed =
+            assertInstanceOf(
+                Failed.class, run(prepared, List.of(integers(0, sizes)), List.of(room(2, 8))));
+        assertEquals(ErrorStatus.GENERAL_FAILURE, failed.status());
+      }
+      assertInstanceOf(
+          Completed.class, run(prepared, List.of(integers(0, 1, 2, 1)), List.of(room(2, 8))));
+    }
+  }
+
+  @Test
+  void paddingThatOverflowsIsRefused() throws Exception {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    int values = input(graph, Shape.of(2));
+    int paddings = graph.input("", TENSOR_INT32, Shape.of(1, 2), Quantization.NONE);
+    int result = output(graph, Shape.NONE);
+    graph.operation(OperationCode.PAD, List.of(values, paddings), List.of(result));
+    try (PreparedModel prepared = prepare(graph)) {
+      Location data = floats(0, 1, 2);
+      Failed failed =
+          assertInstanceOf(
+              Failed.class,
+              run(
+                  prepared,
+                  List.of(data, integers(1, Integer.MAX_VALUE, Integer.MAX_VALUE)),
+                  List.of(room(2, 8))));
+      assertTrue(failed.message().contains("PAD"), failed.message());
+    }
+  }
 }

@@ -7,7 +7,7 @@ import java.util.List;
 
 /**
  * One operation bound to its shapes and parameters. Immutable and thread-safe; running it allocates
- * nothing and checks nothing.
+ * no native memory, and checks only what the values of its inputs tell.
  */
 @FunctionalInterface
 public interface Kernel {

@@ -183,6 +183,8 @@ final class KernelStep implements Step {
       return new ResolvedOperation(shaped, definition.resolve(shaped));
     } catch (ValidationException e) {
       throw at(e);
+    } catch (ArithmeticException e) {
+      throw at(new ValidationException("its sizes are too large: " + e.getMessage()));
     }
   }
 }

@@ -9,6 +9,9 @@ import java.util.List;
 
 /** One operation of a {@link GraphProgram}. Immutable. */
 sealed interface Step permits KernelStep, ControlFlowStep {
+  /** NNAPI counts the bytes of an operand in 32 bits. */
+  long MOST_BYTES = (1L << 32) - 1;
+
   /** The operation as its graph has it. */
   Operation operation();
 
@@ -32,7 +35,8 @@ sealed interface Step permits KernelStep, ControlFlowStep {
   /**
    * Writes the shapes of an operation's outputs into {@code shapes}.
    *
-   * @throws ValidationException where the graph declares other ones
+   * @throws ValidationException where the graph declares other ones, or one is larger than NNAPI
+   *     can count
    */
   static void accept(Subgraph graph, Operation operation, List<Shape> outputs, Shape[] shapes)
       throws ValidationException {
@@ -42,6 +46,10 @@ sealed interface Step permits KernelStep, ControlFlowStep {
       if (!isDeclared(declared, outputs.get(i))) {
         throw new ValidationException(
             "its output is declared as " + declared + ", but is " + outputs.get(i));
+      }
+      int elementSize = graph.operands().get(output).type().elementSize();
+      if (outputs.get(i).elementCount() > MOST_BYTES / Math.max(1, elementSize)) {
+        throw new ValidationException("its output of " + outputs.get(i) + " is too large");
       }
       shapes[output] = outputs.get(i);
     }

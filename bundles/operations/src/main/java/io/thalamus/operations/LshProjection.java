@@ -109,7 +109,8 @@ public final class LshProjection extends NamedDefinition {
         seeds.dimension(0),
         seeds.dimension(1),
         items,
-        Rearrange.count(input.shape(), 1, input.shape().rank()) * input.type().elementSize(),
+        Math.multiplyExact(
+            Rearrange.count(input.shape(), 1, input.shape().rank()), input.type().elementSize()),
         hasWeights);
   }
 
@@ -117,7 +118,7 @@ public final class LshProjection extends NamedDefinition {
   public List<Shape> infer(OperationView operation) throws ValidationException {
     Parameters parameters = parameters(operation);
     int perTable = parameters.form() == Form.DENSE ? parameters.bits() : 1;
-    return List.of(Shape.of(parameters.tables() * perTable));
+    return List.of(Shape.of(Math.multiplyExact(parameters.tables(), perTable)));
   }
 
   @Override

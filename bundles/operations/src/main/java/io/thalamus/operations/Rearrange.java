@@ -47,7 +47,7 @@ public final class Rearrange {
   static int count(Shape shape, int first, int end) {
     int count = 1;
     for (int i = first; i < end; i++) {
-      count *= shape.dimension(i);
+      count = Math.multiplyExact(count, shape.dimension(i));
     }
     return count;
   }
@@ -96,7 +96,7 @@ public final class Rearrange {
           throw new ValidationException(
               "input " + i + ", " + shape + ", does not continue " + first + " along axis " + axis);
         }
-        sum += shape.dimension(axis);
+        sum = Math.addExact(sum, shape.dimension(axis));
       }
       return List.of(first.with(axis, sum));
     }
@@ -303,7 +303,8 @@ public final class Rearrange {
       int[] dimensions = operation.input(0).shape().toArray();
       int[] paddings = paddings(operation);
       for (int i = 0; i < dimensions.length; i++) {
-        dimensions[i] += paddings[2 * i] + paddings[2 * i + 1];
+        int padding = Math.addExact(paddings[2 * i], paddings[2 * i + 1]);
+        dimensions[i] = Math.addExact(dimensions[i], padding);
       }
       return List.of(Shape.of(dimensions));
     }

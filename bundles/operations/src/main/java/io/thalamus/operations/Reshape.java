@@ -81,7 +81,7 @@ public final class Reshape {
                   + Arrays.toString(target)
                   + "; one dimension may be -1, none else negative");
         } else {
-          count *= target[i];
+          count = Math.multiplyExact(count, target[i]);
         }
       }
       if (stretched >= 0 && count > 0) {

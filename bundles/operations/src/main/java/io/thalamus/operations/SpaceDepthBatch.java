@@ -124,9 +124,9 @@ final class SpaceDepthBatch {
       return List.of(
           layout.shape(
               input.dimension(0),
-              layout.height(input) * block,
-              layout.width(input) * block,
-              divide(layout.channels(input), block * block, "a depth")));
+              Math.multiplyExact(layout.height(input), block),
+              Math.multiplyExact(layout.width(input), block),
+              divide(layout.channels(input), Math.multiplyExact(block, block), "a depth")));
     }
 
     @Override
@@ -184,7 +184,7 @@ final class SpaceDepthBatch {
               input.dimension(0),
               divide(layout.height(input), block, "a height"),
               divide(layout.width(input), block, "a width"),
-              layout.channels(input) * block * block));
+              Math.multiplyExact(layout.channels(input), Math.multiplyExact(block, block))));
     }
 
     @Override
@@ -239,9 +239,9 @@ final class SpaceDepthBatch {
       int[] blocks = blocks(operation);
       return List.of(
           layout.shape(
-              divide(input.dimension(0), blocks[0] * blocks[1], "a batch"),
-              layout.height(input) * blocks[0],
-              layout.width(input) * blocks[1],
+              divide(input.dimension(0), Math.multiplyExact(blocks[0], blocks[1]), "a batch"),
+              Math.multiplyExact(layout.height(input), blocks[0]),
+              Math.multiplyExact(layout.width(input), blocks[1]),
               layout.channels(input)));
     }
 
@@ -320,11 +320,11 @@ final class SpaceDepthBatch {
       Shape input = operation.input(0).shape();
       int[] blocks = blocks(operation);
       int[] paddings = paddings(operation);
-      int height = paddings[0] + layout.height(input) + paddings[1];
-      int width = paddings[2] + layout.width(input) + paddings[3];
+      int height = Math.addExact(Math.addExact(paddings[0], paddings[1]), layout.height(input));
+      int width = Math.addExact(Math.addExact(paddings[2], paddings[3]), layout.width(input));
       return List.of(
           layout.shape(
-              input.dimension(0) * blocks[0] * blocks[1],
+              Math.multiplyExact(input.dimension(0), Math.multiplyExact(blocks[0], blocks[1])),
               divide(height, blocks[0], "a padded height"),
               divide(width, blocks[1], "a padded width"),
               layout.channels(input)));

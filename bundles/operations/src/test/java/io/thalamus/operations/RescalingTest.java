@@ -6,10 +6,11 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Signed and unsigned types are rescaled alike, and to the nearest. */
@@ -17,8 +18,9 @@ class RescalingTest {
   private static final float[] SCALES = {0.5f, 0.3f, 1, 0.007f, 3};
 
   private static OperandView operand(OperandCode type, float scale, int zeroPoint) {
-    return new OperandView(
-        type, Shape.of(1), Quantization.of(scale, zeroPoint), false, Optional.empty());
+    return OperandView.of(
+        new Operand(
+            type, Shape.of(1), Quantization.of(scale, zeroPoint), Lifetime.TEMPORARY_VARIABLE, ""));
   }
 
   @Test
