@@ -215,22 +215,8 @@ public final class Elementwise {
       return output.scale() == 0
           ? OperationParameters.NONE
           : new QuantizedExtreme(
-              inTermsOf(output, operation.input(0)), inTermsOf(output, operation.input(1)));
-    }
-
-    /**
-     * AOSP's requantize: the real value in float, the rest in double, half up: among unsigned
-     * results that is half away from zero, and signed ones must not differ from them.
-     */
-    private static LookupTable inTermsOf(OperandView output, OperandView input) {
-      IntRange range = IntRange.of((OperandCode) output.type());
-      return LookupTable.of(
-          range,
-          stored -> {
-            double real = (stored - input.zeroPoint()) * input.scale();
-            double result = real / output.scale() + output.zeroPoint();
-            return range.clamp((int) Math.floor(result + 0.5));
-          });
+              Rescaling.requantize(operation.input(0), output),
+              Rescaling.requantize(operation.input(1), output));
     }
   }
 

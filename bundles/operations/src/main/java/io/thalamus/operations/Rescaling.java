@@ -22,8 +22,11 @@ final class Rescaling {
                 FixedPoint.round((stored - range.min()) * scale + bias) + output.zeroPoint()));
   }
 
-  /** As NNAPI's own operations do it: in double, rounded to nearest, half up. */
-  static LookupTable select(OperandView input, OperandView output) {
+  /**
+   * As AOSP's requantize does it: the real value in float, the rest in double, rounded half up,
+   * which among unsigned results is half away from zero.
+   */
+  static LookupTable requantize(OperandView input, OperandView output) {
     IntRange range = IntRange.of((OperandCode) input.type());
     return LookupTable.of(
         range,

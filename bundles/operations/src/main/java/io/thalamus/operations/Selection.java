@@ -103,7 +103,7 @@ public final class Selection {
     private static Optional<LookupTable> rescaling(OperandView input, OperandView output) {
       return input.type() == TENSOR_INT32 || input.quantization().equals(output.quantization())
           ? Optional.empty()
-          : Optional.of(Rescaling.select(input, output));
+          : Optional.of(Rescaling.requantize(input, output));
     }
   }
 

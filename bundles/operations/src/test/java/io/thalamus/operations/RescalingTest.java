@@ -31,9 +31,9 @@ class RescalingTest {
         OperandView output = operand(TENSOR_QUANT8_ASYMM, to, 130);
         OperandView signedInput = operand(TENSOR_QUANT8_ASYMM_SIGNED, from, 77 - 128);
         OperandView signedOutput = operand(TENSOR_QUANT8_ASYMM_SIGNED, to, 130 - 128);
-        LookupTable select = Rescaling.select(input, output);
+        LookupTable select = Rescaling.requantize(input, output);
         LookupTable concatenation = Rescaling.concatenation(input, output);
-        LookupTable signedSelect = Rescaling.select(signedInput, signedOutput);
+        LookupTable signedSelect = Rescaling.requantize(signedInput, signedOutput);
         LookupTable signedConcatenation = Rescaling.concatenation(signedInput, signedOutput);
         for (int stored = 0; stored <= 255; stored++) {
           double exact = (stored - 77) * (double) from / to + 130;
