@@ -77,6 +77,17 @@ class ShellTest {
   }
 
   @Test
+  void tabOffersWhatFitsThePlaceOnTheLine() throws Exception {
+    Outcome words = run("-c", "nn:candidates [nn:run digits --priority h] 3");
+    assertEquals(List.of("low", "medium", "high"), words.out().strip().lines().toList());
+    Outcome devices = run("-c", "nn:candidates [nn:uninstall c] 1");
+    assertEquals("cpu", devices.out().strip());
+    Outcome models =
+        run("-c", "nn:load '" + digits("digits.tflite") + "'; nn:candidates [nn:unload d] 1");
+    assertTrue(models.out().strip().endsWith("digits"), models::out);
+  }
+
+  @Test
   void aFailedVerificationShowsWhatFailed() throws Exception {
     Files.writeString(
         directory.resolve("wrong.json"),

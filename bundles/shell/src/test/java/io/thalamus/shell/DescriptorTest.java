@@ -6,8 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.shell.arguments.Syntax;
+import java.io.IOException;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
@@ -44,7 +47,7 @@ class DescriptorTest {
     assertTrue(found > 0);
   }
 
-  private static void check(Class<?> command, Syntax syntax) {
+  private static void check(Class<?> command, Syntax syntax) throws IOException {
     String function = syntax.command().substring("nn:".length());
     List<Method> methods =
         Arrays.stream(command.getMethods())
@@ -63,5 +66,22 @@ class DescriptorTest {
     assertTrue(arguments.value().endsWith("; " + syntax.command() + " --help says more"));
     assertEquals(syntax.names(), named);
     assertTrue(syntax.command().startsWith("nn:"));
+    checkDistribution(syntax, method.getAnnotation(Descriptor.class).value());
+  }
+
+  /** What the launcher's help and the interactive shell's profile say of the command. */
+  private static void checkDistribution(Syntax syntax, String description) throws IOException {
+    Path bin = Path.of(System.getProperty("thalamus.root"), "launcher/src/main/dist/bin");
+    String line = "  %-10s %s".formatted(syntax.command().substring("nn:".length()), description);
+    assertTrue(Files.readAllLines(bin.resolve("help.txt")).contains(line), line);
+    Set<String> completed = new TreeSet<>();
+    Pattern option = Pattern.compile("complete -c " + syntax.command() + "( -s \\w)? -l (\\S+) .*");
+    for (String row : Files.readAllLines(bin.resolve("etc/gosh_profile"))) {
+      Matcher matcher = option.matcher(row);
+      if (matcher.matches()) {
+        completed.add(matcher.group(2));
+      }
+    }
+    assertEquals(syntax.names(), completed, "in gosh_profile, for " + syntax.command());
   }
 }
