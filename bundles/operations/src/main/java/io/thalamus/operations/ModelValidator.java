@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
@@ -11,7 +12,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /**
  * Checks whole models by the rules of NNAPI 1.3: operands, index lists, the order of the graph,
@@ -29,7 +29,8 @@ public final class ModelValidator {
   /**
    * Checks a model.
    *
-   * @return the least feature level that has all of it
+   * @return the least feature level that has all of it, once trailing arguments of operations that
+   *     equal their defaults are taken off
    * @throws ValidationException with the first rule that is broken, and where
    */
   public FeatureLevel validate(Model model) throws ValidationException {
@@ -68,8 +69,7 @@ public final class ModelValidator {
     checkInterface(graph, graph.outputIndexes(), "output", Lifetime.SubgraphOutput.class);
     checkOrder(graph);
     for (int index : graph.inputIndexes()) {
-      level =
-          FeatureLevel.max(level, OperandRules.introducedIn(graph.operands().get(index).type()));
+      level = FeatureLevel.max(level, OperandRules.level(graph.operands().get(index)));
     }
     return level;
   }
@@ -79,7 +79,7 @@ public final class ModelValidator {
     for (int i = 0; i < graph.operations().size(); i++) {
       Operation operation = graph.operations().get(i);
       try {
-        level = FeatureLevel.max(level, validate(model, graph, operation));
+        level = FeatureLevel.max(level, level(model, graph, operation));
       } catch (ValidationException e) {
         throw e.at("operation " + i + " " + operation.type().text());
       }
@@ -87,49 +87,35 @@ public final class ModelValidator {
     return level;
   }
 
-  private FeatureLevel validate(Model model, Subgraph graph, Operation operation)
+  /**
+   * The least feature level that has an operation in the form in which a graph of a model uses it,
+   * and the operands that it uses, judged without the trailing arguments that equal their defaults:
+   * those are taken off for a device that does not know them.
+   *
+   * @throws ValidationException where the operation is invalid
+   */
+  public FeatureLevel level(Model model, Subgraph graph, Operation operation)
       throws ValidationException {
     Optional<OperationDefinition> definition = catalog.find(operation.type());
-    return definition.isPresent()
-        ? level(definition.get(), OperationView.of(model, graph, operation))
-        : levelOfTypes(OperationView.of(model, graph, operation));
-  }
-
-  /**
-   * The level of a valid operation and of the operands that it uses, judged without the arguments
-   * at the end that have their defaults: those may be dropped for a device that does not know them.
-   */
-  private static FeatureLevel level(OperationDefinition definition, OperationView operation)
-      throws ValidationException {
-    FeatureLevel level = definition.validate(operation);
+    FeatureLevel level = FeatureLevel.V1_0;
     int kept = operation.inputs().size();
-    for (int count = kept - 1; count >= 0; count--) {
-      if (!definition.isDefault(operation, count)) {
-        break;
+    if (definition.isPresent()) {
+      OperationView view = OperationView.of(model, graph, operation);
+      level = definition.get().validate(view);
+      kept = DefaultArguments.kept(definition.get(), view);
+      if (kept < view.inputs().size()) {
+        level = definition.get().validate(view.withInputs(kept));
       }
-      Optional<FeatureLevel> shorter = validLevel(definition, operation.withInputs(count));
-      if (shorter.isPresent()) {
-        level = shorter.get();
-        kept = count;
-      }
+    } else if (operation.type() instanceof ExtensionOperationType) {
+      level = FeatureLevel.V1_2;
     }
-    return FeatureLevel.max(level, levelOfTypes(operation.withInputs(kept)));
-  }
-
-  private static FeatureLevel levelOfTypes(OperationView operation) {
-    return Stream.concat(operation.inputs().stream(), operation.outputs().stream())
-        .map(operand -> OperandRules.introducedIn(operand.type()))
-        .reduce(FeatureLevel.V1_0, FeatureLevel::max);
-  }
-
-  /** The level of an operation; empty where it is not valid. */
-  private static Optional<FeatureLevel> validLevel(
-      OperationDefinition definition, OperationView operation) {
-    try {
-      return Optional.of(definition.validate(operation));
-    } catch (ValidationException e) {
-      return Optional.empty();
+    for (int input : operation.inputs().subList(0, kept)) {
+      level = FeatureLevel.max(level, OperandRules.level(graph.operands().get(input)));
     }
+    for (int output : operation.outputs()) {
+      level = FeatureLevel.max(level, OperandRules.level(graph.operands().get(output)));
+    }
+    return level;
   }
 
   private static void checkInterface(

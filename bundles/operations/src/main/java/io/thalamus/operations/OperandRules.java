@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import io.thalamus.memory.MemoryKind;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Quantization.PerChannel;
+import java.util.EnumSet;
+import java.util.Set;
 
 /** The rules for a single operand: dimensions, scale and zero point, size of a constant. */
 final class OperandRules {
+  private static final Set<MemoryKind> HARDWARE_BUFFERS =
+      EnumSet.of(MemoryKind.HARDWARE_BUFFER_BLOB, MemoryKind.HARDWARE_BUFFER);
+
   private OperandRules() {}
 
   static void check(Operand operand, int referencedGraphs) throws ValidationException {
@@ -38,9 +43,15 @@ final class OperandRules {
     }
   }
 
-  /** The first feature level that has operands of this type. */
-  static FeatureLevel introducedIn(OperandType type) {
-    return type instanceof OperandCode code ? code.introducedIn() : FeatureLevel.V1_2;
+  /** The least feature level that has an operand of this kind. */
+  static FeatureLevel level(Operand operand) {
+    FeatureLevel level =
+        operand.type() instanceof OperandCode code ? code.introducedIn() : FeatureLevel.V1_2;
+    boolean isRankOpen = operand.type().isTensor() && operand.shape().rank() == 0;
+    boolean isInHardwareBuffer =
+        operand.lifetime() instanceof Lifetime.ConstantReference constant
+            && HARDWARE_BUFFERS.contains(constant.pool().kind());
+    return isRankOpen || isInHardwareBuffer ? FeatureLevel.max(level, FeatureLevel.V1_2) : level;
   }
 
   private static void checkConstant(Operand operand, long length) throws ValidationException {

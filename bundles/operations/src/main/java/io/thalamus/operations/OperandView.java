@@ -46,6 +46,16 @@ public record OperandView(
     Objects.requireNonNull(graph, "graph");
   }
 
+  /** An operand that refers to no graph. */
+  public OperandView(
+      OperandType type,
+      Shape shape,
+      Quantization quantization,
+      boolean isOmitted,
+      Optional<MemorySegment> value) {
+    this(type, shape, quantization, isOmitted, value, Optional.empty());
+  }
+
   /** The operand as its model describes it, with its value where it is a constant. */
   public static OperandView of(Operand operand) {
     return of(operand, List.of());

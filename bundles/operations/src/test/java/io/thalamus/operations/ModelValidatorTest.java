@@ -137,6 +137,10 @@ class ModelValidatorTest {
           i, new Operand(TENSOR_FLOAT16, SHAPE, Quantization.NONE, operand.lifetime(), ""));
     }
     assertEquals(FeatureLevel.V1_2, VALIDATOR.validate(Model.of(half.build())));
+    Graph unranked = new Graph();
+    unranked.operands.set(
+        0, new Operand(TENSOR_FLOAT32, Shape.NONE, Quantization.NONE, Lifetime.SUBGRAPH_INPUT, ""));
+    assertEquals(FeatureLevel.V1_2, VALIDATOR.validate(Model.of(unranked.build())));
     Graph unused = constant(TENSOR_QUANT8_ASYMM_SIGNED, quantized(1, 0));
     assertEquals(FeatureLevel.V1_0, VALIDATOR.validate(Model.of(unused.build())));
   }
@@ -168,7 +172,7 @@ class ModelValidatorTest {
     int input = graph.input("", TENSOR_FLOAT32, shape, Quantization.NONE);
     int filter = graph.input("", TENSOR_FLOAT32, shape, Quantization.NONE);
     int bias = graph.input("", TENSOR_FLOAT32, Shape.of(1), Quantization.NONE);
-    int output = graph.output("", TENSOR_FLOAT32, Shape.NONE, Quantization.NONE);
+    int output = graph.output("", TENSOR_FLOAT32, Shape.of(1, 4, 4, 1), Quantization.NONE);
     int one = graph.int32(1);
     graph.operation(
         OperationCode.CONV_2D,

@@ -64,10 +64,10 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   /** Which operations are supported; see {@code NeuralNetworks.supportedOperations}. */
   public BitSet supportedOperations(Model model, List<String> devices)
       throws NeuralNetworksException {
-    rules.check(model);
+    Model checked = rules.check(model);
     DeviceChoice choice = new DeviceChoice(registry, devices);
     choice.check();
-    return new Partitioner(policies.current(), rules).supportedOperations(model, choice.now());
+    return new Partitioner(policies.current(), rules).supportedOperations(checked, choice.now());
   }
 
   /** Says which operation would go where; see {@code NeuralNetworks.plan}. */
@@ -107,7 +107,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
 
   private Preparer preparer(Model model, CompilationOptions options)
       throws NeuralNetworksException {
-    rules.check(model);
+    Model checked = rules.check(model);
     if (options.timeout().isPresent() && options.devices().size() != 1) {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA,
@@ -115,7 +115,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     }
     DeviceChoice choice = new DeviceChoice(registry, options.devices());
     choice.check();
-    return new Preparer(new Partitioner(policies.current(), rules), model, options, choice);
+    return new Preparer(new Partitioner(policies.current(), rules), checked, options, choice);
   }
 
   @Override

@@ -10,7 +10,9 @@ public interface ModelRules extends FeatureLevels {
   /**
    * Checks a model.
    *
+   * @return the model as devices get it: without trailing arguments that equal their defaults,
+   *     since devices that speak an older version do not know them
    * @throws NeuralNetworksException with BAD_DATA and the rule that is broken
    */
-  void check(Model model) throws NeuralNetworksException;
+  Model check(Model model) throws NeuralNetworksException;
 }

@@ -7,10 +7,9 @@ import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
+import io.thalamus.operations.DefaultArguments;
 import io.thalamus.operations.ModelValidator;
 import io.thalamus.operations.OperationCatalog;
-import io.thalamus.operations.OperationDefinition;
-import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 
 /** The rules of NNAPI 1.3, as {@code operations} has them. Immutable. */
@@ -19,9 +18,10 @@ public final class NnapiRules implements ModelRules {
   private final ModelValidator validator = new ModelValidator(catalog);
 
   @Override
-  public void check(Model model) throws NeuralNetworksException {
+  public Model check(Model model) throws NeuralNetworksException {
     try {
       validator.validate(model);
+      return DefaultArguments.strip(model, catalog);
     } catch (ValidationException e) {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA, "the model is invalid: " + e.getMessage(), e);
@@ -30,12 +30,8 @@ public final class NnapiRules implements ModelRules {
 
   @Override
   public FeatureLevel of(Model model, Subgraph graph, Operation operation) {
-    OperationDefinition definition = catalog.find(operation.type()).orElse(null);
-    if (definition == null) {
-      return FeatureLevel.V1_0;
-    }
     try {
-      return definition.validate(OperationView.of(model, graph, operation));
+      return validator.level(model, graph, operation);
     } catch (ValidationException e) {
       throw new IllegalStateException("asked for the level of an invalid operation", e);
     }
