@@ -50,22 +50,34 @@ public final class Container implements AutoCloseable {
    *
    * @param home the distribution's folder
    * @param devices names of the device bundles to start, without {@code io.thalamus.}
-   * @param properties framework properties, which components can read
+   * @param threads how many a device that has threads of its own may use
    * @throws BundleException where a bundle does not start, which says why
    */
-  public static Container start(Path home, Set<String> devices, Map<String, String> properties)
+  public static Container start(Path home, Set<String> devices, int threads)
       throws IOException, BundleException {
     Path storage = Files.createTempDirectory("thalamus-benchmarks");
-    Map<String, String> configuration = new TreeMap<>(properties);
-    configuration.put(Constants.FRAMEWORK_STORAGE, storage.toString());
+    Map<String, String> configuration = new TreeMap<>();
+    configuration.put(Constants.FRAMEWORK_STORAGE, storage.resolve("cache").toString());
+    configuration.put("felix.cm.dir", storage.resolve("configuration").toString());
     configuration.put(
         Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA,
         SHARED.stream().map(name -> name + ";version=1.0.0").collect(Collectors.joining(",")));
+    for (String device : devices) {
+      configure(storage.resolve("configuration"), device, threads);
+    }
     Framework framework = new FrameworkFactory().newFramework(configuration);
     Container container = new Container(framework, storage);
     framework.start();
     container.install(home, devices);
     return container;
+  }
+
+  /** As ConfigAdmin keeps it: it is there before the component is, which starts only once then. */
+  private static void configure(Path folder, String device, int threads) throws IOException {
+    Path file = folder.resolve("io/thalamus/" + device + ".config");
+    Files.createDirectories(file.getParent());
+    Files.writeString(
+        file, "service.pid=\"io.thalamus." + device + "\"\nthreads=I\"" + threads + "\"\n");
   }
 
   private void install(Path home, Set<String> devices) throws IOException, BundleException {

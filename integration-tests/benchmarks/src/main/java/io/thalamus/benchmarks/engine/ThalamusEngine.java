@@ -16,7 +16,6 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -50,7 +49,7 @@ final class ThalamusEngine implements Engine {
         Container.start(
             Path.of(System.getProperty(HOME)),
             Set.copyOf(List.of("cpu", device)),
-            Map.of("thalamus." + device + ".threads", Integer.toString(threads)));
+            threads);
     NeuralNetworks networks = container.service(NeuralNetworks.class, "(objectClass=*)");
     LoadedModel model = networks.load(file);
     Compilation compilation = networks.compile(model.model(), CompilationOptions.DEFAULT);

@@ -19,7 +19,6 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -73,7 +72,7 @@ public class KernelBenchmark {
         Container.start(
             Path.of(System.getProperty("thalamus.home")),
             Set.copyOf(List.of("cpu", device)),
-            Map.of("thalamus." + device + ".threads", Integer.toString(threads)));
+            threads);
     Device service = container.service(Device.class, "(thalamus.device=" + device + ")");
     operation = new SingleOperation(kernel, type);
     Model model = operation.model();
