@@ -59,8 +59,22 @@ final class Host implements AutoCloseable {
             .findFirst()
             .orElseThrow()
             .newFramework(configuration);
-    framework.start();
     Host host = new Host(framework, storage);
+    boolean isUp = false;
+    try {
+      framework.start();
+      host.install(jars(root, without));
+      isUp = true;
+    } finally {
+      if (!isUp) {
+        host.close(); // or its threads would keep the process
+      }
+    }
+    return host;
+  }
+
+  private static List<Path> jars(Path root, List<String> without) throws IOException {
+    Path home = root.resolve("launcher/target/thalamus");
     List<Path> jars = new ArrayList<>();
     for (String line : Files.readAllLines(home.resolve("bin/bundles"))) {
       String[] words = line.split(" ");
@@ -71,8 +85,7 @@ final class Host implements AutoCloseable {
       }
     }
     jars.add(proofs(root));
-    host.install(jars);
-    return host;
+    return jars;
   }
 
   private static Path proofs(Path root) throws IOException {

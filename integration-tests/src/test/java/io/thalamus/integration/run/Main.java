@@ -17,7 +17,12 @@ public final class Main {
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"
                   + " LIST)",
-              List.of()));
+              List.of()),
+          new InFramework(
+              "hotplug",
+              "requests while a device comes and goes (--requests 1000 --threads 4 --cycles 20"
+                  + " --device simd --models LIST --serve 800 --absent 300 --recording FILE)",
+              List.of("simd")));
 
   private Main() {}
 

@@ -36,10 +36,11 @@ class ProofsTest {
           "resnet8_cifar_int8",
           "ssd_mobilenet_v1_coco_uint8");
 
-  private static List<String> run(String proof, String... options) throws Exception {
+  private static List<String> run(String proof, List<String> without, String... options)
+      throws Exception {
     List<String> lines = new CopyOnWriteArrayList<>();
     Figures figures = new Figures(lines::add);
-    try (Host host = Host.start(ROOT, List.of())) {
+    try (Host host = Host.start(ROOT, without)) {
       host.call(proof, List.of(options), figures);
     }
     assertEquals(0, figures.broken(), lines::toString);
@@ -50,13 +51,34 @@ class ProofsTest {
   void publicModelsGiveTheStoredOutputs() throws Exception {
     assumeTrue(ConformanceData.models().isPresent(), "there is no ../shared/models");
     String required = String.join(",", MODELS);
-    List<String> lines = run("models", "--required", required, "--device", "cpu");
+    List<String> lines = run("models", List.of(), "--required", required, "--device", "cpu");
     lines.stream().filter(line -> line.matches("(models|cases|refused).*")).forEach(this::tell);
     assertTrue(lines.contains("modelsFailed = 0"), lines::toString);
   }
 
   private void tell(String line) {
-    System.out.println("models: " + line);
+    System.out.println("proof: " + line);
+  }
+
+  @Test
+  void aDeviceComesAndGoesUnderLoad() throws Exception {
+    List<String> lines =
+        run(
+            "hotplug",
+            List.of("simd"),
+            "--cycles",
+            "3",
+            "--requests",
+            "100",
+            "--serve",
+            "200",
+            "--absent",
+            "100",
+            "--timed",
+            "0");
+    lines.stream()
+        .filter(line -> line.matches("(requests|failed|wrong|on|lo).*"))
+        .forEach(this::tell);
   }
 
   @Test

@@ -47,9 +47,7 @@ final class ThalamusEngine implements Engine {
   public Session open(Path file, List<byte[]> inputs, int threads) throws Exception {
     Container container =
         Container.start(
-            Path.of(System.getProperty(HOME)),
-            Set.copyOf(List.of("cpu", device)),
-            threads);
+            Path.of(System.getProperty(HOME)), Set.copyOf(List.of("cpu", device)), threads);
     NeuralNetworks networks = container.service(NeuralNetworks.class, "(objectClass=*)");
     LoadedModel model = networks.load(file);
     Compilation compilation = networks.compile(model.model(), CompilationOptions.DEFAULT);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.integration.proof.Bundles;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.felix.service.command.CommandProcessor;
+import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Converter;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.FrameworkUtil;
+import org.osgi.framework.ServiceReference;
+
+/** The shell's commands, called by Gogo. */
+public class CommandsIT {
+  private static final Pattern BEST =
+      Pattern.compile("\"top\":\\[\\{\"index\":\\d+,\"label\":\"([^\"]*)\"");
+
+  private final BundleContext context =
+      FrameworkUtil.getBundle(CommandsIT.class).getBundleContext();
+  private final Path samples =
+      Path.of(context.getProperty("thalamus.root")).resolve("launcher/samples/digits").normalize();
+  private ServiceReference<CommandProcessor> reference;
+  private CommandSession session;
+
+  @BeforeEach
+  void open() {
+    reference = context.getServiceReference(CommandProcessor.class);
+    session =
+        context
+            .getService(reference)
+            .createSession(
+                new ByteArrayInputStream(new byte[0]),
+                new ByteArrayOutputStream(),
+                new ByteArrayOutputStream());
+  }
+
+  @AfterEach
+  void close() {
+    session.close();
+    context.ungetService(reference);
+  }
+
+  private String text(String command) throws Exception {
+    return session.format(session.execute(command), Converter.INSPECT).toString();
+  }
+
+  private String json(String command) throws Exception {
+    String json = text(command + " --json");
+    assertEquals(1, json.lines().count(), json);
+    return json;
+  }
+
+  @Test
+  void devicesAreListedAsTheyComeAndGo() throws Exception {
+    assertTrue(text("nn:devices").matches("(?s)id .*\ncpu .*available.*"));
+    assertFalse(text("nn:devices").contains("spare"));
+    Bundles bundles = new Bundles(context);
+    Bundle spare = SpareBundle.named("spare").install(context);
+    try {
+      assertTrue(text("nn:devices -v").contains("test-spare"));
+      assertTrue(json("nn:devices").contains("\"id\":\"spare\""));
+    } finally {
+      bundles.uninstall(spare);
+    }
+    assertFalse(text("nn:devices").contains("spare"));
+  }
+
+  @Test
+  void infoNamesOperationsInputsAndOutputs() throws Exception {
+    String info = text("nn:info '" + samples.resolve("digits.tflite") + "'");
+    for (String part : new String[] {"CONV_2D", "SOFTMAX", "TENSOR_QUANT8_ASYMM_SIGNED"}) {
+      assertTrue(info.contains(part), info);
+    }
+  }
+
+  @Test
+  void everySampleDigitIsRecognizedOnEveryDevice() throws Exception {
+    for (String device : new String[] {"cpu", "simd,cpu"}) {
+      for (int digit = 0; digit <= 9; digit++) {
+        String result =
+            json(
+                "nn:run '%s' '%s' --device %s"
+                    .formatted(
+                        samples.resolve("digits.tflite"),
+                        samples.resolve("digit-" + digit + ".png"),
+                        device));
+        Matcher best = BEST.matcher(result);
+        assertTrue(best.find(), result);
+        assertEquals(Integer.toString(digit), best.group(1), result);
+        assertTrue(result.contains("\"ranOn\":{\"" + device.split(",")[0] + "\":"), result);
+      }
+    }
+  }
+
+  @Test
+  void aMistakeIsOneLineThatSaysWhatIsWrong() {
+    Exception missing =
+        assertThrows(Exception.class, () -> session.execute("nn:run /there/is/none.tflite"));
+    assertTrue(missing.getMessage().contains("/there/is/none.tflite"), missing::getMessage);
+    assertEquals(1, missing.getMessage().lines().count());
+    Exception option =
+        assertThrows(Exception.class, () -> session.execute("nn:devices --no-such-option"));
+    assertTrue(option.getMessage().contains("--no-such-option"), option::getMessage);
+  }
+}

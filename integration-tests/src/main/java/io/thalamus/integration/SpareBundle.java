@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration;
+
+import io.thalamus.integration.device.SpareActivator;
+import io.thalamus.model.DeviceType;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URL;
+import java.util.Enumeration;
+import java.util.List;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.Constants;
+import org.osgi.framework.FrameworkUtil;
+
+/**
+ * A small device bundle, made when it is needed: it holds the package {@code device} and its own
+ * facts. Immutable.
+ *
+ * @param name short name of the device, and the last word of the bundle's symbolic name
+ * @param version of the bundle and of the device
+ * @param type of the device: any but CPU is called in threads of the runtime
+ * @param operations names of those that it claims; all where there are none
+ */
+public record SpareBundle(String name, String version, DeviceType type, List<String> operations) {
+  private static final String CODE = "io/thalamus/integration/device";
+  private static final String IMPORTS =
+      "io.thalamus.hal;version=\"[1.0,2)\",io.thalamus.model;version=\"[1.0,2)\","
+          + "io.thalamus.memory;version=\"[1.0,2)\",org.osgi.framework";
+
+  /** A device that claims everything, and is called in the threads of its callers. */
+  public static SpareBundle named(String name) {
+    return new SpareBundle(name, "1.0.0", DeviceType.CPU, List.of());
+  }
+
+  /** The same in another version. */
+  public SpareBundle withVersion(String other) {
+    return new SpareBundle(name, other, type, operations);
+  }
+
+  /** The same, of another type. */
+  public SpareBundle withType(DeviceType other) {
+    return new SpareBundle(name, version, other, operations);
+  }
+
+  /** The same, claiming only some operations. */
+  public SpareBundle claiming(String... names) {
+    return new SpareBundle(name, version, type, List.of(names));
+  }
+
+  /** Installs and starts it. */
+  public Bundle install(BundleContext context) throws BundleException, IOException {
+    Bundle bundle = context.installBundle("test:" + name + ":" + System.nanoTime(), jar());
+    bundle.start();
+    return bundle;
+  }
+
+  /** The bundle's file. */
+  public InputStream jar() throws IOException {
+    Manifest manifest = new Manifest();
+    Attributes main = manifest.getMainAttributes();
+    main.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    main.putValue(Constants.BUNDLE_MANIFESTVERSION, "2");
+    main.putValue(Constants.BUNDLE_SYMBOLICNAME, "io.thalamus.integration." + name);
+    main.putValue(Constants.BUNDLE_VERSION, version);
+    main.putValue(Constants.BUNDLE_ACTIVATOR, SpareActivator.class.getName());
+    main.putValue(Constants.IMPORT_PACKAGE, IMPORTS);
+    main.putValue(Constants.PROVIDE_CAPABILITY, "thalamus.device;thalamus.device=\"" + name + "\"");
+    main.putValue(SpareActivator.NAME, name);
+    main.putValue(SpareActivator.TYPE, type.name());
+    main.putValue(SpareActivator.OPERATIONS, String.join(" ", operations) + " ");
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (JarOutputStream jar = new JarOutputStream(bytes, manifest)) {
+      Enumeration<URL> classes =
+          FrameworkUtil.getBundle(SpareBundle.class).findEntries(CODE, "*.class", false);
+      while (classes.hasMoreElements()) {
+        URL url = classes.nextElement();
+        jar.putNextEntry(new JarEntry(url.getPath().substring(1)));
+        try (InputStream in = url.openStream()) {
+          in.transferTo(jar);
+        }
+      }
+    }
+    return new ByteArrayInputStream(bytes.toByteArray());
+  }
+}

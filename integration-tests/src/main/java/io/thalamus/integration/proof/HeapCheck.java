@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.proof;
+
+import java.lang.management.ManagementFactory;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.management.JMException;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.wiring.BundleWiring;
+
+/**
+ * Asks the virtual machine itself, by its diagnostic commands, what lives on the heap. Stateless.
+ */
+final class HeapCheck {
+  /** How many class loaders of bundles the heap holds after a full collection. */
+  static final String ON_HEAP = "onHeap";
+
+  /** How many bundles have one. */
+  static final String EXPECTED = "expected";
+
+  private static final Pattern LOADERS =
+      Pattern.compile(
+          "\\s*\\d+:\\s+(\\d+)\\s+\\d+\\s+org\\.apache\\.felix\\.framework\\."
+              + "BundleWiringImpl\\$BundleClassLoader(\\s.*)?");
+
+  private final BundleContext context;
+
+  HeapCheck(BundleContext context) {
+    this.context = context;
+  }
+
+  /** {@link #ON_HEAP} and {@link #EXPECTED}. */
+  Map<String, Long> loaders() throws JMException {
+    long found =
+        command("gcClassHistogram")
+            .lines()
+            .map(LOADERS::matcher)
+            .filter(Matcher::matches)
+            .mapToLong(line -> Long.parseLong(line.group(1)))
+            .sum();
+    long expected =
+        Arrays.stream(context.getBundle(0).getBundleContext().getBundles())
+            .filter(bundle -> bundle.getBundleId() != 0)
+            .filter(HeapCheck::hasWiring)
+            .count();
+    return Map.of(ON_HEAP, found, EXPECTED, expected);
+  }
+
+  private static boolean hasWiring(Bundle bundle) {
+    return bundle.adapt(BundleWiring.class) != null;
+  }
+
+  /** A class that is still loaded and whose name begins so. */
+  Optional<String> classesLoaded(String prefix) throws JMException {
+    return command("vmClassHierarchy")
+        .lines()
+        .map(line -> line.replaceFirst("^[|\\- ]*", ""))
+        .filter(line -> line.startsWith(prefix))
+        .findFirst();
+  }
+
+  private static String command(String name) throws JMException {
+    MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+    Object answer =
+        server.invoke(
+            new ObjectName("com.sun.management:type=DiagnosticCommand"),
+            name,
+            new Object[] {new String[0]},
+            new String[] {String[].class.getName()});
+    return String.valueOf(answer);
+  }
+}
