@@ -30,6 +30,7 @@ class ProofsTest {
           "kwt1",
           "mediapipe_face_front",
           "mnist_lstm_float",
+          "mnist_lstm_int8",
           "mobilenet_v1_025_224_float",
           "mobilenet_v2_100_224_uint8",
           "resnet8_cifar_float",
