@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The commands of the shell in the distribution, on the model that comes with it. */
 class ShellTest {
@@ -74,6 +76,51 @@ class ShellTest {
         "thalamus: nn:info: unknown option --no-such-option; usage: nn:info MODEL [--svg FILE]"
             + " [--json]\n",
         usage.err());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {">> $1 2>&1", "> $1 2>> $1", ">> $1 2> $1.err"})
+  void messagesDoNotOverwriteWhatIsInAFileAlready(String redirection) throws Exception {
+    Path log = directory.resolve("log");
+    String thalamus = ProjectFiles.DISTRIBUTION.resolve("bin/thalamus").toString();
+    String once = "\"$0\" --storage \"$1.storage\" nosuch%d " + redirection;
+    String script = once.formatted(1) + "; " + once.replace("> $1.err", ">> $1.err").formatted(2);
+    Process process =
+        new ProcessBuilder("sh", "-c", script, thalamus, log.toString()).inheritIO().start();
+    assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+    Path messages = redirection.contains(".err") ? directory.resolve("log.err") : log;
+    List<String> lines = Files.readAllLines(messages);
+    boolean firstWasTruncated = redirection.startsWith("> ");
+    assertEquals(firstWasTruncated ? 1 : 2, lines.size(), lines::toString);
+    assertTrue(lines.getLast().startsWith("thalamus: no command nn:nosuch2"), lines::toString);
+  }
+
+  @Test
+  void theTourShowsWhatItSays() throws Exception {
+    Process process =
+        new ProcessBuilder(
+                ProjectFiles.DISTRIBUTION.resolve("bin/thalamus").toString(),
+                "--storage",
+                directory.resolve("storage").toString(),
+                "--with",
+                "cpu",
+                "-f",
+                "launcher/samples/tour.gogo")
+            .directory(ProjectFiles.ROOT.toFile())
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    String out = new String(process.getInputStream().readAllBytes());
+    assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+    assertEquals(0, process.exitValue(), out);
+    List<String> lines = out.lines().toList();
+    for (int digit : new int[] {3, 7, 8, 9}) {
+      int command = lines.indexOf("> nn:run digits digit-" + digit + ".png --top 2");
+      assertTrue(command >= 0, out);
+      assertTrue(lines.get(command + 1).startsWith(digit + " "), lines.get(command + 1));
+    }
+    assertTrue(out.contains("installed io.thalamus.simd"), out);
+    assertTrue(out.contains("updated io.thalamus.simd"), out);
+    assertTrue(out.contains("uninstalled io.thalamus.simd"), out);
   }
 
   @Test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.launcher;
 
-import java.io.FileNotFoundException;
+import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -57,13 +57,22 @@ public final class Main {
     System.exit(status);
   }
 
+  /**
+   * Opening a file again would begin at its first byte, over what others have written: where both
+   * streams go to one place, they share standard output's own position, and a file of its own is
+   * appended to.
+   */
   private static void takeUpStandardError(String file) {
-    if (!file.isEmpty()) {
-      try {
-        System.setErr(new PrintStream(new FileOutputStream(file), true, StandardCharsets.UTF_8));
-      } catch (FileNotFoundException e) {
-        System.out.println("thalamus: standard error is lost: " + e.getMessage());
-      }
+    if (file.isEmpty()) {
+      return;
+    }
+    try {
+      boolean shared = Files.isSameFile(Path.of(file), Path.of("/dev/fd/1"));
+      FileOutputStream stream =
+          shared ? new FileOutputStream(FileDescriptor.out) : new FileOutputStream(file, true);
+      System.setErr(new PrintStream(stream, true, StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      System.out.println("thalamus: standard error is lost: " + e.getMessage());
     }
   }
 
