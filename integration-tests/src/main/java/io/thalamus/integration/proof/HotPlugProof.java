@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
+import java.util.function.ToDoubleFunction;
 import jdk.jfr.Configuration;
 import jdk.jfr.Recording;
 import org.osgi.framework.Bundle;
@@ -187,13 +188,20 @@ public final class HotPlugProof extends FrameworkProof {
   }
 
   private static void tell(String name, List<Load.Served> served, Figures figures) {
-    double[] first = served.stream().mapToDouble(Load.Served::firstMillis).sorted().toArray();
-    double[] all = served.stream().mapToDouble(Load.Served::allMillis).sorted().toArray();
-    if (first.length > 0) {
-      figures.decimal(name + ".firstRequest.medianMillis", first[first.length / 2]);
-      figures.decimal(name + ".firstRequest.maxMillis", first[first.length - 1]);
-      figures.decimal(name + ".allModels.medianMillis", all[all.length / 2]);
-      figures.decimal(name + ".allModels.maxMillis", all[all.length - 1]);
+    tell(name + ".planned", served, Load.Served::plannedMillis, figures);
+    tell(name + ".firstRequest", served, Load.Served::firstMillis, figures);
+    tell(name + ".allModels", served, Load.Served::allMillis, figures);
+  }
+
+  private static void tell(
+      String name,
+      List<Load.Served> served,
+      ToDoubleFunction<Load.Served> millis,
+      Figures figures) {
+    double[] sorted = served.stream().mapToDouble(millis).sorted().toArray();
+    if (sorted.length > 0) {
+      figures.decimal(name + ".medianMillis", sorted[sorted.length / 2]);
+      figures.decimal(name + ".maxMillis", sorted[sorted.length - 1]);
     }
   }
 
