@@ -8,12 +8,18 @@ import io.thalamus.operations.Window;
 import java.util.Arrays;
 
 /**
- * A depthwise convolution, float or of 8-bit integers. A tile is some lines of the output: the
- * lines of the input that it needs are copied with their padding, as floats less the zero point,
- * channels filled up to whole vectors; hence the kernels have neither borders nor rests. Sums of
+ * A depthwise convolution, float or of 8-bit integers. A tile is some lines of the output. Floats
+ * of whole vectors of channels are read where they stand; else the lines of the input are copied
+ * with their padding, as floats less the zero point, channels filled up to whole vectors. Sums of
  * integers are exact, since there are few taps. Immutable and thread-safe.
  */
 final class Depthwise implements Step {
+  /**
+   * Where vectors are short, two pixels together read less; longer ones are better read along the
+   * pixels.
+   */
+  private static final boolean ARE_PAIRS_FASTER = Lanes.COUNT <= 8;
+
   private final Tensor source;
   private final Tensor output;
   private final Window height;
@@ -29,16 +35,21 @@ final class Depthwise implements Step {
   private final int multiplier;
 
   /** Output channels, rounded up to whole vectors. */
-  private final int padded;
+  private final int channels;
+
+  private final boolean isThreeByThree;
+
+  /** Whether the input is read where it stands. */
+  private final boolean inPlace;
 
   /** Pixels of a copied line. */
   private final int lineWidth;
 
+  /** A line of the input, where it is read in place: it stands for lines beside the input. */
+  private final float[] zeros;
+
   private final int blockLines;
   private final int blocks;
-
-  /** Where the taps stand from the first one on, in copied lines. */
-  private final int[] taps;
 
   private Depthwise(
       Node node,
@@ -58,17 +69,14 @@ final class Depthwise implements Step {
     this.clamp = Clamp.of(node.activation());
     this.requantizer = stored;
     multiplier = output.dimension(3) / source.dimension(3);
-    padded = Lanes.roundUp(output.dimension(3));
+    channels = Lanes.roundUp(output.dimension(3));
+    isThreeByThree = width.size() == 3 && height.size() == 3;
+    inPlace = source.isFloat() && multiplier == 1 && channels == output.dimension(3);
     lineWidth = (output.dimension(2) - 1) * width.stride() + width.reach();
-    taps = new int[height.size() * width.size()];
-    for (int i = 0; i < taps.length; i++) {
-      int y = i / width.size() * height.dilation();
-      int x = i % width.size() * width.dilation();
-      taps[i] = (y * lineWidth + x) * padded;
-    }
+    zeros = new float[inPlace ? source.dimension(2) * channels + Lanes.SLACK : 0];
     int lines = output.dimension(0) * output.dimension(1);
-    int tiles = budget.tiles((long) output.size() * taps.length);
-    int most = Math.max(1, fitting(Budget.CACHED_FLOATS / (lineWidth * padded)));
+    int tiles = budget.tiles((long) output.size() * width.size() * height.size());
+    int most = inPlace ? lines : fitting(Budget.CACHED_FLOATS / (lineWidth * channels));
     blockLines = Math.clamp(Math.min((lines + tiles - 1) / tiles, most), 1, output.dimension(1));
     blocks = (output.dimension(1) + blockLines - 1) / blockLines;
   }
@@ -81,7 +89,7 @@ final class Depthwise implements Step {
   static Step lower(Node node, Tensors tensors, Budget budget) {
     Parameters parameters = node.operation().parameters(Parameters.class);
     Tensor source = tensors.input(node, 0);
-    Tensor output = new Tensor(tensors.output(node).view(), tensors.output(node).offset());
+    Tensor output = tensors.output(node);
     OperandView filter = node.operation().view().input(1);
     OperandView bias = node.operation().view().input(2);
     Shape shape = filter.shape();
@@ -133,10 +141,10 @@ final class Depthwise implements Step {
     return (blockLines - 1) * height.stride() + height.reach();
   }
 
-  /** The copied lines, and behind them one line of sums. */
+  /** Where lines are copied: these, and behind them one line of sums. */
   @Override
   public int scratchFloats() {
-    return inputLines() * lineWidth * padded + output.dimension(2) * padded;
+    return inPlace ? 0 : (inputLines() * lineWidth + output.dimension(2)) * channels;
   }
 
   @Override
@@ -144,50 +152,261 @@ final class Depthwise implements Step {
     int batch = tile / blocks;
     int first = tile % blocks * blockLines;
     int end = Math.min(output.dimension(1), first + blockLines);
+    if (inPlace) {
+      for (int line = first; line < end; line++) {
+        lineInPlace(frame.floats, batch, line, outputLine(batch, line));
+      }
+      return;
+    }
     int firstInput = first * height.stride() - height.before();
     int inputs = (end - first - 1) * height.stride() + height.reach();
     for (int line = 0; line < inputs; line++) {
-      copyLine(frame, batch, firstInput + line, scratch, Lanes.LEAD + line * lineWidth * padded);
+      copyLine(frame, batch, firstInput + line, scratch, Lanes.LEAD + line * lineWidth * channels);
     }
+    int sums = Lanes.LEAD + inputLines() * lineWidth * channels;
     for (int line = first; line < end; line++) {
-      int from = Lanes.LEAD + (line - first) * height.stride() * lineWidth * padded;
-      int to =
-          output.offset()
-              + (batch * output.dimension(1) + line) * output.dimension(2) * output.dimension(3);
-      if (requantizer == null && padded == output.dimension(3)) {
-        computeLine(scratch.floats, from, frame.floats, to);
-      } else {
-        int sums = Lanes.LEAD + inputLines() * lineWidth * padded;
-        computeLine(scratch.floats, from, scratch.floats, sums);
-        storeLine(frame, scratch, sums, to);
+      int from = Lanes.LEAD + (line - first) * height.stride() * lineWidth * channels;
+      lineOfCopies(scratch.floats, from, sums);
+      storeLine(frame, scratch, sums, outputLine(batch, line));
+    }
+  }
+
+  private int outputLine(int batch, int line) {
+    return output.offset()
+        + (batch * output.dimension(1) + line) * output.dimension(2) * output.dimension(3);
+  }
+
+  /** One line of the output, from copied lines, which have no borders. */
+  private void lineOfCopies(float[] in, int from, int to) {
+    int tap = width.dilation() * channels;
+    int line = height.dilation() * lineWidth * channels;
+    int pixel = width.stride() * channels;
+    int count = output.dimension(2);
+    if (isThreeByThree) {
+      threeByThree(in, from, in, from + line, in, from + 2 * line, tap, pixel, in, to, count);
+    } else {
+      for (int x = 0; x < count; x++) {
+        rectangle(
+            in, from + x * pixel, line, 0, height.size(), 0, width.size(), in, to + x * channels);
       }
+    }
+  }
+
+  /** One line of the output, from the input itself: pixels at its ends have fewer taps. */
+  private void lineInPlace(float[] in, int batch, int outputLine, int to) {
+    int lineSize = source.dimension(2) * channels;
+    int origin = outputLine * height.stride() - height.before();
+    int image = source.offset() + batch * source.dimension(1) * lineSize;
+    int count = output.dimension(2);
+    int stride = width.stride();
+    // Pixels whose taps are all on the line, from one on to before another.
+    int begin = 0;
+    int end = 0;
+    if (isThreeByThree) {
+      begin = Math.clamp((width.before() + stride - 1) / stride, 0, count);
+      int room = source.dimension(2) - width.reach() + width.before();
+      end = room < 0 ? begin : Math.clamp(room / stride + 1, begin, count);
+      int upper = origin;
+      int middle = origin + height.dilation();
+      int lower = origin + 2 * height.dilation();
+      if (begin < end) {
+        int at = (begin * stride - width.before()) * channels;
+        threeByThree(
+            lineOf(in, upper),
+            at + lineAt(image, upper),
+            lineOf(in, middle),
+            at + lineAt(image, middle),
+            lineOf(in, lower),
+            at + lineAt(image, lower),
+            width.dilation() * channels,
+            stride * channels,
+            in,
+            to + begin * channels,
+            end - begin);
+      }
+    }
+    for (int x = 0; x < begin; x++) {
+      borderPixel(in, image, origin, x, to + x * channels);
+    }
+    for (int x = end; x < count; x++) {
+      borderPixel(in, image, origin, x, to + x * channels);
+    }
+  }
+
+  private boolean isBeside(int line) {
+    return line < 0 || line >= source.dimension(1);
+  }
+
+  private float[] lineOf(float[] in, int line) {
+    return isBeside(line) ? zeros : in;
+  }
+
+  private int lineAt(int image, int line) {
+    return isBeside(line) ? 0 : image + line * source.dimension(2) * channels;
+  }
+
+  /** A pixel some of whose taps may be beside the input. */
+  private void borderPixel(float[] in, int image, int originY, int x, int to) {
+    int originX = x * width.stride() - width.before();
+    int firstY = first(originY, height);
+    int endY = end(originY, height, source.dimension(1));
+    int firstX = first(originX, width);
+    int endX = end(originX, width, source.dimension(2));
+    if (isThreeByThree && endX - firstX == 2) {
+      int upper = originY;
+      int middle = originY + height.dilation();
+      int lower = originY + 2 * height.dilation();
+      int at = (originX + firstX * width.dilation()) * channels;
+      DepthwiseKernels.twoTaps(
+          lineOf(in, upper),
+          at + lineAt(image, upper),
+          lineOf(in, middle),
+          at + lineAt(image, middle),
+          lineOf(in, lower),
+          at + lineAt(image, lower),
+          width.dilation() * channels,
+          weights,
+          firstX * channels,
+          channels,
+          bias,
+          in,
+          to,
+          channels,
+          clamp.low(),
+          clamp.high());
+      return;
+    }
+    int lineSize = source.dimension(2) * channels;
+    int at = image + originY * lineSize + originX * channels;
+    rectangle(in, at, height.dilation() * lineSize, firstY, endY, firstX, endX, in, to);
+  }
+
+  /** The first tap that is not in front of the input. */
+  private static int first(int origin, Window window) {
+    return origin >= 0 ? 0 : (-origin + window.dilation() - 1) / window.dilation();
+  }
+
+  /** One behind the last tap that is not behind the input. */
+  private static int end(int origin, Window window, int size) {
+    int room = (size - origin + window.dilation() - 1) / window.dilation();
+    return Math.min(window.size(), room);
+  }
+
+  private void rectangle(
+      float[] in,
+      int at,
+      int line,
+      int firstY,
+      int endY,
+      int firstX,
+      int endX,
+      float[] out,
+      int to) {
+    int tap = width.dilation() * channels;
+    DepthwiseKernels.rectangle(
+        in,
+        at + firstY * line + firstX * tap,
+        line,
+        tap,
+        endY - firstY,
+        endX - firstX,
+        weights,
+        (firstY * width.size() + firstX) * channels,
+        width.size() * channels,
+        channels,
+        bias,
+        out,
+        to,
+        channels,
+        clamp.low(),
+        clamp.high());
+  }
+
+  private void threeByThree(
+      float[] line0,
+      int at0,
+      float[] line1,
+      int at1,
+      float[] line2,
+      int at2,
+      int tap,
+      int pixel,
+      float[] out,
+      int to,
+      int count) {
+    int low = clamp.low();
+    int high = clamp.high();
+    int x = 0;
+    if (ARE_PAIRS_FASTER && pixel == tap) {
+      for (; x <= count - 2; x += 2) {
+        int at = x * pixel;
+        DepthwiseKernels.twoNeighbours(
+            line0,
+            at0 + at,
+            line1,
+            at1 + at,
+            line2,
+            at2 + at,
+            tap,
+            weights,
+            channels,
+            bias,
+            out,
+            to + x * channels,
+            channels,
+            channels,
+            low,
+            high);
+      }
+    }
+    int at = x * pixel;
+    for (int channel = 0; x < count && channel < channels; channel += Lanes.COUNT) {
+      DepthwiseKernels.alongPixels(
+          line0,
+          at0 + at + channel,
+          line1,
+          at1 + at + channel,
+          line2,
+          at2 + at + channel,
+          tap,
+          pixel,
+          weights,
+          channels,
+          bias,
+          channel,
+          out,
+          to + x * channels + channel,
+          channels,
+          count - x,
+          low,
+          high);
     }
   }
 
   private void copyLine(Frame frame, int batch, int line, Scratch scratch, int to) {
     float[] out = scratch.floats;
-    if (line < 0 || line >= source.dimension(1)) {
-      Arrays.fill(out, to, to + lineWidth * padded, 0);
+    if (isBeside(line)) {
+      Arrays.fill(out, to, to + lineWidth * channels, 0);
       return;
     }
-    int channels = source.dimension(3);
+    int inputChannels = source.dimension(3);
     int inputWidth = source.dimension(2);
-    int from = source.offset() + (batch * source.dimension(1) + line) * inputWidth * channels;
+    int from = source.offset() + (batch * source.dimension(1) + line) * inputWidth * inputChannels;
     int before = Math.min(width.before(), lineWidth);
     int inside = Math.clamp(lineWidth - before, 0, inputWidth);
-    Arrays.fill(out, to, to + before * padded, 0);
-    int at = to + before * padded;
-    if (channels == padded) {
-      copy(frame, from, out, at, inside * channels);
+    Arrays.fill(out, to, to + before * channels, 0);
+    int at = to + before * channels;
+    if (inputChannels == channels) {
+      copy(frame, from, out, at, inside * inputChannels);
     } else {
       for (int x = 0; x < inside; x++) {
-        copy(frame, from + x * channels, out, at + x * padded, channels);
+        copy(frame, from + x * inputChannels, out, at + x * channels, inputChannels);
         if (multiplier > 1) {
-          repeat(out, at + x * padded, channels);
+          repeat(out, at + x * channels, inputChannels);
         }
       }
     }
-    Arrays.fill(out, at + inside * padded, to + lineWidth * padded, 0);
+    Arrays.fill(out, at + inside * channels, to + lineWidth * channels, 0);
   }
 
   private void copy(Frame frame, int from, float[] out, int to, int count) {
@@ -199,68 +418,21 @@ final class Depthwise implements Step {
   }
 
   /** Each channel as often as there are outputs of it, from the last one on, in place. */
-  private void repeat(float[] out, int at, int channels) {
-    for (int i = channels * multiplier - 1; i >= 0; i--) {
+  private void repeat(float[] out, int at, int inputChannels) {
+    for (int i = inputChannels * multiplier - 1; i >= 0; i--) {
       out[at + i] = out[at + i / multiplier];
     }
   }
 
-  private void computeLine(float[] in, int from, float[] out, int to) {
-    int pixel = width.stride() * padded;
-    int count = output.dimension(2);
-    for (int channel = 0; channel < padded; channel += Lanes.COUNT) {
-      if (width.size() == 3 && height.size() == 3) {
-        int line = height.dilation() * lineWidth * padded;
-        DepthwiseKernels.three(
-            in,
-            from + channel,
-            from + channel + line,
-            from + channel + 2 * line,
-            width.dilation() * padded,
-            pixel,
-            weights,
-            padded,
-            bias,
-            channel,
-            out,
-            to + channel,
-            padded,
-            count,
-            clamp);
-      } else {
-        DepthwiseKernels.any(
-            in,
-            taps,
-            from,
-            pixel,
-            weights,
-            padded,
-            bias,
-            channel,
-            out,
-            to + channel,
-            padded,
-            count,
-            clamp);
-      }
-    }
-  }
-
   private void storeLine(Frame frame, Scratch scratch, int sums, int to) {
-    int channels = output.dimension(3);
+    int present = output.dimension(3);
     for (int x = 0; x < output.dimension(2); x++) {
+      int at = sums + x * channels;
       if (requantizer == null) {
-        System.arraycopy(
-            scratch.floats, sums + x * padded, frame.floats, to + x * channels, channels);
+        System.arraycopy(scratch.floats, at, frame.floats, to + x * present, present);
       } else {
         requantizer.store(
-            scratch.floats,
-            sums + x * padded,
-            0,
-            channels,
-            frame.bytes,
-            to + x * channels,
-            scratch.spareBytes);
+            scratch.floats, at, 0, present, frame.bytes, to + x * present, scratch.spareBytes);
       }
     }
   }

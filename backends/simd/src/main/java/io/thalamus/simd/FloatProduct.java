@@ -48,7 +48,9 @@ final class FloatProduct implements Step {
 
   @Override
   public int scratchFloats() {
-    return patches.areInput() ? 0 : grid.blockRows() * tapsAtATime * patches.channels();
+    return patches.areInput()
+        ? 0
+        : grid.blockRows() * Patches.distance(tapsAtATime * patches.channels());
   }
 
   @Override
@@ -60,24 +62,20 @@ final class FloatProduct implements Step {
     rows.count = grid.endRow(tile) - first;
     rows.result(frame.floats, output.offset() + first * columns, columns);
     if (added == null) {
-      product.addNothing(rows);
+      rows.addNothing();
     } else {
       rows.added(frame.floats, added.offset() + first * columns, columns);
     }
     if (patches.areInput()) {
       rows.left(frame.floats, patches.source().offset() + first * channels, channels);
-      if (rows.count == 1) {
-        product.multiplySingle(rows, grid.firstColumn(tile), grid.endColumn(tile), clamp);
-      } else {
-        product.multiply(rows, 0, channels, grid.firstColumn(tile), grid.endColumn(tile), clamp);
-      }
+      product.multiply(rows, 0, channels, grid.firstColumn(tile), grid.endColumn(tile), clamp);
       return;
     }
     for (int tap = 0; tap < patches.taps(); tap += tapsAtATime) {
       int endTap = Math.min(patches.taps(), tap + tapsAtATime);
       patches.copy(
           frame, first, rows.count, tap * channels, endTap * channels, scratch.floats, Lanes.LEAD);
-      rows.left(scratch.floats, Lanes.LEAD, (endTap - tap) * channels);
+      rows.left(scratch.floats, Lanes.LEAD, Patches.distance((endTap - tap) * channels));
       product.multiply(
           rows,
           tap * channels,

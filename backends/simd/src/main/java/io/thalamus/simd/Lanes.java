@@ -37,6 +37,9 @@ final class Lanes {
   /** Room behind the data of every array, so that whole vectors can be read at its end. */
   static final int SLACK = 64;
 
+  /** Longer runs are worth the call that copies them. */
+  private static final int LONG_COPY = 128;
+
   private Lanes() {}
 
   /** The least multiple of the vector length that is not below {@code count}. */
@@ -64,6 +67,44 @@ final class Lanes {
     }
     for (; i < count; i++) {
       out[to + i] = (byte) (in[from + i] ^ flip) - zeroPoint;
+    }
+  }
+
+  /**
+   * Runs of stored bytes less a zero point, as floats. May read and write up to a vector behind
+   * each run.
+   */
+  static void toFloatRuns(
+      byte[] in,
+      int from,
+      int step,
+      int flip,
+      float zeroPoint,
+      float[] out,
+      int to,
+      int distance,
+      int length,
+      int count) {
+    int whole = BYTES == null ? length : roundUp(length);
+    for (int i = 0; i < count; i++) {
+      toFloats(in, from + i * step, flip, zeroPoint, out, to + i * distance, whole);
+    }
+  }
+
+  /** Copies runs of floats. May read and write up to a vector behind each run. */
+  static void copyRuns(
+      float[] in, int from, int step, float[] out, int to, int distance, int length, int count) {
+    if (length > LONG_COPY) {
+      for (int i = 0; i < count; i++) {
+        System.arraycopy(in, from + i * step, out, to + i * distance, length);
+      }
+      return;
+    }
+    for (int i = 0; i < count; i++) {
+      for (int j = 0; j < length; j += COUNT) {
+        FloatVector.fromArray(FLOATS, in, from + i * step + j)
+            .intoArray(out, to + i * distance + j);
+      }
     }
   }
 

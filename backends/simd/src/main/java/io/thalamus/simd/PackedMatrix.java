@@ -3,13 +3,13 @@ package io.thalamus.simd;
 
 /**
  * A constant right matrix, packed once for the kernels: panels of two vectors of columns, row after
- * row within a panel; what columns remain stand in panels of one vector, filled up with zeros.
- * Immutable.
+ * row within a panel. The last panel is filled up with zeros; it has one vector where that is
+ * enough. Immutable.
  *
  * <pre>
- * columns   |  2 vectors  |  2 vectors  | 1 vector | 1 vector, zeros |
- * row 0     |  0 ...      |             |          |                 |
- * row 1     |  2 * COUNT  |             |          |                 |
+ * columns   |  2 vectors  |  2 vectors  | 1 vector, zeros |
+ * row 0     |  0 ...      |             |                 |
+ * row 1     |  2 * COUNT  |             |                 |
  * </pre>
  */
 final class PackedMatrix {
@@ -34,7 +34,7 @@ final class PackedMatrix {
 
   /** Packs a matrix. */
   static PackedMatrix of(int rows, int columns, Elements elements) {
-    long size = (long) rows * Lanes.roundUp(columns);
+    long size = (long) rows * (Lanes.roundUp(columns) + Lanes.COUNT);
     float[] data = new float[Math.toIntExact(Lanes.LEAD + size + Lanes.SLACK)];
     PackedMatrix matrix = new PackedMatrix(data, rows, columns);
     for (int column = 0; column < columns; column += matrix.width(column)) {
@@ -64,7 +64,7 @@ final class PackedMatrix {
 
   /** The width of the panel that begins at a column. */
   int width(int column) {
-    return columns - column >= WIDE ? WIDE : Lanes.COUNT;
+    return columns - column > Lanes.COUNT ? WIDE : Lanes.COUNT;
   }
 
   /** Where the panel begins that begins at a column. */

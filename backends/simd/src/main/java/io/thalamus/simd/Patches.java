@@ -40,114 +40,155 @@ record Patches(Tensor source, Window height, Window width, int outputHeight, int
         && height.before() + height.after() + width.before() + width.after() == 0;
   }
 
+  /** The distance of two copied rows of so many columns: vectors may be written behind each. */
+  static int distance(int columns) {
+    return columns + Lanes.COUNT;
+  }
+
   /**
    * Copies a range of columns of some rows: whole taps, or channels of a single one.
+   *
+   * <p>Line by line of the filter, and within it pixel by pixel: short runs are copied as whole
+   * vectors, and what is written behind a run belongs to the next line, which is copied later, or
+   * to nothing.
    *
    * @param frame holds the input
    * @param firstRow of the matrix
    * @param count of rows
    * @param first column
    * @param end one behind the last column
-   * @param out receives the rows without gaps, at {@code to}
+   * @param out receives the rows {@link #distance} apart, at {@code to}
    */
   void copy(Frame frame, int firstRow, int count, int first, int end, float[] out, int to) {
-    int firstTap = first / channels();
-    int endTap = (end - 1) / channels() + 1;
-    int firstChannel = first % channels();
-    int endChannel = end - (endTap - 1) * channels();
-    for (int i = 0; i < count; i++) {
-      int at = to + i * (end - first);
-      if (endTap - firstTap == 1) {
-        copyTap(frame, firstRow + i, firstTap, firstChannel, endChannel, out, at);
-      } else {
-        copyRow(frame, firstRow + i, firstTap, endTap, out, at);
+    int distance = distance(end - first);
+    int x = firstRow % outputWidth;
+    int y = firstRow / outputWidth % outputHeight;
+    int batch = firstRow / outputWidth / outputHeight;
+    for (int i = 0; i < count; ) {
+      int pixels = Math.min(count - i, outputWidth - x);
+      copyPixels(frame, batch, y, x, pixels, first, end, out, to + i * distance);
+      i += pixels;
+      x = 0;
+      if (++y == outputHeight) {
+        y = 0;
+        batch++;
       }
     }
   }
 
-  private void copyTap(
-      Frame frame, int row, int tap, int firstChannel, int endChannel, float[] out, int to) {
-    int x = row % outputWidth * width.stride() - width.before();
-    int inputX = x + tap % width.size() * width.dilation();
-    int inputY = originY(row) + tap / width.size() * height.dilation();
-    if (isOutside(inputY, 1) || isOutside(inputX, 2)) {
-      fill(out, to, endChannel - firstChannel);
-    } else {
-      int pixel = line(row, inputY) * source.dimension(2) + inputX;
-      copy(
-          frame,
-          source.offset() + pixel * channels() + firstChannel,
-          endChannel - firstChannel,
-          out,
-          to);
-    }
-  }
-
-  private void copyRow(Frame frame, int row, int firstTap, int endTap, float[] out, int to) {
-    int originX = row % outputWidth * width.stride() - width.before();
-    int originY = originY(row);
-    int at = to;
-    for (int tap = firstTap; tap < endTap; ) {
-      int tapX = tap % width.size();
-      int endX = Math.min(width.size(), tapX + endTap - tap);
-      int inputY = originY + tap / width.size() * height.dilation();
-      if (isOutside(inputY, 1)) {
-        fill(out, at, (endX - tapX) * channels());
-      } else {
-        copyLine(frame, line(row, inputY), originX, tapX, endX, out, at);
-      }
-      at += (endX - tapX) * channels();
-      tap += endX - tapX;
-    }
-  }
-
-  private int originY(int row) {
-    return row / outputWidth % outputHeight * height.stride() - height.before();
-  }
-
-  /** The number of a line of the input, over all batches. */
-  private int line(int row, int inputY) {
-    return row / (outputWidth * outputHeight) * source.dimension(1) + inputY;
-  }
-
-  private boolean isOutside(int position, int axis) {
-    return position < 0 || position >= source.dimension(axis);
-  }
-
-  /** Copies neighbouring taps of one line of the input. */
-  private void copyLine(
-      Frame frame, int line, int originX, int firstTap, int endTap, float[] out, int to) {
+  /** Copies the patches of neighbouring pixels of one line of the output. */
+  private void copyPixels(
+      Frame frame, int batch, int y, int x, int pixels, int first, int end, float[] out, int to) {
     int channels = channels();
-    int inputWidth = source.dimension(2);
-    int lineAt = source.offset() + line * inputWidth * channels;
-    if (width.dilation() == 1) {
-      int first = originX + firstTap;
-      int end = originX + endTap;
-      int firstInside = Math.clamp(first, 0, inputWidth);
-      int endInside = Math.clamp(end, firstInside, inputWidth);
-      int before = Math.clamp(firstInside - first, 0, end - first) * channels;
-      int inside = (endInside - firstInside) * channels;
-      fill(out, to, before);
-      copy(frame, lineAt + firstInside * channels, inside, out, to + before);
-      fill(out, to + before + inside, (end - first) * channels - before - inside);
-    } else {
-      for (int tap = firstTap; tap < endTap; tap++) {
-        int x = originX + tap * width.dilation();
-        int at = to + (tap - firstTap) * channels;
-        if (x < 0 || x >= inputWidth) {
-          fill(out, at, channels);
-        } else {
-          copy(frame, lineAt + x * channels, channels, out, at);
+    int tap = first / channels;
+    int taps = (end - 1) / channels + 1 - tap;
+    int firstChannel = taps == 1 ? first % channels : 0;
+    int copied = taps == 1 ? end - first : channels;
+    int at = to;
+    while (taps > 0) {
+      int tapX = tap % width.size();
+      int run = Math.min(taps, width.size() - tapX);
+      int line = y * height.stride() - height.before() + tap / width.size() * height.dilation();
+      int left = x * width.stride() - width.before() + tapX * width.dilation();
+      int lineAt =
+          line < 0 || line >= source.dimension(1)
+              ? -1
+              : source.offset()
+                  + (batch * source.dimension(1) + line) * source.dimension(2) * channels
+                  + firstChannel;
+      if (width.dilation() == 1 && copied == channels) {
+        copyRuns(frame, lineAt, left, run, run * channels, pixels, out, at, distance(end - first));
+      } else {
+        for (int i = 0; i < run; i++) {
+          int from = left + i * width.dilation();
+          copyRuns(
+              frame, lineAt, from, 1, copied, pixels, out, at + i * copied, distance(end - first));
         }
       }
+      at += run * copied;
+      tap += run;
+      taps -= run;
     }
   }
 
-  private void copy(Frame frame, int from, int count, float[] out, int to) {
+  /**
+   * Copies neighbouring taps of one line of the filter, for neighbouring pixels.
+   *
+   * @param lineAt where the line of the input begins, or -1 where it is beside the input
+   * @param first position of the first tap of the first pixel, which may be beside the line
+   * @param taps how many
+   * @param length elements that the taps have together
+   */
+  private void copyRuns(
+      Frame frame,
+      int lineAt,
+      int first,
+      int taps,
+      int length,
+      int pixels,
+      float[] out,
+      int to,
+      int distance) {
+    int stride = width.stride();
+    int inputWidth = source.dimension(2);
+    if (lineAt < 0) {
+      for (int i = 0; i < pixels; i++) {
+        fill(out, to + i * distance, length);
+      }
+      return;
+    }
+    // Pixels whose taps are all on the line, from one on to before another.
+    int begin = Math.clamp((-first + stride - 1) / stride, 0, pixels);
+    int room = inputWidth - taps - first;
+    int end = room < 0 ? begin : Math.clamp(room / stride + 1, begin, pixels);
+    for (int i = 0; i < begin; i++) {
+      copyEdge(frame, lineAt, first + i * stride, taps, length, out, to + i * distance);
+    }
+    int from = lineAt + (first + begin * stride) * channels();
+    int step = stride * channels();
     if (source.isFloat()) {
-      System.arraycopy(frame.floats, from, out, to, count);
+      Lanes.copyRuns(
+          frame.floats, from, step, out, to + begin * distance, distance, length, end - begin);
     } else {
-      Lanes.toFloats(frame.bytes, from, source.flip(), source.signedZeroPoint(), out, to, count);
+      Lanes.toFloatRuns(
+          frame.bytes,
+          from,
+          step,
+          source.flip(),
+          source.signedZeroPoint(),
+          out,
+          to + begin * distance,
+          distance,
+          length,
+          end - begin);
+    }
+    for (int i = end; i < pixels; i++) {
+      copyEdge(frame, lineAt, first + i * stride, taps, length, out, to + i * distance);
+    }
+  }
+
+  /** Copies taps of which some may be beside the line. */
+  private void copyEdge(
+      Frame frame, int lineAt, int first, int taps, int length, float[] out, int to) {
+    int channels = channels();
+    int each = length / taps;
+    for (int tap = 0; tap < taps; tap++) {
+      int x = first + tap;
+      int at = to + tap * each;
+      if (x < 0 || x >= source.dimension(2)) {
+        fill(out, at, each);
+      } else if (source.isFloat()) {
+        System.arraycopy(frame.floats, lineAt + x * channels, out, at, each);
+      } else {
+        Lanes.toFloats(
+            frame.bytes,
+            lineAt + x * channels,
+            source.flip(),
+            source.signedZeroPoint(),
+            out,
+            at,
+            each);
+      }
     }
   }
 

@@ -8,6 +8,9 @@ import java.util.Arrays;
  * Immutable and thread-safe.
  */
 final class Product {
+  /** Rows that a kernel takes at a time. */
+  private static final int GROUP = 4;
+
   private final PackedMatrix right;
   private final float[] bias;
   private final float[] zeros;
@@ -15,8 +18,8 @@ final class Product {
   /** A product; the bias is by column. */
   Product(PackedMatrix right, float[] bias) {
     this.right = right;
-    this.bias = Arrays.copyOf(bias, bias.length + Lanes.SLACK);
-    this.zeros = new float[bias.length + Lanes.SLACK];
+    this.bias = Arrays.copyOf(bias, bias.length + 2 * Lanes.SLACK);
+    this.zeros = new float[bias.length + 2 * Lanes.SLACK];
   }
 
   int columns() {
@@ -25,11 +28,6 @@ final class Product {
 
   int depth() {
     return right.rows();
-  }
-
-  /** Lets nothing be added to the rows of a block. */
-  void addNothing(Rows rows) {
-    rows.added(zeros, 0, 0);
   }
 
   /**
@@ -44,36 +42,144 @@ final class Product {
    */
   void multiply(
       Rows rows, int firstDepth, int endDepth, int firstColumn, int endColumn, Clamp clamp) {
-    float[] data = right.data();
-    float[] start = firstDepth == 0 ? bias : zeros;
-    int depth = endDepth - firstDepth;
-    for (int column = firstColumn; column < endColumn; ) {
-      int width = right.width(column);
-      int panel = right.offset(column) + firstDepth * width;
-      if (width == PackedMatrix.WIDE) {
-        for (int row = 0; row < rows.count; row += 4) {
-          rows.take(row);
-          MatrixKernels.wide(rows, data, panel, depth, start, column, clamp);
-        }
-      } else {
-        int present = Math.min(width, right.columns() - column);
-        for (int row = 0; row < rows.count; row += 4) {
-          rows.take(row);
-          MatrixKernels.narrow(rows, data, panel, depth, start, column, present, clamp);
-        }
+    int column = firstColumn;
+    if (rows.count == 1 && firstDepth == 0 && endDepth == right.rows()) {
+      column = multiplySingle(rows, firstColumn, endColumn, clamp);
+    }
+    int groups = rows.count / GROUP;
+    for (; column < endColumn; column += right.width(column)) {
+      if (groups > 0) {
+        multiply(rows, 0, 1, groups, firstDepth, endDepth, column, clamp);
       }
-      column += width;
+      // A row of the rest is taken four times; each time the same is written to the same place.
+      for (int row = groups * GROUP; row < rows.count; row++) {
+        multiply(rows, row, 0, 1, firstDepth, endDepth, column, clamp);
+      }
     }
   }
 
-  /** Multiplies a single row, its whole depth. */
-  void multiplySingle(Rows rows, int firstColumn, int endColumn, Clamp clamp) {
-    rows.take(0);
-    int column = firstColumn;
-    int depth = right.rows();
-    for (; column + 2 * PackedMatrix.WIDE <= endColumn; column += 2 * PackedMatrix.WIDE) {
-      MatrixKernels.single(rows, right.data(), right.offset(column), depth, bias, column, clamp);
+  /** Groups of rows with one panel; rows stand {@code step} times their distance apart. */
+  private void multiply(
+      Rows rows,
+      int first,
+      int step,
+      int groups,
+      int firstDepth,
+      int endDepth,
+      int column,
+      Clamp clamp) {
+    float[] start = firstDepth == 0 ? bias : zeros;
+    int width = right.width(column);
+    int panel = right.offset(column) + firstDepth * width;
+    int depth = endDepth - firstDepth;
+    int present = Math.min(width, right.columns() - column);
+    int left = rows.leftAt + first * rows.leftDistance;
+    int leftStep = step * rows.leftDistance;
+    int result = rows.resultAt + first * rows.resultDistance;
+    int resultStep = step * rows.resultDistance;
+    if (present == PackedMatrix.WIDE && rows.added == null) {
+      MatrixKernels.wide(
+          rows.left,
+          left,
+          leftStep,
+          groups,
+          right.data(),
+          panel,
+          depth,
+          start,
+          column,
+          rows.result,
+          result,
+          resultStep,
+          clamp.low(),
+          clamp.high());
+      return;
     }
-    multiply(rows, 0, depth, column, endColumn, clamp);
+    float[] added = rows.added == null ? zeros : rows.added;
+    int addedAt = rows.addedAt + first * rows.addedDistance;
+    int addedStep = step * rows.addedDistance;
+    if (present == PackedMatrix.WIDE) {
+      MatrixKernels.wideAdded(
+          rows.left,
+          left,
+          leftStep,
+          groups,
+          right.data(),
+          panel,
+          depth,
+          start,
+          column,
+          added,
+          addedAt,
+          addedStep,
+          rows.result,
+          result,
+          resultStep,
+          clamp.low(),
+          clamp.high());
+    } else if (width == PackedMatrix.WIDE) {
+      MatrixKernels.wideRest(
+          rows.left,
+          left,
+          leftStep,
+          groups,
+          right.data(),
+          panel,
+          depth,
+          start,
+          column,
+          present,
+          added,
+          addedAt,
+          addedStep,
+          rows.result,
+          result,
+          resultStep,
+          clamp.low(),
+          clamp.high());
+    } else {
+      MatrixKernels.narrowRest(
+          rows.left,
+          left,
+          leftStep,
+          groups,
+          right.data(),
+          panel,
+          depth,
+          start,
+          column,
+          present,
+          added,
+          addedAt,
+          addedStep,
+          rows.result,
+          result,
+          resultStep,
+          clamp.low(),
+          clamp.high());
+    }
+  }
+
+  /** Multiplies a single row with pairs of panels; returns the column behind them. */
+  private int multiplySingle(Rows rows, int firstColumn, int endColumn, Clamp clamp) {
+    float[] added = rows.added == null ? zeros : rows.added;
+    int column = firstColumn;
+    for (; column + 2 * PackedMatrix.WIDE <= endColumn; column += 2 * PackedMatrix.WIDE) {
+      MatrixKernels.single(
+          rows.left,
+          rows.leftAt,
+          right.data(),
+          right.offset(column),
+          right.rows(),
+          bias,
+          column,
+          added,
+          rows.addedAt,
+          rows.result,
+          rows.resultAt,
+          clamp.low(),
+          clamp.high());
+    }
+    return column;
   }
 }

@@ -54,7 +54,7 @@ final class QuantizedProduct implements Step {
     for (int i = 1; i < parts.length; i++) {
       longest = Math.max(longest, parts[i] - parts[i - 1]);
     }
-    return longest;
+    return Patches.distance(longest);
   }
 
   @Override
@@ -92,18 +92,14 @@ final class QuantizedProduct implements Step {
     Rows rows = scratch.rows;
     rows.count = grid.endRow(tile) - first;
     rows.result(scratch.floats, sumsAt - firstColumn, distance);
-    product.addNothing(rows);
+    rows.addNothing();
     boolean isWhole = parts.length == 2;
     for (int part = 0; part < parts.length - 1; part++) {
       int from = parts[part];
       int end = parts[part + 1];
       patches.copy(frame, first, rows.count, from, end, scratch.floats, Lanes.LEAD);
-      rows.left(scratch.floats, Lanes.LEAD, end - from);
-      if (rows.count == 1 && isWhole) {
-        product.multiplySingle(rows, firstColumn, endColumn, Clamp.NONE);
-      } else {
-        product.multiply(rows, from, end, firstColumn, endColumn, Clamp.NONE);
-      }
+      rows.left(scratch.floats, Lanes.LEAD, Patches.distance(end - from));
+      product.multiply(rows, from, end, firstColumn, endColumn, Clamp.NONE);
       if (!isWhole) {
         collect(scratch, sumsAt, rows.count * distance, part == 0);
       }
