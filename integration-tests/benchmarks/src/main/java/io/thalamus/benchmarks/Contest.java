@@ -121,15 +121,19 @@ final class Contest {
     long end = System.nanoTime() + settings.seconds() * 1_000_000_000L;
     for (int round = 0; round < ROUNDS_OF_SLOW || System.nanoTime() < end; round++) {
       for (int i = 0; i < engines.size(); i++) {
-        turn(engines.get((round + i) % engines.size()), round);
+        Remote remote = engines.get((round + i) % engines.size());
+        boolean slow = isSlow(remote);
+        long start = System.nanoTime();
+        turn(remote, slow, round);
+        end += slow ? System.nanoTime() - start : 0; // the others keep their share
       }
     }
   }
 
-  private void turn(Remote remote, int round) throws Exception {
+  private void turn(Remote remote, boolean slow, int round) throws Exception {
     Thread.sleep(settings.pauseMillis());
     List<Double> times;
-    if (isSlow(remote)) {
+    if (slow) {
       times = round < ROUNDS_OF_SLOW ? List.of(remote.once()) : List.of();
     } else {
       times = remote.run(settings.turnMillis());

@@ -8,11 +8,13 @@ import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.vectors.DataType;
 import io.thalamus.vectors.ModelCase;
 import io.thalamus.vectors.ModelDirectory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -27,12 +29,19 @@ public final class ModelRun {
 
   private final NeuralNetworks networks;
   private final CompilationOptions options;
+  private final Optional<String> twin;
   private final Set<String> ranOn = new TreeSet<>();
 
-  /** Runs on what {@code networks} has, as {@code options} say. */
-  public ModelRun(NeuralNetworks networks, CompilationOptions options) {
+  /**
+   * Runs on what {@code networks} has, as {@code options} say.
+   *
+   * @param twin a device that runs everything too, and must give the same bytes where an output is
+   *     quantized
+   */
+  public ModelRun(NeuralNetworks networks, CompilationOptions options, Optional<String> twin) {
     this.networks = networks;
     this.options = options;
+    this.twin = twin;
   }
 
   /**
@@ -48,10 +57,15 @@ public final class ModelRun {
    * How a case did.
    *
    * @param outputs how far they were off; none for a list of detections
+   * @param equal how many outputs of all steps were compared with the twin's and equal
    * @param failures what is not as it must be
    */
   public record CaseResult(
-      String name, double millisPerStep, List<OutputResult> outputs, List<String> failures) {}
+      String name,
+      double millisPerStep,
+      List<OutputResult> outputs,
+      int equal,
+      List<String> failures) {}
 
   /**
    * How far an output was off, over all steps.
@@ -70,8 +84,10 @@ public final class ModelRun {
     try (LoadedModel loaded = networks.load(model.model());
         Compilation compilation = networks.compile(loaded.model(), options)) {
       List<CaseResult> cases = new ArrayList<>();
-      for (ModelCase each : model.cases()) {
-        cases.add(run(model, each, compilation));
+      try (Compilation other = twin(loaded)) {
+        for (ModelCase each : model.cases()) {
+          cases.add(run(model, each, compilation, other));
+        }
       }
       return new Result(Optional.empty(), cases, Set.copyOf(ranOn));
     } catch (NeuralNetworksException e) {
@@ -79,8 +95,17 @@ public final class ModelRun {
     }
   }
 
-  private CaseResult run(ModelDirectory model, ModelCase one, Compilation compilation)
+  /** Null where there is none. */
+  private Compilation twin(LoadedModel loaded) throws NeuralNetworksException {
+    return twin.isEmpty()
+        ? null
+        : networks.compile(loaded.model(), options.withDevices(List.of(twin.get())));
+  }
+
+  private CaseResult run(
+      ModelDirectory model, ModelCase one, Compilation compilation, Compilation other)
       throws IOException {
+    int equal = 0;
     List<String> failures = new ArrayList<>();
     Worst[] worst = new Worst[one.outputs().size()];
     for (int i = 0; i < worst.length; i++) {
@@ -101,6 +126,11 @@ public final class ModelRun {
         break;
       }
       outputs = results;
+      if (other != null) {
+        List<byte[]> same = buffers(one);
+        execute(other, inputs, same);
+        equal += compare(one, step, outputs, same, failures);
+      }
       if (detections) {
         Detections.compare(one, step, outputs).ifPresent(failures::add);
       } else {
@@ -114,7 +144,27 @@ public final class ModelRun {
             new OutputResult(each.largest, each.allowed, Optional.ofNullable(each.problem)));
       }
     }
-    return new CaseResult(one.name(), nanos / MILLION / one.steps(), results, failures);
+    return new CaseResult(one.name(), nanos / MILLION / one.steps(), results, equal, failures);
+  }
+
+  /** How many quantized outputs equal the twin's. */
+  private int compare(
+      ModelCase one, int step, List<byte[]> outputs, List<byte[]> same, List<String> failures) {
+    int equal = 0;
+    for (int i = 0; i < outputs.size(); i++) {
+      DataType type = one.outputs().get(i).tensor().type();
+      if (type == DataType.FLOAT32 || type == DataType.FLOAT16) {
+        continue;
+      }
+      int at = Arrays.mismatch(outputs.get(i), same.get(i));
+      if (at < 0) {
+        equal++;
+      } else {
+        failures.add(
+            "output " + i + " of step " + step + ": byte " + at + " is not as on " + twin.get());
+      }
+    }
+    return equal;
   }
 
   private static List<byte[]> inputs(ModelCase one, int step, List<byte[]> before)

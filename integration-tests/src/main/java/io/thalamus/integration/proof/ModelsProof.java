@@ -35,6 +35,7 @@ public final class ModelsProof extends FrameworkProof {
     Optional<Path> shared = ConformanceData.models();
     String folder = settings.text("dir", shared.map(Path::toString).orElse(""));
     Set<String> devices = words(settings.text("device", ""));
+    String twin = settings.text("equal-to", "");
     Set<String> wanted = words(settings.text("models", ""));
     Set<String> required = words(settings.text("required", ""));
     settings.end();
@@ -47,7 +48,9 @@ public final class ModelsProof extends FrameworkProof {
     Totals totals = new Totals();
     for (ModelDirectory model : ModelDirectory.readAll(Path.of(folder))) {
       if (wanted.isEmpty() || wanted.contains(model.name())) {
-        ModelRun.Result result = new ModelRun(networks, options).run(model);
+        ModelRun.Result result =
+            new ModelRun(networks, options, Optional.of(twin).filter(name -> !name.isEmpty()))
+                .run(model);
         tell(model, result, figures);
         totals.add(model, result);
       }
@@ -93,6 +96,7 @@ public final class ModelsProof extends FrameworkProof {
     private final List<String> refused = new ArrayList<>();
     private int cases;
     private int steps;
+    private int equal;
 
     void add(ModelDirectory model, ModelRun.Result result) {
       if (result.refusal().isPresent()) {
@@ -101,6 +105,7 @@ public final class ModelsProof extends FrameworkProof {
       }
       cases += result.cases().size();
       steps += model.cases().stream().mapToInt(each -> each.steps()).sum();
+      equal += result.cases().stream().mapToInt(ModelRun.CaseResult::equal).sum();
       boolean good = result.cases().stream().allMatch(each -> each.failures().isEmpty());
       (good ? passed : failed).add(model.name());
     }
@@ -114,6 +119,7 @@ public final class ModelsProof extends FrameworkProof {
       figures.figure("modelsRefused", refused.size());
       figures.figure("cases", cases);
       figures.figure("steps", steps);
+      figures.figure("equalQuantizedOutputs", equal);
     }
   }
 }

@@ -16,7 +16,7 @@ public final class Main {
           new InFramework(
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"
-                  + " LIST)",
+                  + " LIST --equal-to cpu)",
               List.of()),
           new InFramework(
               "hotplug",

@@ -37,6 +37,16 @@ class ProofsTest {
           "resnet8_cifar_int8",
           "ssd_mobilenet_v1_coco_uint8");
 
+  private static final List<String> FAST =
+      List.of(
+          "ad01_autoencoder_int8",
+          "kws_dscnn_float",
+          "kws_dscnn_int8",
+          "mnist_lstm_int8",
+          "mobilenet_v2_100_224_uint8",
+          "resnet8_cifar_float",
+          "resnet8_cifar_int8");
+
   private static List<String> run(String proof, List<String> without, String... options)
       throws Exception {
     List<String> lines = new CopyOnWriteArrayList<>();
@@ -55,6 +65,16 @@ class ProofsTest {
     List<String> lines = run("models", List.of(), "--required", required, "--device", "cpu");
     lines.stream().filter(line -> line.matches("(models|cases|refused).*")).forEach(this::tell);
     assertTrue(lines.contains("modelsFailed = 0"), lines::toString);
+  }
+
+  @Test
+  void quantizedOutputsAreTheSameOnAllDevices() throws Exception {
+    assumeTrue(ConformanceData.models().isPresent(), "there is no ../shared/models");
+    String some = String.join(",", FAST);
+    List<String> lines =
+        run("models", List.of(), "--models", some, "--required", some, "--equal-to", "cpu");
+    lines.stream().filter(line -> line.matches("(equal|models).*")).forEach(this::tell);
+    assertTrue(lines.contains("equalQuantizedOutputs = 21"), lines::toString);
   }
 
   private void tell(String line) {
