@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.reference;
+
+import java.util.Map;
+import java.util.function.DoubleUnaryOperator;
+
+/** Functions of one element. */
+final class Activations {
+  private static final double HARD_SWISH_TURN = -1.5;
+  private static final double HARD_SWISH_LEAST = -0.375;
+
+  private Activations() {}
+
+  static void register(Map<String, Formula> formulas) {
+    formulas.put("ABS", Formula.single(call -> bent(call, Math::abs, 0, 0)));
+    formulas.put("NEG", exact(value -> -value));
+    formulas.put("EXP", rounded(Math::exp));
+    formulas.put("LOG", rounded(Math::log));
+    formulas.put("SQRT", rounded(Math::sqrt));
+    formulas.put("RSQRT", rounded(value -> 1 / Math.sqrt(value)));
+    formulas.put("SIN", Formula.single(Activations::sine));
+    formulas.put("FLOOR", exact(Math::floor));
+    formulas.put("LOGICAL_NOT", exact(value -> 1 - value));
+    formulas.put("RELU", fused(1));
+    formulas.put("RELU1", fused(2));
+    formulas.put("RELU6", fused(3));
+    formulas.put("TANH", rounded(Math::tanh));
+    formulas.put("LOGISTIC", rounded(value -> 1 / (1 + Math.exp(-value))));
+    formulas.put(
+        "ELU",
+        Formula.single(
+            call -> {
+              double alpha = call.number(1);
+              return Result.rounded(
+                  call.in(0).shape(),
+                  call.in(0).real().monotone(x -> x > 0 ? x : alpha * Math.expm1(x)));
+            }));
+    formulas.put(
+        "HARD_SWISH",
+        Formula.single(
+            call ->
+                bent(
+                    call,
+                    value -> value * Math.clamp(value + 3, 0, 6) / 6,
+                    HARD_SWISH_TURN,
+                    HARD_SWISH_LEAST)));
+    formulas.put("QUANTIZE", rounded(value -> value));
+    formulas.put("DEQUANTIZE", rounded(value -> value));
+    formulas.put("CAST", Formula.single(Activations::cast));
+  }
+
+  private static Formula exact(DoubleUnaryOperator function) {
+    return Formula.single(
+        call -> Result.exact(call.in(0).shape(), call.in(0).real().monotone(function)));
+  }
+
+  private static Formula rounded(DoubleUnaryOperator function) {
+    return Formula.single(
+        call -> Result.rounded(call.in(0).shape(), call.in(0).real().monotone(function)));
+  }
+
+  /** Clamping is exact but for the place of the limits among quantized values. */
+  private static Formula fused(int activation) {
+    return Formula.single(
+        call -> {
+          Bounds clamped = clamp(activation, call.in(0).real());
+          return Numbers.isQuantized(call.type())
+              ? Result.rounded(call.in(0).shape(), clamped)
+              : Result.exact(call.in(0).shape(), clamped);
+        });
+  }
+
+  /** A fused activation: NONE, RELU, RELU1, RELU6. */
+  static Bounds clamp(int activation, Bounds bounds) {
+    return switch (activation) {
+      case 0 -> bounds;
+      case 1 -> bounds.monotone(value -> Math.max(value, 0));
+      case 2 -> bounds.monotone(value -> Math.clamp(value, -1, 1));
+      case 3 -> bounds.monotone(value -> Math.clamp(value, 0, 6));
+      default -> throw new UnsupportedOperationException("activation " + activation);
+    };
+  }
+
+  /** A function that falls up to a turning point, where it has its least value, and rises then. */
+  private static Result bent(Call call, DoubleUnaryOperator function, double turn, double least) {
+    Bounds in = call.in(0).real();
+    Bounds out = Bounds.empty(in.size());
+    for (int i = 0; i < in.size(); i++) {
+      double low = function.applyAsDouble(in.low()[i]);
+      double high = function.applyAsDouble(in.high()[i]);
+      boolean turns = in.low()[i] <= turn && turn <= in.high()[i];
+      out.set(
+          i,
+          turns ? least : Math.min(low, high),
+          function.applyAsDouble(in.middle()[i]),
+          Math.max(low, high));
+    }
+    return Result.rounded(call.in(0).shape(), out);
+  }
+
+  private static Result sine(Call call) {
+    Bounds in = call.in(0).real();
+    Bounds out = Bounds.empty(in.size());
+    for (int i = 0; i < in.size(); i++) {
+      double low = in.low()[i];
+      double high = in.high()[i];
+      double a = Math.sin(low);
+      double b = Math.sin(high);
+      out.set(
+          i,
+          holds(low, high, -Math.PI / 2) ? -1 : Math.min(a, b),
+          Math.sin(in.middle()[i]),
+          holds(low, high, Math.PI / 2) ? 1 : Math.max(a, b));
+    }
+    return Result.rounded(call.in(0).shape(), out);
+  }
+
+  /** Whether some {@code place + 2 k pi} is within the bounds. */
+  private static boolean holds(double low, double high, double place) {
+    return Math.floor((high - place) / (2 * Math.PI)) >= Math.ceil((low - place) / (2 * Math.PI));
+  }
+
+  /** Stored numbers are cast, whatever they stand for: towards zero, into the type's range. */
+  private static Result cast(Call call) {
+    Call.Output output = call.out(0);
+    Bounds stored = call.in(0).stored();
+    int[] shape = call.in(0).shape();
+    Bounds cut =
+        stored.monotone(
+            value ->
+                Math.clamp(
+                    value < 0 ? Math.ceil(value) : Math.floor(value),
+                    Numbers.least(output.type()),
+                    Numbers.most(output.type())));
+    return switch (output.type()) {
+      case TENSOR_FLOAT32, TENSOR_FLOAT16 -> Result.rounded(shape, stored);
+      case TENSOR_BOOL8 -> Result.exact(shape, stored);
+      case TENSOR_INT32 -> Result.exact(shape, cut);
+      default ->
+          Result.exact(shape, cut.monotone(value -> output.scale() * (value - output.zeroPoint())));
+    };
+  }
+}
