@@ -13,6 +13,7 @@ public final class Main {
           new StartUp(),
           new Mutations(),
           new Coupling(),
+          new RandomGraphs(),
           new InFramework(
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"

@@ -4,14 +4,18 @@ package io.thalamus.integration.run;
 import io.thalamus.hal.Device;
 import io.thalamus.integration.proof.Figures;
 import io.thalamus.integration.proof.Settings;
+import io.thalamus.tck.graph.GraphGenerator;
 import io.thalamus.tck.mutation.MutationFamily;
 import io.thalamus.tck.mutation.MutationReport;
 import io.thalamus.tck.mutation.MutationSuite;
 import io.thalamus.tck.mutation.RequestFamily;
 import io.thalamus.tck.mutation.Verdict.Layer;
 import io.thalamus.vectors.ConformanceData;
+import io.thalamus.vectors.Example;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** Spoils every vector in AOSP's 22 ways: somebody must refuse each. */
@@ -25,8 +29,8 @@ final class Mutations implements Proof {
 
   @Override
   public String purpose() {
-    return "spoiled models are refused (--dir VECTORS --device cpu --all true | --sample 2 --seed 1"
-        + " of each family for each example)";
+    return "spoiled models are refused (--dir VECTORS --graphs 200 --device cpu"
+        + " --all true | --sample 2 --seed 1 of each family for each example)";
   }
 
   @Override
@@ -35,40 +39,57 @@ final class Mutations implements Proof {
     Device device = Devices.named(settings.text("device", "cpu"));
     boolean all = Boolean.parseBoolean(settings.text("all", "false"));
     int sample = Math.toIntExact(settings.number("sample", 2));
+    int graphs = Math.toIntExact(settings.number("graphs", 200));
     long seed = settings.number("seed", 1);
     settings.end();
     Path root = dir.isEmpty() ? ConformanceData.vectors().orElseThrow() : Path.of(dir);
     figures.figure("vectors", root);
     figures.figure("device", device.info().name());
     figures.figure("sample", all ? "all" : sample + " of each family, seed " + seed);
+    MutationSuite every = MutationSuite.all(device);
+    MutationSuite suite = all ? every : every.sampled(sample, seed);
     long start = System.nanoTime();
-    MutationSuite suite = MutationSuite.all(device);
-    MutationReport report = (all ? suite : suite.sampled(sample, seed)).run(root);
+    tell("vectors.", suite.run(root), figures);
+    if (graphs > 0) {
+      // Vectors hold few operations each; order and writers need more.
+      GraphGenerator generator = GraphGenerator.over(device);
+      List<Example> examples = new ArrayList<>();
+      for (int i = 0; i < graphs; i++) {
+        examples.add(generator.graph(seed + i));
+      }
+      tell("graphs.", suite.run(examples), figures);
+    }
+    figures.figure("modelsOfAosp", MutationFamily.AOSP_MODELS);
+    figures.figure("seconds", (System.nanoTime() - start) / 1_000_000_000);
+  }
+
+  private static void tell(String prefix, MutationReport report, Figures figures) {
     report.table().forEach(System.out::println);
-    report.acceptedByKind().forEach((what, count) -> figures.figure("accepted " + what, count));
+    report
+        .acceptedByKind()
+        .forEach((what, count) -> figures.figure(prefix + "accepted " + what, count));
     Map<String, Integer> shown = new HashMap<>();
     for (MutationReport.Accepted accepted : report.accepted()) {
       if (shown.merge(accepted.kind(), 1, Integer::sum) <= MOST_SHOWN) {
         System.out.println("accepted: " + accepted.text());
       }
     }
-    figures.figure("models", report.models());
-    figures.figure("modelsOfAosp", MutationFamily.AOSP_MODELS);
-    figures.figure("tried", report.tried());
-    figures.figure("refusedByDecoding", report.count(Layer.DECODING));
-    figures.figure("refusedByValidation", report.count(Layer.VALIDATION));
-    figures.figure("refusedByDevice", report.count(Layer.DEVICE));
-    figures.figure("accepted", report.count(Layer.NOBODY));
+    figures.figure(prefix + "models", report.models());
+    figures.figure(prefix + "tried", report.tried());
+    figures.figure(prefix + "refusedByDecoding", report.count(Layer.DECODING));
+    figures.figure(prefix + "refusedByValidation", report.count(Layer.VALIDATION));
+    figures.figure(prefix + "refusedByDevice", report.count(Layer.DEVICE));
+    figures.figure(prefix + "accepted", report.count(Layer.NOBODY));
     for (RequestFamily family : RequestFamily.values()) {
-      figures.figure("requests." + family.aospName(), report.tried(family));
+      figures.figure(prefix + "requests." + family.aospName(), report.tried(family));
     }
-    figures.figure("acceptedRequests", report.acceptedRequests());
-    figures.figure("seconds", (System.nanoTime() - start) / 1_000_000_000);
+    figures.figure(prefix + "acceptedRequests", report.acceptedRequests());
     figures.promise("models were found", report.models() > 0);
     for (MutationFamily family : MutationFamily.values()) {
       if (report.tried(family) == 0) {
         // Only order and writers need one operation to read what another writes.
-        figures.figure("untried." + family.aospName(), "no supported example has a place for it");
+        figures.figure(
+            prefix + "untried." + family.aospName(), "no supported example has a place for it");
       }
     }
     figures.promise("no mutation is accepted", report.count(Layer.NOBODY) == 0);

@@ -81,6 +81,8 @@ final class OperandTypeFaults {
                 is(operation, 1, operand) && isFilterFor(graph, operation, type);
             case "AXIS_ALIGNED_BBOX_TRANSFORM" ->
                 is(operation, 1, operand) && ASYMMETRIC.contains(type);
+            case "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL" ->
+                is(operation, 0, operand) && is(operation, 1, operand) && isCompared(type);
             case "RANK" -> is(operation, 0, operand) && type.isTensor();
             default -> false;
           };
@@ -89,6 +91,11 @@ final class OperandTypeFaults {
       }
     }
     return false;
+  }
+
+  /** An operand that is compared with itself may be of any type that is. */
+  private static boolean isCompared(OperandCode type) {
+    return CASTABLE.contains(type) || type == OperandCode.TENSOR_BOOL8;
   }
 
   private static boolean isPaddingSwitch(

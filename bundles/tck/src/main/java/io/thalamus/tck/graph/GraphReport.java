@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.graph;
+
+import io.thalamus.vectors.Example;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+
+/** What became of all graphs of a run. Thread-safe while it is filled. */
+public final class GraphReport {
+  private final Map<String, Integer> operations = new TreeMap<>();
+  private final Map<String, Integer> skipped = new TreeMap<>();
+  private final List<Failure> failures = new ArrayList<>();
+  private int passed;
+  private long elements;
+  private long narrow;
+
+  GraphReport() {}
+
+  synchronized void addPassed(Example example, long graphElements, long graphNarrow) {
+    passed++;
+    elements += graphElements;
+    narrow += graphNarrow;
+    example
+        .main()
+        .operations()
+        .forEach(operation -> operations.merge(operation.type(), 1, Integer::sum));
+  }
+
+  synchronized void addSkipped(String reason) {
+    skipped.merge(reason, 1, Integer::sum);
+  }
+
+  synchronized void addFailure(Failure failure) {
+    failures.add(failure);
+  }
+
+  public synchronized int passed() {
+    return passed;
+  }
+
+  /** Why graphs were not run, with counts. */
+  public synchronized Map<String, Integer> skipped() {
+    return new TreeMap<>(skipped);
+  }
+
+  /** How often each operation occurs in the graphs that passed. */
+  public synchronized Map<String, Integer> operations() {
+    return new TreeMap<>(operations);
+  }
+
+  /** How many output elements were compared. */
+  public synchronized long elements() {
+    return elements;
+  }
+
+  /** How many of them had bounds narrow enough to tell right from wrong. */
+  public synchronized long narrow() {
+    return narrow;
+  }
+
+  public synchronized List<Failure> failures() {
+    return List.copyOf(failures);
+  }
+
+  /**
+   * A graph on which the device is wrong.
+   *
+   * @param seed of the whole graph
+   * @param reason what is wrong with the whole graph
+   * @param smallest the smallest graph found that fails as well
+   * @param smallestReason what is wrong with that
+   */
+  public record Failure(long seed, String reason, Example smallest, String smallestReason) {
+    public Failure {
+      Objects.requireNonNull(reason, "reason");
+      Objects.requireNonNull(smallest, "smallest");
+      Objects.requireNonNull(smallestReason, "smallestReason");
+    }
+
+    /** The operations of the smallest graph, and what is wrong with it. */
+    public String text() {
+      return "seed "
+          + seed
+          + ": "
+          + String.join("+", smallest.main().operations().stream().map(o -> o.type()).toList())
+          + ": "
+          + smallestReason;
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.graph;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.model.OperandCode;
+import io.thalamus.operations.ModelValidator;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.tck.reference.Evaluator;
+import io.thalamus.vectors.DecodedExample;
+import io.thalamus.vectors.Example;
+import io.thalamus.vectors.Outcome;
+import io.thalamus.vectors.VectorFile;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class GraphSuiteTest {
+  private static final long SEED = 4_711;
+
+  /** More than what is tolerated, and not by much. */
+  private static double error(OperandCode type) {
+    return switch (type) {
+      case TENSOR_FLOAT32 -> 0.02;
+      case TENSOR_FLOAT16 -> 0.25;
+      case TENSOR_INT32, INT32 -> 1;
+      default -> 3;
+    };
+  }
+
+  @Test
+  void aSeedGivesOneGraphAndAnotherSeedAnother() {
+    GraphGenerator generator = GraphGenerator.overAll();
+    assertEquals(generator.graph(SEED), GraphGenerator.overAll().graph(SEED));
+    assertNotEquals(generator.graph(SEED), generator.graph(SEED + 1));
+  }
+
+  @Test
+  void graphsAreValidAndUseEveryOperation() throws Exception {
+    GraphGenerator generator = GraphGenerator.overAll();
+    ModelValidator validator = new ModelValidator(OperationCatalog.standard());
+    Set<String> used = new TreeSet<>();
+    for (long seed = 0; seed < 600; seed++) {
+      Example graph = generator.graph(SEED + seed);
+      try (DecodedExample decoded = graph.decode()) {
+        validator.validate(decoded.model());
+      }
+      graph.main().operations().forEach(operation -> used.add(operation.type()));
+    }
+    Set<String> unused = new TreeSet<>(generator.operations());
+    unused.removeAll(used);
+    assertEquals(Set.of(), unused);
+  }
+
+  @Test
+  void everyFormulaIsUsedByAGraph() {
+    assertEquals(new Evaluator().operations(), GraphGenerator.overAll().operations());
+  }
+
+  @Test
+  void aDeviceThatIsRightPasses() throws Exception {
+    GraphReport report = GraphSuite.of(new EvaluatorDevice("", type -> 0)).run(300, SEED);
+    assertEquals(List.of(), report.failures().stream().map(GraphReport.Failure::text).toList());
+    assertEquals(300, report.passed());
+    assertTrue(report.narrow() > 0.95 * report.elements());
+  }
+
+  @Test
+  void aFaultIsFoundInWhateverOperationItIs() throws Exception {
+    for (String operation : List.of("MAXIMUM", "CONV_2D", "SOFTMAX", "LESS", "GATHER", "RANK")) {
+      EvaluatorDevice device = new EvaluatorDevice(operation, GraphSuiteTest::error);
+      GraphReport report = GraphSuite.of(device).run(250, SEED);
+      assertFalse(report.failures().isEmpty(), operation);
+      for (GraphReport.Failure failure : report.failures()) {
+        assertTrue(
+            failure.smallest().main().operations().stream()
+                .anyMatch(o -> o.type().equals(operation)),
+            failure.text());
+      }
+      List<String> larger =
+          report.failures().stream()
+              .filter(failure -> failure.smallest().main().operations().size() > 1)
+              .map(GraphReport.Failure::text)
+              .toList();
+      assertEquals(List.of(), larger, operation);
+    }
+  }
+
+  @Test
+  void aFailingGraphIsMadeSmallAndWritten(@TempDir Path folder) throws Exception {
+    EvaluatorDevice device = new EvaluatorDevice("MINIMUM", GraphSuiteTest::error);
+    GraphReport report = GraphSuite.of(device).run(300, SEED);
+    GraphReport.Failure failure = report.failures().getFirst();
+    List<Path> files = GraphSuite.write(List.of(failure), folder);
+    Example read = VectorFile.read(files.getFirst()).examples().getFirst();
+    assertEquals(failure.smallest().name(), read.name());
+    assertInstanceOf(Outcome.Failed.class, new GraphCheck(device).run(read));
+    int elements = read.expectedOutputs().stream().mapToInt(output -> output.values().size()).sum();
+    assertTrue(elements <= 4, failure.text() + " has " + elements + " elements");
+  }
+}
