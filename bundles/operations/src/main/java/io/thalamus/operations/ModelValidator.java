@@ -62,7 +62,9 @@ public final class ModelValidator {
       try {
         OperandRules.check(operand, model.referenced().size());
       } catch (ValidationException e) {
-        throw e.at("operand " + i + (operand.name().isEmpty() ? "" : " '" + operand.name() + "'"));
+        throw e.at(place(i, operand));
+      } catch (ArithmeticException e) {
+        throw tooLarge(e).at(place(i, operand));
       }
     }
     checkInterface(graph, graph.inputIndexes(), "input", Lifetime.SubgraphInput.class);
@@ -82,9 +84,21 @@ public final class ModelValidator {
         level = FeatureLevel.max(level, level(model, graph, operation));
       } catch (ValidationException e) {
         throw e.at("operation " + i + " " + operation.type().text());
+      } catch (ArithmeticException e) {
+        throw tooLarge(e).at("operation " + i + " " + operation.type().text());
       }
     }
     return level;
+  }
+
+  private static String place(int index, Operand operand) {
+    return "operand " + index + (operand.name().isEmpty() ? "" : " '" + operand.name() + "'");
+  }
+
+  private static ValidationException tooLarge(ArithmeticException cause) {
+    ValidationException refused = new ValidationException("its dimensions are beyond counting");
+    refused.addSuppressed(cause);
+    return refused;
   }
 
   /**

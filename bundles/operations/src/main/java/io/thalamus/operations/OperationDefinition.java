@@ -12,7 +12,8 @@ import java.util.List;
  * What one operation is. Stateless and thread-safe. The calls build on each other: {@link
  * #validate} accepts an operation of a model; when all input shapes and the {@linkplain #needsValue
  * needed values} are known, {@link #infer} gives the output shapes, and with those {@link #resolve}
- * gives everything that a kernel must know.
+ * gives everything that a kernel must know. Each of them may throw an {@link ArithmeticException}
+ * where dimensions are beyond counting.
  */
 public interface OperationDefinition {
   /** The operation that this defines. */

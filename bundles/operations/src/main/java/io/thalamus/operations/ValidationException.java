@@ -20,6 +20,9 @@ public final class ValidationException extends Exception {
   ValidationException at(String place) {
     ValidationException located = new ValidationException(place + ": " + getMessage());
     located.setStackTrace(getStackTrace());
+    for (Throwable cause : getSuppressed()) {
+      located.addSuppressed(cause);
+    }
     return located;
   }
 }

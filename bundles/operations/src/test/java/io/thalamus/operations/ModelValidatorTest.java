@@ -249,6 +249,16 @@ class ModelValidatorTest {
                 .add(TENSOR_FLOAT32, SHAPE, Quantization.NONE, new ConstantCopy(new byte[23])),
             "23 bytes"),
         broken(
+            "dimensions beyond counting",
+            new Graph()
+                .add(
+                    TENSOR_FLOAT32,
+                    Shape.of(1 << 30, 1 << 30, 1 << 30),
+                    Quantization.NONE,
+                    new ConstantCopy(new byte[4])),
+            "operand 5",
+            "beyond counting"),
+        broken(
             "constant without dimensions",
             new Graph()
                 .add(TENSOR_FLOAT32, Shape.NONE, Quantization.NONE, new ConstantCopy(new byte[4])),
