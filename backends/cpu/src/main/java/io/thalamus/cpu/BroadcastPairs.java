@@ -6,7 +6,7 @@ import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.ResolvedOperation;
 
 /** Walks over the elements of a result together with the elements of the two inputs behind them. */
-final class BroadcastPairs {
+public final class BroadcastPairs {
   private final int[] dimensions;
   private final int[] firstStrides;
   private final int[] secondStrides;
@@ -18,19 +18,19 @@ final class BroadcastPairs {
   }
 
   /** For an operation whose first two inputs are broadcast to its output. */
-  static BroadcastPairs of(ResolvedOperation operation) {
+  public static BroadcastPairs of(ResolvedOperation operation) {
     return new BroadcastPairs(
         operation.inputShape(0), operation.inputShape(1), operation.outputShape(0));
   }
 
   /** Receives indexes of elements. */
   @FunctionalInterface
-  interface Visitor {
+  public interface Visitor {
     void visit(long first, long second, long result);
   }
 
   /** Visits all elements of the result in order. */
-  void forEach(Visitor visitor) {
+  public void forEach(Visitor visitor) {
     walk(visitor, 0, 0, 0, 0);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import io.thalamus.cpu.extension.ExtensionKernels;
 import io.thalamus.driver.KernelDevice;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.hal.Device;
@@ -12,8 +13,10 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -43,6 +46,7 @@ public final class CpuDevice extends KernelDevice {
     return DeviceInfo.builder("thalamus-cpu", version)
         .type(DeviceType.CPU)
         .capabilities(new Capabilities(one, one, performance, one, one))
+        .extensions(Set.of(ThalamusExtension.NAME))
         .exactQuantized(true)
         .build();
   }
@@ -55,6 +59,7 @@ public final class CpuDevice extends KernelDevice {
     Convolution.register(table);
     Detection.register(table);
     Elementwise.register(table);
+    ExtensionKernels.register(table);
     LshProjection.register(table);
     Lstm.register(table);
     MatrixMultiply.register(table);

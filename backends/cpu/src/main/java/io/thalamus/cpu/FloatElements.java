@@ -7,26 +7,26 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /** Reads and writes the elements of a floating-point type as float. */
-enum FloatElements {
+public enum FloatElements {
   FLOAT32 {
     @Override
-    float get(MemorySegment segment, long index) {
+    public float get(MemorySegment segment, long index) {
       return segment.getAtIndex(FLOAT, index);
     }
 
     @Override
-    void set(MemorySegment segment, long index, float value) {
+    public void set(MemorySegment segment, long index, float value) {
       segment.setAtIndex(FLOAT, index, value);
     }
   },
   FLOAT16 {
     @Override
-    float get(MemorySegment segment, long index) {
+    public float get(MemorySegment segment, long index) {
       return Float.float16ToFloat(segment.getAtIndex(SHORT, index));
     }
 
     @Override
-    void set(MemorySegment segment, long index, float value) {
+    public void set(MemorySegment segment, long index, float value) {
       segment.setAtIndex(SHORT, index, Float.floatToFloat16(value));
     }
   };
@@ -37,18 +37,18 @@ enum FloatElements {
       ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   /** For a floating-point type, told by the size of its elements. */
-  static FloatElements of(OperandType type) {
+  public static FloatElements of(OperandType type) {
     return type.elementSize() == Float.BYTES ? FLOAT32 : FLOAT16;
   }
 
-  abstract float get(MemorySegment segment, long index);
+  public abstract float get(MemorySegment segment, long index);
 
   /** Writes all elements as native floats to an index of another segment. */
-  void widen(MemorySegment from, long count, MemorySegment to, long toIndex) {
+  public void widen(MemorySegment from, long count, MemorySegment to, long toIndex) {
     for (long i = 0; i < count; i++) {
       to.setAtIndex(ValueLayout.JAVA_FLOAT, toIndex + i, get(from, i));
     }
   }
 
-  abstract void set(MemorySegment segment, long index, float value);
+  public abstract void set(MemorySegment segment, long index, float value);
 }

@@ -8,59 +8,59 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /** Reads and writes the stored integers of a type as int. */
-enum IntElements {
+public enum IntElements {
   UNSIGNED8 {
     @Override
-    int get(MemorySegment segment, long index) {
+    public int get(MemorySegment segment, long index) {
       return segment.get(ValueLayout.JAVA_BYTE, index) & 0xFF;
     }
 
     @Override
-    void set(MemorySegment segment, long index, int value) {
+    public void set(MemorySegment segment, long index, int value) {
       segment.set(ValueLayout.JAVA_BYTE, index, (byte) value);
     }
   },
   SIGNED8 {
     @Override
-    int get(MemorySegment segment, long index) {
+    public int get(MemorySegment segment, long index) {
       return segment.get(ValueLayout.JAVA_BYTE, index);
     }
 
     @Override
-    void set(MemorySegment segment, long index, int value) {
+    public void set(MemorySegment segment, long index, int value) {
       segment.set(ValueLayout.JAVA_BYTE, index, (byte) value);
     }
   },
   UNSIGNED16 {
     @Override
-    int get(MemorySegment segment, long index) {
+    public int get(MemorySegment segment, long index) {
       return segment.getAtIndex(SHORT, index) & 0xFFFF;
     }
 
     @Override
-    void set(MemorySegment segment, long index, int value) {
+    public void set(MemorySegment segment, long index, int value) {
       segment.setAtIndex(SHORT, index, (short) value);
     }
   },
   SIGNED16 {
     @Override
-    int get(MemorySegment segment, long index) {
+    public int get(MemorySegment segment, long index) {
       return segment.getAtIndex(SHORT, index);
     }
 
     @Override
-    void set(MemorySegment segment, long index, int value) {
+    public void set(MemorySegment segment, long index, int value) {
       segment.setAtIndex(SHORT, index, (short) value);
     }
   },
   SIGNED32 {
     @Override
-    int get(MemorySegment segment, long index) {
+    public int get(MemorySegment segment, long index) {
       return segment.getAtIndex(INT, index);
     }
 
     @Override
-    void set(MemorySegment segment, long index, int value) {
+    public void set(MemorySegment segment, long index, int value) {
       segment.setAtIndex(INT, index, value);
     }
   };
@@ -71,7 +71,7 @@ enum IntElements {
       ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   /** For a type that stores integers or booleans. */
-  static IntElements of(OperandType type) {
+  public static IntElements of(OperandType type) {
     return switch ((OperandCode) type) {
       case TENSOR_QUANT8_ASYMM, TENSOR_BOOL8, BOOL -> UNSIGNED8;
       case TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT8_SYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL ->
@@ -83,14 +83,14 @@ enum IntElements {
     };
   }
 
-  abstract int get(MemorySegment segment, long index);
+  public abstract int get(MemorySegment segment, long index);
 
   /** Writes all elements, less a zero point, as native ints to an index of another segment. */
-  void widen(MemorySegment from, int zeroPoint, long count, MemorySegment to, long toIndex) {
+  public void widen(MemorySegment from, int zeroPoint, long count, MemorySegment to, long toIndex) {
     for (long i = 0; i < count; i++) {
       to.setAtIndex(ValueLayout.JAVA_INT, toIndex + i, get(from, i) - zeroPoint);
     }
   }
 
-  abstract void set(MemorySegment segment, long index, int value);
+  public abstract void set(MemorySegment segment, long index, int value);
 }

@@ -17,7 +17,7 @@ import java.util.OptionalInt;
  * Moves elements from one place to another. All that matters of an element's type is its size, so
  * that one kernel serves all types.
  */
-final class Mover {
+public final class Mover {
   private static final ValueLayout.OfInt INT =
       ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final ValueLayout.OfShort SHORT =
@@ -30,17 +30,17 @@ final class Mover {
   }
 
   /** For elements of this type. */
-  static Mover of(OperandType type) {
+  public static Mover of(OperandType type) {
     return new Mover(type.elementSize());
   }
 
   /** Copies {@code count} elements from one index to another. */
-  void copy(MemorySegment from, long fromIndex, MemorySegment to, long toIndex, long count) {
+  public void copy(MemorySegment from, long fromIndex, MemorySegment to, long toIndex, long count) {
     MemorySegment.copy(from, fromIndex * size, to, toIndex * size, count * size);
   }
 
   /** Writes an element, given by its bits, {@code count} times. */
-  void fill(MemorySegment to, long count, int bits) {
+  public void fill(MemorySegment to, long count, int bits) {
     for (long i = 0; i < count; i++) {
       switch (size) {
         case Integer.BYTES -> to.setAtIndex(INT, i, bits);
@@ -82,12 +82,12 @@ final class Mover {
   }
 
   /** A kernel whose output has the elements of its first input in the same order. */
-  static Kernel unchanged() {
+  public static Kernel unchanged() {
     return (inputs, outputs, scratch) -> outputs[0].copyFrom(inputs[0]);
   }
 
   /** The kernel for an operation that only moves elements. */
-  static Kernel kernel(ResolvedOperation operation) {
+  public static Kernel kernel(ResolvedOperation operation) {
     Moves moves = operation.parameters(Moves.class);
     OperandType type = operation.view().output(0).type();
     Mover mover = of(type);

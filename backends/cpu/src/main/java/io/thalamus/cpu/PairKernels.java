@@ -7,17 +7,17 @@ import io.thalamus.operations.ResolvedOperation;
 import java.util.function.IntBinaryOperator;
 
 /** Kernels that compute each result from two broadcast elements. */
-final class PairKernels {
+public final class PairKernels {
   private PairKernels() {}
 
   /** A function of two floats. */
   @FunctionalInterface
-  interface FloatBinaryOperator {
+  public interface FloatBinaryOperator {
     float apply(float a, float b);
   }
 
   /** A function of the real values of a floating-point type. */
-  static Kernel floating(ResolvedOperation operation, FloatBinaryOperator function) {
+  public static Kernel floating(ResolvedOperation operation, FloatBinaryOperator function) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     BroadcastPairs pairs = BroadcastPairs.of(operation);
     return (inputs, outputs, scratch) ->
@@ -30,7 +30,7 @@ final class PairKernels {
   }
 
   /** A function from the stored values of an integer type to stored results. */
-  static Kernel stored(ResolvedOperation operation, IntBinaryOperator function) {
+  public static Kernel stored(ResolvedOperation operation, IntBinaryOperator function) {
     IntElements elements = IntElements.of(operation.view().output().type());
     BroadcastPairs pairs = BroadcastPairs.of(operation);
     return (inputs, outputs, scratch) ->
@@ -46,7 +46,8 @@ final class PairKernels {
    * A function of stored values less their zero points; the output's zero point is added to the
    * result, which is then cut to a range of stored values.
    */
-  static Kernel quantized(ResolvedOperation operation, IntRange range, IntBinaryOperator function) {
+  public static Kernel quantized(
+      ResolvedOperation operation, IntRange range, IntBinaryOperator function) {
     int zeroPointA = operation.view().input(0).zeroPoint();
     int zeroPointB = operation.view().input(1).zeroPoint();
     int zeroPoint = operation.view().output().zeroPoint();

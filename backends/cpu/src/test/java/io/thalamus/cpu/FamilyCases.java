@@ -105,8 +105,12 @@ abstract class FamilyCases {
         .map(operation -> operation.type());
   }
 
-  /** Runs an example with outputs of known, unknown and too small size. */
   private List<String> failures(Example example, boolean mustApply) {
+    return failures(device, example, mustApply);
+  }
+
+  /** Runs an example with outputs of known, unknown and too small size. */
+  static List<String> failures(CpuDevice device, Example example, boolean mustApply) {
     List<String> failures = new ArrayList<>();
     for (Outputs outputs : Outputs.values()) {
       VectorRunner runner =

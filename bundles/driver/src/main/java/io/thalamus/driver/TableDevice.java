@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import io.thalamus.driver.OperationTable.Key;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
@@ -8,6 +9,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
@@ -32,11 +34,26 @@ public abstract class TableDevice implements Device {
   private final OperationCatalog catalog;
   private final ModelValidator validator;
 
+  /**
+   * A device of these facts.
+   *
+   * @param table what it has for which operation; it names the extensions of all that are not
+   *     NNAPI's
+   * @param catalog the operations that it knows. It is fixed, as the facts are: a driver that
+   *     follows an extension which comes and goes is activated anew with it.
+   */
   protected TableDevice(DeviceInfo info, OperationTable<?> table, OperationCatalog catalog) {
     this.info = Objects.requireNonNull(info, "info");
     this.table = Objects.requireNonNull(table, "table");
     this.catalog = Objects.requireNonNull(catalog, "catalog");
     this.validator = new ModelValidator(catalog);
+    for (Key key : table.keys()) {
+      if (key.operation() instanceof ExtensionOperationType type
+          && !info.extensions().contains(type.extension())) {
+        throw new IllegalArgumentException(
+            info.name() + " has " + type.text() + ", but does not name its extension");
+      }
+    }
   }
 
   @Override

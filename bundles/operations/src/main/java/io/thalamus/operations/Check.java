@@ -10,33 +10,38 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * Checks one operation against its signature and collects the least feature level on the way. Used
- * by one thread for one validation.
+ * Checks one operation against its signature and collects the least feature level on the way: what
+ * an {@link OperationDefinition} is validated with. Used by one thread for one validation. Indexes
+ * of inputs and outputs must exist; check their number first.
  */
-final class Check {
+public final class Check {
   private final OperationView operation;
   private FeatureLevel level;
 
-  Check(OperationView operation, FeatureLevel introducedIn) {
+  /** A check of an operation that exists since a feature level. */
+  public Check(OperationView operation, FeatureLevel introducedIn) {
     this.operation = operation;
     this.level = introducedIn;
   }
 
   /** The least feature level by what was checked so far. */
-  FeatureLevel level() {
+  public FeatureLevel level() {
     return level;
   }
 
-  Check atLeast(FeatureLevel needed) {
+  /** The operation needs this feature level in the form that it has. */
+  public Check atLeast(FeatureLevel needed) {
     level = FeatureLevel.max(level, needed);
     return this;
   }
 
-  Check inputCount(int... allowed) throws ValidationException {
+  /** The operation has one of these numbers of inputs. */
+  public Check inputCount(int... allowed) throws ValidationException {
     return count("inputs", operation.inputs().size(), allowed);
   }
 
-  Check outputCount(int... allowed) throws ValidationException {
+  /** The operation has one of these numbers of outputs. */
+  public Check outputCount(int... allowed) throws ValidationException {
     return count("outputs", operation.outputs().size(), allowed);
   }
 
@@ -58,7 +63,7 @@ final class Check {
   }
 
   /** The type of an input, which must be there and be one of those given; its level counts. */
-  OperandCode inputType(int index, TypeLevels allowed) throws ValidationException {
+  public OperandCode inputType(int index, TypeLevels allowed) throws ValidationException {
     present(index);
     OperandType type = operation.input(index).type();
     if (!(type instanceof OperandCode code) || allowed.level(code) == null) {
@@ -70,16 +75,17 @@ final class Check {
   }
 
   /** The input is there and of one of these types. */
-  Check inputType(int index, OperandType... allowed) throws ValidationException {
+  public Check inputType(int index, OperandType... allowed) throws ValidationException {
     return present(index).type("input " + index, operation.input(index).type(), allowed);
   }
 
   /** The input may be left out, but is of one of these types also then. */
-  Check optionalInputType(int index, OperandType... allowed) throws ValidationException {
+  public Check optionalInputType(int index, OperandType... allowed) throws ValidationException {
     return type("input " + index, operation.input(index).type(), allowed);
   }
 
-  Check outputType(int index, OperandType... allowed) throws ValidationException {
+  /** An output is of one of these types. */
+  public Check outputType(int index, OperandType... allowed) throws ValidationException {
     return type("output " + index, operation.output(index).type(), allowed);
   }
 
@@ -103,7 +109,7 @@ final class Check {
   }
 
   /** Each of the inputs from an index on that is there has the type given at its place. */
-  Check inputTypesFrom(int first, OperandType... types) throws ValidationException {
+  public Check inputTypesFrom(int first, OperandType... types) throws ValidationException {
     for (int i = first; i < operation.inputs().size(); i++) {
       inputType(i, types[i - first]);
     }
@@ -111,7 +117,7 @@ final class Check {
   }
 
   /** The rank of an input, where it is known, is within these bounds. */
-  Check inputRank(int index, int least, int most) throws ValidationException {
+  public Check inputRank(int index, int least, int most) throws ValidationException {
     OperandView input = operation.input(index);
     if (input.isRankKnown() && (input.shape().rank() < least || input.shape().rank() > most)) {
       throw new ValidationException(
@@ -126,7 +132,7 @@ final class Check {
   }
 
   /** The fused activation at an index, where its value is known, is one. */
-  Check activation(int index) throws ValidationException {
+  public Check activation(int index) throws ValidationException {
     that(index < operation.inputs().size(), "it has no activation");
     inputType(index, OperandCode.INT32);
     if (operation.input(index).value().isPresent()) {
@@ -136,28 +142,29 @@ final class Check {
   }
 
   /** The output is quantized in the one way that the operation prescribes. */
-  Check quantization(Quantization wanted) throws ValidationException {
+  public Check quantization(Quantization wanted) throws ValidationException {
     Quantization actual = operation.output().quantization();
     return that(
         actual.equals(wanted), "the result must be quantized as " + wanted + ", but is " + actual);
   }
 
   /** An input and an output are quantized alike. */
-  Check sameQuantization(OperandView a, OperandView b) throws ValidationException {
+  public Check sameQuantization(OperandView a, OperandView b) throws ValidationException {
     return that(
         a.quantization().equals(b.quantization()),
         "scale and zero point differ: " + a.quantization() + " and " + b.quantization());
   }
 
   /** Two known shapes are equal. */
-  Check sameShape(OperandView a, OperandView b) throws ValidationException {
+  public Check sameShape(OperandView a, OperandView b) throws ValidationException {
     Shape x = a.shape();
     Shape y = b.shape();
     return that(
         !a.isShapeKnown() || !b.isShapeKnown() || x.equals(y), "shapes differ: " + x + " and " + y);
   }
 
-  Check that(boolean condition, String broken) throws ValidationException {
+  /** A rule holds; {@code broken} says what is wrong where it does not. */
+  public Check that(boolean condition, String broken) throws ValidationException {
     if (!condition) {
       throw new ValidationException(broken);
     }

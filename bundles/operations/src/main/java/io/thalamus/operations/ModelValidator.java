@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import java.util.HashSet;
@@ -61,6 +63,7 @@ public final class ModelValidator {
       Operand operand = graph.operands().get(i);
       try {
         OperandRules.check(operand, model.referenced().size());
+        checkType(operand.type());
       } catch (ValidationException e) {
         throw e.at(place(i, operand));
       } catch (ArithmeticException e) {
@@ -74,6 +77,23 @@ public final class ModelValidator {
       level = FeatureLevel.max(level, OperandRules.level(graph.operands().get(index)));
     }
     return level;
+  }
+
+  /** An extension's type is what the extension says, where that is at hand. */
+  private void checkType(OperandType type) throws ValidationException {
+    if (type instanceof ExtensionOperandType given) {
+      ExtensionOperandType known = catalog.find(given).orElse(given);
+      if (known.isTensor() != given.isTensor() || known.elementSize() != given.elementSize()) {
+        throw new ValidationException(
+            "%s is a %s of %d bytes, not a %s of %d"
+                .formatted(
+                    known.text(),
+                    known.isTensor() ? "tensor" : "scalar",
+                    known.elementSize(),
+                    given.isTensor() ? "tensor" : "scalar",
+                    given.elementSize()));
+      }
+    }
   }
 
   private FeatureLevel checkOperations(Subgraph graph, Model model) throws ValidationException {

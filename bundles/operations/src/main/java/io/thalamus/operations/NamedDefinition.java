@@ -3,14 +3,14 @@ package io.thalamus.operations;
 
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 
-/** The definition of one of NNAPI's operations, with what most definitions need. */
-abstract class NamedDefinition implements OperationDefinition {
-  private final OperationCode type;
+/** The definition of an operation, with what most definitions need. Stateless. */
+public abstract class NamedDefinition implements OperationDefinition {
+  private final OperationType type;
 
-  NamedDefinition(OperationCode type) {
+  /** The definition of this operation. */
+  protected NamedDefinition(OperationType type) {
     this.type = type;
   }
 
@@ -20,7 +20,7 @@ abstract class NamedDefinition implements OperationDefinition {
   }
 
   /** A check of an operation with as many inputs and outputs. */
-  static Check check(OperationView operation, FeatureLevel since, int inputs, int outputs)
+  protected static Check check(OperationView operation, FeatureLevel since, int inputs, int outputs)
       throws ValidationException {
     return new Check(operation, since).inputCount(inputs).outputCount(outputs);
   }
@@ -30,13 +30,14 @@ abstract class NamedDefinition implements OperationDefinition {
     return operation.isInt32(input, -1);
   }
 
-  static boolean isFloat(OperandView operand) {
+  /** Whether the elements are floating-point numbers. */
+  protected static boolean isFloat(OperandView operand) {
     return operand.type() == OperandCode.TENSOR_FLOAT32
         || operand.type() == OperandCode.TENSOR_FLOAT16;
   }
 
   /** An axis with negative ones counted from behind. */
-  static int axis(int axis, int rank) throws ValidationException {
+  protected static int axis(int axis, int rank) throws ValidationException {
     if (axis < -rank || axis >= rank) {
       throw new ValidationException("there is no axis " + axis + " in a tensor of rank " + rank);
     }

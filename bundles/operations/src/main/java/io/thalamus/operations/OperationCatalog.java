@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import io.thalamus.model.ExtensionOperandType;
+import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.OperationType;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -11,15 +15,24 @@ import java.util.Set;
 /** The operations that are known: NNAPI's, and those of the extensions at hand. Immutable. */
 public final class OperationCatalog {
   private static final OperationCatalog STANDARD =
-      new OperationCatalog(Map.of()).with(StandardOperations.definitions());
+      new OperationCatalog(Map.of(), Set.of(), Map.of())
+          .with(StandardOperations.definitions())
+          .with(new ThalamusExtension());
 
   private final Map<OperationType, OperationDefinition> definitions;
+  private final Set<String> extensions;
+  private final Map<ExtensionOperandType, ExtensionOperandType> operandTypes;
 
-  private OperationCatalog(Map<OperationType, OperationDefinition> definitions) {
-    this.definitions = definitions;
+  private OperationCatalog(
+      Map<OperationType, OperationDefinition> definitions,
+      Set<String> extensions,
+      Map<ExtensionOperandType, ExtensionOperandType> operandTypes) {
+    this.definitions = Map.copyOf(definitions);
+    this.extensions = Set.copyOf(extensions);
+    this.operandTypes = Map.copyOf(operandTypes);
   }
 
-  /** NNAPI's own operations. */
+  /** NNAPI's own operations, and those of {@link ThalamusExtension}. */
   public static OperationCatalog standard() {
     return STANDARD;
   }
@@ -36,7 +49,36 @@ public final class OperationCatalog {
         throw new IllegalArgumentException(definition.type().text() + " is defined twice");
       }
     }
-    return new OperationCatalog(Map.copyOf(all));
+    return new OperationCatalog(all, extensions, operandTypes);
+  }
+
+  /**
+   * These and those of an extension.
+   *
+   * @throws IllegalArgumentException where the extension is known already, or brings what is not
+   *     its own
+   */
+  public OperationCatalog with(OperationExtension extension) {
+    String name = extension.name();
+    if (extensions.contains(name)) {
+      throw new IllegalArgumentException("extension " + name + " is brought twice");
+    }
+    for (OperationDefinition definition : extension.definitions()) {
+      if (!(definition.type() instanceof ExtensionOperationType own)
+          || !own.extension().equals(name)) {
+        throw new IllegalArgumentException(
+            "extension " + name + " brings " + definition.type().text());
+      }
+    }
+    Map<ExtensionOperandType, ExtensionOperandType> types = new HashMap<>(operandTypes);
+    for (ExtensionOperandType type : extension.operandTypes()) {
+      if (!type.extension().equals(name) || types.put(type, type) != null) {
+        throw new IllegalArgumentException("extension " + name + " brings " + type.text());
+      }
+    }
+    Set<String> names = new HashSet<>(extensions);
+    names.add(name);
+    return new OperationCatalog(with(extension.definitions()).definitions, names, types);
   }
 
   /** The definition of an operation, or empty where nobody has defined it. */
@@ -44,8 +86,18 @@ public final class OperationCatalog {
     return Optional.ofNullable(definitions.get(type));
   }
 
+  /** An operand type as its extension describes it, or empty where that is not at hand. */
+  public Optional<ExtensionOperandType> find(ExtensionOperandType type) {
+    return Optional.ofNullable(operandTypes.get(type));
+  }
+
   /** All operations that are defined. */
   public Set<OperationType> types() {
     return definitions.keySet();
+  }
+
+  /** The names of the extensions at hand. */
+  public Set<String> extensions() {
+    return extensions;
   }
 }

@@ -7,19 +7,24 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Set;
 
-/** The element types that an operation accepts, each with the HAL version that brought it there. */
-final class TypeLevels {
+/**
+ * The element types that an operation accepts, each with the HAL version that brought it there.
+ * Immutable.
+ */
+public final class TypeLevels {
   private final Map<OperandCode, FeatureLevel> levels;
 
   private TypeLevels(Map<OperandCode, FeatureLevel> levels) {
     this.levels = levels;
   }
 
-  static TypeLevels since(FeatureLevel level, OperandCode... types) {
+  /** These types since a version. */
+  public static TypeLevels since(FeatureLevel level, OperandCode... types) {
     return new TypeLevels(new EnumMap<>(OperandCode.class)).andSince(level, types);
   }
 
-  TypeLevels andSince(FeatureLevel level, OperandCode... types) {
+  /** These and more types, which came with a version. */
+  public TypeLevels andSince(FeatureLevel level, OperandCode... types) {
     EnumMap<OperandCode, FeatureLevel> all = new EnumMap<>(OperandCode.class);
     all.putAll(levels);
     for (OperandCode type : types) {
@@ -28,11 +33,13 @@ final class TypeLevels {
     return new TypeLevels(all);
   }
 
-  FeatureLevel level(OperandCode type) {
+  /** The version that brought a type; null where the operation does not accept it. */
+  public FeatureLevel level(OperandCode type) {
     return levels.get(type);
   }
 
-  Set<OperandCode> types() {
+  /** All types. */
+  public Set<OperandCode> types() {
     return levels.keySet();
   }
 }

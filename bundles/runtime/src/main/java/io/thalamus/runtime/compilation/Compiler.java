@@ -47,13 +47,8 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   public Compiler(
       @Reference DeviceRegistry registry,
       @Reference Policies policies,
-      @Reference AsyncThreads asyncThreads) {
-    this(registry, policies, asyncThreads, new NnapiRules());
-  }
-
-  /** With rules of its own. */
-  public Compiler(
-      DeviceRegistry registry, Policies policies, AsyncThreads asyncThreads, ModelRules rules) {
+      @Reference AsyncThreads asyncThreads,
+      @Reference ModelRules rules) {
     this.registry = registry;
     this.policies = policies;
     this.asyncThreads = asyncThreads;

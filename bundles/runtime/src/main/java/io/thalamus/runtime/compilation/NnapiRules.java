@@ -10,18 +10,62 @@ import io.thalamus.model.Subgraph;
 import io.thalamus.operations.DefaultArguments;
 import io.thalamus.operations.ModelValidator;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationExtension;
 import io.thalamus.operations.ValidationException;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.List;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
+import org.osgi.service.component.annotations.ReferencePolicyOption;
 
-/** The rules of NNAPI 1.3, as {@code operations} has them. Immutable. */
+/**
+ * The rules of NNAPI 1.3, as {@code operations} has them, and those of the extensions that are
+ * here. Thread-safe; an extension that comes or goes counts for models that are checked later.
+ */
+@Component(service = ModelRules.class)
 public final class NnapiRules implements ModelRules {
-  private final OperationCatalog catalog = OperationCatalog.standard();
-  private final ModelValidator validator = new ModelValidator(catalog);
+  private static final System.Logger LOG = System.getLogger(NnapiRules.class.getPackageName());
+
+  private final List<OperationExtension> extensions = new ArrayList<>();
+  private volatile OperationCatalog catalog = OperationCatalog.standard();
+
+  /** An extension has come. One that cannot be is kept aside until those before it have gone. */
+  @Reference(
+      cardinality = ReferenceCardinality.MULTIPLE,
+      policy = ReferencePolicy.DYNAMIC,
+      policyOption = ReferencePolicyOption.GREEDY)
+  public synchronized void addExtension(OperationExtension extension) {
+    extensions.add(extension);
+    collect();
+  }
+
+  /** An extension goes. */
+  public synchronized void removeExtension(OperationExtension extension) {
+    extensions.remove(extension);
+    collect();
+  }
+
+  private void collect() {
+    OperationCatalog all = OperationCatalog.standard();
+    for (OperationExtension extension : extensions) {
+      try {
+        all = all.with(extension);
+      } catch (IllegalArgumentException e) {
+        LOG.log(Level.WARNING, "an extension is refused: {0}", e.getMessage());
+      }
+    }
+    catalog = all;
+  }
 
   @Override
   public Model check(Model model) throws NeuralNetworksException {
+    OperationCatalog known = catalog;
     try {
-      validator.validate(model);
-      return DefaultArguments.strip(model, catalog);
+      new ModelValidator(known).validate(model);
+      return DefaultArguments.strip(model, known);
     } catch (ValidationException e) {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA, "the model is invalid: " + e.getMessage(), e);
@@ -31,9 +75,11 @@ public final class NnapiRules implements ModelRules {
   @Override
   public FeatureLevel of(Model model, Subgraph graph, Operation operation) {
     try {
-      return validator.level(model, graph, operation);
+      return new ModelValidator(catalog).level(model, graph, operation);
     } catch (ValidationException e) {
-      throw new IllegalStateException("asked for the level of an invalid operation", e);
+      // An extension that has come since the model was checked: the device judges.
+      LOG.log(Level.DEBUG, "{0}: {1}", operation.type().text(), e.getMessage());
+      return FeatureLevel.V1_3;
     }
   }
 }

@@ -2,6 +2,8 @@
 package io.thalamus.runtime.partition;
 
 import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.ExtensionOperandType;
+import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
@@ -15,9 +17,13 @@ import io.thalamus.runtime.registry.RegisteredDevice.Support;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** One graph with the answers of the devices. Asks each device once, when it is made. */
 final class GraphProblem implements PartitionProblem {
@@ -29,6 +35,7 @@ final class GraphProblem implements PartitionProblem {
   private final List<Support> support = new ArrayList<>();
   private final DeclaredCosts costs;
   private final FeatureLevel[] levels;
+  private final List<Set<String>> extensions;
 
   GraphProblem(
       Model model,
@@ -46,6 +53,7 @@ final class GraphProblem implements PartitionProblem {
         graph().operations().stream()
             .map(operation -> levels.of(model, graph(), operation))
             .toArray(FeatureLevel[]::new);
+    this.extensions = graph().operations().stream().map(this::extensions).toList();
     this.candidates =
         devices.stream()
             .map(device -> new Candidate(device.id(), device.info(), device.isReference()))
@@ -86,11 +94,40 @@ final class GraphProblem implements PartitionProblem {
 
   @Override
   public boolean supports(int candidate, int operation) {
-    return support.get(candidate).operations().get(operation) && speaks(candidate, operation);
+    return support.get(candidate).operations().get(operation)
+        && speaks(candidate, operation)
+        && unknownExtension(candidate, operation).isEmpty();
   }
 
   private boolean speaks(int candidate, int operation) {
     return candidates.get(candidate).info().featureLevel().isAtLeast(levels[operation]);
+  }
+
+  /** The extensions that an operation needs, by itself or for its operands. */
+  Set<String> extensions(int operation) {
+    return extensions.get(operation);
+  }
+
+  private Set<String> extensions(Operation given) {
+    Set<String> names = new TreeSet<>();
+    if (given.type() instanceof ExtensionOperationType type) {
+      names.add(type.extension());
+    }
+    Stream.concat(given.inputs().stream(), given.outputs().stream())
+        .map(index -> graph().operands().get(index).type())
+        .forEach(
+            operandType -> {
+              if (operandType instanceof ExtensionOperandType type) {
+                names.add(type.extension());
+              }
+            });
+    return names;
+  }
+
+  /** The first extension that an operation needs and a candidate does not name. */
+  private Optional<String> unknownExtension(int candidate, int operation) {
+    Set<String> known = candidates.get(candidate).info().extensions();
+    return extensions(operation).stream().filter(name -> !known.contains(name)).findFirst();
   }
 
   @Override
@@ -129,7 +166,9 @@ final class GraphProblem implements PartitionProblem {
           + ", the operation needs "
           + levels[operation];
     }
-    return support.get(candidate).reason();
+    return unknownExtension(candidate, operation)
+        .map(name -> "it does not know the extension " + name)
+        .orElse(support.get(candidate).reason());
   }
 
   /** The name of an operation in messages. */

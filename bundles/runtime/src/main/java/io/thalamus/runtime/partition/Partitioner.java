@@ -108,6 +108,17 @@ public final class Partitioner {
   }
 
   static NeuralNetworksException unsupported(GraphProblem problem, int operation) {
+    for (String extension : problem.extensions(operation)) {
+      if (problem.candidates().stream()
+          .noneMatch(candidate -> candidate.info().extensions().contains(extension))) {
+        return new NeuralNetworksException(
+            ResultCode.BAD_DATA,
+            problem.describe(operation)
+                + ": no device here knows the extension "
+                + extension
+                + "; install one that does");
+      }
+    }
     String reasons =
         IntStream.range(0, problem.candidates().size())
             .mapToObj(

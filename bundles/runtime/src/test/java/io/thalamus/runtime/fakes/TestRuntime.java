@@ -56,7 +56,8 @@ public final class TestRuntime implements AutoCloseable {
     return of(LENIENT, devices);
   }
 
-  private static TestRuntime of(ModelRules rules, Device... devices) {
+  /** With these rules and devices, in order. */
+  public static TestRuntime of(ModelRules rules, Device... devices) {
     TestRuntime runtime = new TestRuntime(rules);
     for (Device device : devices) {
       runtime.add(device);

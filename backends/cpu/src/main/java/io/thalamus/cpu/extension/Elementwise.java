@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu.extension;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.cpu.PairKernels;
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelException;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.operations.FixedPoint;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
+
+/** Functions of two tensors with broadcasting. */
+final class Elementwise {
+  private Elementwise() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(
+            ThalamusExtension.SQUARED_DIFFERENCE,
+            operation -> PairKernels.floating(operation, (a, b) -> (a - b) * (a - b)),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16)
+        .add(
+            ThalamusExtension.SQUARED_DIFFERENCE,
+            operation -> PairKernels.stored(operation, (a, b) -> (a - b) * (a - b)),
+            TENSOR_INT32)
+        .add(
+            ThalamusExtension.SQUARED_DIFFERENCE,
+            Elementwise::quantizedSquaredDifference,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            ThalamusExtension.FLOOR_DIV,
+            operation -> PairKernels.floating(operation, (a, b) -> (float) Math.floor(a / b)),
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16)
+        .add(
+            ThalamusExtension.FLOOR_DIV,
+            operation -> PairKernels.stored(operation, Elementwise::floorDivide),
+            TENSOR_INT32);
+  }
+
+  private static int floorDivide(int a, int b) {
+    if (b == 0) {
+      throw new KernelException("an integer is divided by zero");
+    }
+    return Math.floorDiv(a, b);
+  }
+
+  /** The real result to nearest, half away from zero: double holds every step but the quotient. */
+  private static Kernel quantizedSquaredDifference(ResolvedOperation operation) {
+    OperationView view = operation.view();
+    double first = view.input(0).scale();
+    double second = view.input(1).scale();
+    double scale = view.output().scale();
+    IntRange range = IntRange.of((OperandCode) view.output().type());
+    return PairKernels.quantized(
+        operation,
+        range,
+        (a, b) -> {
+          double difference = a * first - b * second;
+          return FixedPoint.round(Math.min(difference * difference / scale, 1 << 16));
+        });
+  }
+}

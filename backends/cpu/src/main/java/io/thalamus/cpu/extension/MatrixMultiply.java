@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu.extension;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.cpu.FloatElements;
+import io.thalamus.cpu.IntElements;
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.MatrixMultiply.Pair;
+import io.thalamus.operations.extension.MatrixMultiply.Products;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.lang.foreign.MemorySegment;
+
+/** Products of matrices, summed in the order of their columns. */
+final class MatrixMultiply {
+  private MatrixMultiply() {}
+
+  static void register(KernelTable.Builder table) {
+    table
+        .add(
+            ThalamusExtension.BATCH_MATMUL,
+            MatrixMultiply::floating,
+            TENSOR_FLOAT32,
+            TENSOR_FLOAT16)
+        .add(ThalamusExtension.BATCH_MATMUL, MatrixMultiply::integers, TENSOR_INT32)
+        .add(
+            ThalamusExtension.BATCH_MATMUL,
+            MatrixMultiply::quantized,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED);
+  }
+
+  /** Computes one element of a result, whose factors stand where the steps say. */
+  @FunctionalInterface
+  private interface Element {
+    /**
+     * The sum of the products of {@code count} pairs.
+     *
+     * @param at index of the result
+     */
+    void compute(
+        MemorySegment[] in,
+        MemorySegment[] out,
+        long first,
+        long firstStep,
+        long second,
+        long secondStep,
+        long at);
+  }
+
+  private static Kernel kernel(Products products, Element element) {
+    return (in, out, scratch) -> {
+      long at = 0;
+      for (Pair pair : products.pairs()) {
+        for (int row = 0; row < products.rows(); row++) {
+          long first = pair.first().offset() + row * pair.first().rowStride();
+          for (int column = 0; column < products.columns(); column++) {
+            long second = pair.second().offset() + column * pair.second().columnStride();
+            element.compute(
+                in,
+                out,
+                first,
+                pair.first().columnStride(),
+                second,
+                pair.second().rowStride(),
+                at++);
+          }
+        }
+      }
+    };
+  }
+
+  private static Kernel floating(ResolvedOperation operation) {
+    Products products = operation.parameters(Products.class);
+    FloatElements elements = FloatElements.of(operation.view().output().type());
+    return kernel(
+        products,
+        (in, out, first, firstStep, second, secondStep, at) -> {
+          float sum = 0;
+          for (int i = 0; i < products.inner(); i++) {
+            sum +=
+                elements.get(in[0], first + i * firstStep)
+                    * elements.get(in[1], second + i * secondStep);
+          }
+          elements.set(out[0], at, sum);
+        });
+  }
+
+  private static Kernel integers(ResolvedOperation operation) {
+    Products products = operation.parameters(Products.class);
+    IntElements elements = IntElements.SIGNED32;
+    return kernel(
+        products,
+        (in, out, first, firstStep, second, secondStep, at) -> {
+          int sum = 0;
+          for (int i = 0; i < products.inner(); i++) {
+            sum +=
+                elements.get(in[0], first + i * firstStep)
+                    * elements.get(in[1], second + i * secondStep);
+          }
+          elements.set(out[0], at, sum);
+        });
+  }
+
+  private static Kernel quantized(ResolvedOperation operation) {
+    Products products = operation.parameters(Products.class);
+    Accumulation accumulation = products.quantized().orElseThrow();
+    IntElements elements = IntElements.of(operation.view().output().type());
+    return kernel(
+        products,
+        (in, out, first, firstStep, second, secondStep, at) -> {
+          int sum = 0;
+          for (int i = 0; i < products.inner(); i++) {
+            int a = elements.get(in[0], first + i * firstStep) - accumulation.inputZeroPoint();
+            int b = elements.get(in[1], second + i * secondStep) - accumulation.filterZeroPoint();
+            sum += a * b;
+          }
+          elements.set(out[0], at, accumulation.stored(sum, 0));
+        });
+  }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu.extension;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.cpu.FloatElements;
+import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelTable;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
+
+/** Functions of one element, computed in double and rounded once. */
+final class UnaryMath {
+  private static final double TWO_OVER_ROOT_PI = 2 / Math.sqrt(Math.PI);
+
+  /** From here on the error function is 1 in float: its complement is below 2^-26. */
+  private static final double LARGE = 4;
+
+  private UnaryMath() {}
+
+  static void register(KernelTable.Builder table) {
+    table.add(ThalamusExtension.ERF, UnaryMath::erf, TENSOR_FLOAT32, TENSOR_FLOAT16);
+  }
+
+  private static Kernel erf(ResolvedOperation operation) {
+    FloatElements elements = FloatElements.of(operation.view().output().type());
+    long count = operation.outputShape(0).elementCount();
+    return (in, out, scratch) -> {
+      for (long i = 0; i < count; i++) {
+        elements.set(out[0], i, (float) erf(elements.get(in[0], i)));
+      }
+    };
+  }
+
+  /**
+   * {@code erf(x) = 2 / sqrt(pi) * exp(-x^2) * sum of 2^n x^(2n+1) / (1 * 3 * ... * (2n+1))}, all
+   * of whose terms have one sign: NIST Digital Library of Mathematical Functions, 7.6.2.
+   */
+  private static double erf(double x) {
+    if (Math.abs(x) >= LARGE) {
+      return Math.signum(x);
+    }
+    double square = x * x;
+    double term = x;
+    double sum = x;
+    for (int n = 1; Math.abs(term) > Math.ulp(sum) / 2; n++) {
+      term *= 2 * square / (2 * n + 1);
+      sum += term;
+    }
+    return TWO_OVER_ROOT_PI * Math.exp(-square) * sum;
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations.extension;
+
+import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.OperandCode.FLOAT16;
+import static io.thalamus.model.OperandCode.FLOAT32;
+import static io.thalamus.model.OperandCode.INT32;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Broadcast;
+import io.thalamus.operations.Check;
+import io.thalamus.operations.NamedDefinition;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationParameters;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.TypeLevels;
+import io.thalamus.operations.ValidationException;
+import java.util.List;
+
+/** Operations that bring elements to a common size: LAYER_NORMALIZATION. */
+public final class Normalization {
+  private Normalization() {}
+
+  static List<OperationDefinition> definitions() {
+    return List.of(new LayerNormalization());
+  }
+
+  /**
+   * The parameters of LAYER_NORMALIZATION: {@code output = (input - mean) / sqrt(variance +
+   * epsilon) * scale + bias}, with mean and variance of each group.
+   *
+   * @param groups how many groups there are, one after the other
+   * @param groupSize elements that are normalized together
+   * @param epsilon added to the variance
+   */
+  public record Groups(int groups, int groupSize, float epsilon) implements OperationParameters {}
+
+  private static final class LayerNormalization extends NamedDefinition {
+    private static final int SCALE = 1;
+    private static final int BIAS = 2;
+    private static final int AXIS = 3;
+    private static final int EPSILON = 4;
+    private static final TypeLevels TYPES = TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
+
+    LayerNormalization() {
+      super(ThalamusExtension.LAYER_NORMALIZATION);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 5, 1);
+      OperandCode data = check.inputType(0, TYPES);
+      check.inputType(SCALE, data).optionalInputType(BIAS, data).inputType(AXIS, INT32);
+      check.inputType(EPSILON, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32).outputType(0, data);
+      check.sameShape(operation.input(0), operation.output());
+      if (operation.input(0).isShapeKnown()) {
+        checkFactor(operation, SCALE);
+        checkFactor(operation, BIAS);
+      }
+      return check.level();
+    }
+
+    /** A factor that is there is repeated to the shape of the data, and no larger than that. */
+    private static void checkFactor(OperationView operation, int input) throws ValidationException {
+      if (operation.has(input) && operation.input(input).isShapeKnown()) {
+        Shape data = operation.input(0).shape();
+        if (!Broadcast.shape(data, operation.input(input).shape()).equals(data)) {
+          throw new ValidationException(
+              "input " + input + ", " + operation.input(input).shape() + ", exceeds " + data);
+        }
+      }
+    }
+
+    @Override
+    public boolean isOptional(int input) {
+      return input == BIAS;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      checkFactor(operation, SCALE);
+      checkFactor(operation, BIAS);
+      return List.of(operation.input(0).shape());
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      Shape data = operation.input(0).shape();
+      int axis = axis(operation.input(AXIS).int32(), data.rank());
+      int groups = 1;
+      int groupSize = 1;
+      for (int i = 0; i < data.rank(); i++) {
+        if (i < axis) {
+          groups = Math.multiplyExact(groups, data.dimension(i));
+        } else {
+          groupSize = Math.multiplyExact(groupSize, data.dimension(i));
+        }
+      }
+      float epsilon = operation.input(EPSILON).float32();
+      if (!(epsilon >= 0)) {
+        throw new ValidationException("what is added to the variance is " + epsilon);
+      }
+      return new Groups(groups, groupSize, epsilon);
+    }
+  }
+}

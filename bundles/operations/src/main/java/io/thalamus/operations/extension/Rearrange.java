@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations.extension;
+
+import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.OperandCode.INT32;
+import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Check;
+import io.thalamus.operations.Moves;
+import io.thalamus.operations.Moves.Part;
+import io.thalamus.operations.NamedDefinition;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationParameters;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.StridedCopy;
+import io.thalamus.operations.TypeLevels;
+import io.thalamus.operations.ValidationException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * Operations that put elements in another order: PACK, MIRROR_PAD, REVERSE. Their parameters are
+ * {@link Moves}.
+ */
+public final class Rearrange {
+  /** MIRROR_PAD: the element at the border is not repeated. NNAPI's number. */
+  public static final int REFLECT = 0;
+
+  /** MIRROR_PAD: the element at the border is repeated. NNAPI's number. */
+  public static final int SYMMETRIC = 1;
+
+  /** All types: what they stand for does not matter. */
+  static final TypeLevels MOVABLE =
+      TypeLevels.since(
+          V1_2,
+          TENSOR_FLOAT32,
+          TENSOR_FLOAT16,
+          TENSOR_INT32,
+          TENSOR_BOOL8,
+          TENSOR_QUANT8_ASYMM,
+          TENSOR_QUANT8_ASYMM_SIGNED);
+
+  private Rearrange() {}
+
+  static List<OperationDefinition> definitions() {
+    return List.of(new Pack(), new MirrorPad(), new Reverse());
+  }
+
+  private static Moves moves(List<StridedCopy> copies) {
+    return new Moves(
+        OptionalInt.empty(),
+        copies.stream().map(copy -> new Part(0, 0, copy, Optional.empty())).toList());
+  }
+
+  private static final class Pack extends NamedDefinition {
+    private static final int FIRST = 1;
+
+    Pack() {
+      super(ThalamusExtension.PACK);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = new Check(operation, V1_2).outputCount(1);
+      check.that(operation.inputs().size() > FIRST, "there is nothing to pack");
+      OperandCode data = check.inputType(0, INT32).inputType(FIRST, MOVABLE);
+      for (int i = FIRST; i < operation.inputs().size(); i++) {
+        check.inputType(i, data).sameQuantization(operation.input(i), operation.output());
+        check.sameShape(operation.input(FIRST), operation.input(i));
+      }
+      return check.outputType(0, data).level();
+    }
+
+    @Override
+    public OperandType kernelType(OperationView operation) {
+      return operation.input(FIRST).type();
+    }
+
+    private static int count(OperationView operation) {
+      return operation.inputs().size() - FIRST;
+    }
+
+    private static int axis(OperationView operation) throws ValidationException {
+      return axis(operation.input(0).int32(), operation.input(FIRST).shape().rank() + 1);
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape part = operation.input(FIRST).shape();
+      for (int i = FIRST; i < operation.inputs().size(); i++) {
+        if (!operation.input(i).shape().equals(part)) {
+          throw new ValidationException(
+              "shapes differ: " + part + " and " + operation.input(i).shape());
+        }
+      }
+      int axis = axis(operation);
+      int[] dimensions = new int[part.rank() + 1];
+      for (int i = 0; i < dimensions.length; i++) {
+        dimensions[i] = i == axis ? count(operation) : part.dimension(i < axis ? i : i - 1);
+      }
+      return List.of(Shape.of(dimensions));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      Shape part = operation.input(FIRST).shape();
+      int axis = axis(operation);
+      long[] strides = StridedCopy.strides(operation.output().shape());
+      long[] targets = new long[part.rank()];
+      for (int i = 0; i < targets.length; i++) {
+        targets[i] = strides[i < axis ? i : i + 1];
+      }
+      List<Part> parts = new ArrayList<>();
+      for (int i = 0; i < count(operation); i++) {
+        StridedCopy copy =
+            StridedCopy.of(
+                part.toArray(), 0, StridedCopy.strides(part), i * strides[axis], targets);
+        parts.add(new Part(FIRST + i, 0, copy, Optional.empty()));
+      }
+      return new Moves(OptionalInt.empty(), parts);
+    }
+  }
+
+  private static final class Reverse extends NamedDefinition {
+    private static final int AXES = 1;
+
+    Reverse() {
+      super(ThalamusExtension.REVERSE);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 2, 1);
+      OperandCode data = check.inputType(0, MOVABLE);
+      check.inputType(AXES, TENSOR_INT32).inputRank(AXES, 1, 1).outputType(0, data);
+      return check
+          .sameQuantization(operation.input(0), operation.output())
+          .sameShape(operation.input(0), operation.output())
+          .level();
+    }
+
+    @Override
+    public boolean needsValue(OperationView operation, int input) {
+      return input == AXES;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) {
+      return List.of(operation.input(0).shape());
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      Shape shape = operation.input(0).shape();
+      long[] strides = StridedCopy.strides(shape);
+      long source = 0;
+      boolean[] turned = new boolean[shape.rank()];
+      for (int given : operation.input(AXES).int32s()) {
+        int axis = axis(given, shape.rank());
+        if (turned[axis]) {
+          throw new ValidationException("axis " + axis + " is turned twice");
+        }
+        turned[axis] = true;
+        source += Math.max(0, shape.dimension(axis) - 1) * strides[axis];
+        strides[axis] = -strides[axis];
+      }
+      return moves(List.of(StridedCopy.gather(shape.toArray(), source, strides)));
+    }
+  }
+
+  private static final class MirrorPad extends NamedDefinition {
+    private static final int PADDINGS = 1;
+    private static final int MODE = 2;
+
+    MirrorPad() {
+      super(ThalamusExtension.MIRROR_PAD);
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 3, 1);
+      OperandCode data = check.inputType(0, MOVABLE);
+      check.inputType(PADDINGS, TENSOR_INT32).inputRank(PADDINGS, 2, 2);
+      check.inputType(MODE, INT32).outputType(0, data);
+      if (operation.input(MODE).value().isPresent()) {
+        mode(operation);
+      }
+      return check.sameQuantization(operation.input(0), operation.output()).level();
+    }
+
+    @Override
+    public boolean needsValue(OperationView operation, int input) {
+      return input == PADDINGS || input == MODE;
+    }
+
+    private static int mode(OperationView operation) throws ValidationException {
+      int mode = operation.input(MODE).int32();
+      if (mode != REFLECT && mode != SYMMETRIC) {
+        throw new ValidationException("there is no mirror mode " + mode);
+      }
+      return mode;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape input = operation.input(0).shape();
+      int[] paddings = operation.input(PADDINGS).int32s();
+      int missing = mode(operation) == REFLECT ? 1 : 0;
+      if (paddings.length != 2 * input.rank()) {
+        throw new ValidationException(input + " cannot be padded by " + Arrays.toString(paddings));
+      }
+      int[] dimensions = input.toArray();
+      for (int i = 0; i < dimensions.length; i++) {
+        int most = Math.max(0, dimensions[i] - missing);
+        for (int padding : new int[] {paddings[2 * i], paddings[2 * i + 1]}) {
+          if (padding < 0 || padding > most) {
+            throw new ValidationException(
+                "axis %d of %s can be mirrored by 0 to %d elements, not by %d"
+                    .formatted(i, input, most, padding));
+          }
+          dimensions[i] = Math.addExact(dimensions[i], padding);
+        }
+      }
+      return List.of(Shape.of(dimensions));
+    }
+
+    /** A stretch of one dimension of the result: forwards, or backwards in the padding. */
+    private record Stretch(int length, int source, int target, int step) {}
+
+    private static List<Stretch> stretches(int dimension, int before, int after, int mode) {
+      int skipped = mode == REFLECT ? 1 : 0;
+      List<Stretch> all = new ArrayList<>();
+      all.add(new Stretch(before, before - 1 + skipped, 0, -1));
+      all.add(new Stretch(dimension, 0, before, 1));
+      all.add(new Stretch(after, dimension - 1 - skipped, before + dimension, -1));
+      all.removeIf(stretch -> stretch.length() == 0);
+      return all;
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      List<StridedCopy> copies = new ArrayList<>();
+      collect(operation, mode(operation), new ArrayList<>(), copies);
+      return moves(copies);
+    }
+
+    /** All combinations of one stretch for each dimension. */
+    private static void collect(
+        OperationView operation, int mode, List<Stretch> chosen, List<StridedCopy> copies) {
+      Shape input = operation.input(0).shape();
+      int axis = chosen.size();
+      if (axis == input.rank()) {
+        copies.add(copy(input, operation.output().shape(), chosen));
+        return;
+      }
+      int[] paddings = operation.input(PADDINGS).int32s();
+      for (Stretch stretch :
+          stretches(input.dimension(axis), paddings[2 * axis], paddings[2 * axis + 1], mode)) {
+        chosen.add(stretch);
+        collect(operation, mode, chosen, copies);
+        chosen.removeLast();
+      }
+    }
+
+    private static StridedCopy copy(Shape input, Shape output, List<Stretch> chosen) {
+      long[] sourceStrides = StridedCopy.strides(input);
+      long[] targetStrides = StridedCopy.strides(output);
+      int[] dimensions = new int[chosen.size()];
+      long source = 0;
+      long target = 0;
+      for (int i = 0; i < dimensions.length; i++) {
+        Stretch stretch = chosen.get(i);
+        dimensions[i] = stretch.length();
+        source += stretch.source() * sourceStrides[i];
+        target += stretch.target() * targetStrides[i];
+        sourceStrides[i] *= stretch.step();
+      }
+      return StridedCopy.of(dimensions, source, sourceStrides, target, targetStrides);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations.extension;
+
+import io.thalamus.model.ExtensionOperationType;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationExtension;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * The extension {@code io.thalamus}: part of the standard catalog, and known by the CPU device.
+ * Immutable.
+ *
+ * <p>BATCH_MATMUL, PACK, MIRROR_PAD and REVERSE take the arguments that NNAPI gave operations of
+ * these names at feature level 6; the others follow TensorFlow Lite and ONNX.
+ */
+public final class ThalamusExtension implements OperationExtension {
+  /** The name of the extension. */
+  public static final String NAME = "io.thalamus";
+
+  /**
+   * Products of matrices. Inputs: two tensors of rank 2 or higher, whose dimensions before the last
+   * two broadcast; BOOL whether the first matrices are transposed; BOOL whether the second are.
+   */
+  public static final ExtensionOperationType BATCH_MATMUL = type(0, "BATCH_MATMUL");
+
+  /**
+   * Joins tensors along a new dimension. Inputs: INT32 the axis of the new dimension; one or more
+   * tensors of the same shape and quantization.
+   */
+  public static final ExtensionOperationType PACK = type(1, "PACK");
+
+  /**
+   * Pads a tensor with its own mirror image. Inputs: a tensor; TENSOR_INT32 [rank, 2] of how much
+   * before and after; INT32 {@link Rearrange#REFLECT} or {@link Rearrange#SYMMETRIC}.
+   */
+  public static final ExtensionOperationType MIRROR_PAD = type(2, "MIRROR_PAD");
+
+  /** Turns a tensor round. Inputs: a tensor; TENSOR_INT32 of the axes to turn. */
+  public static final ExtensionOperationType REVERSE = type(3, "REVERSE");
+
+  /**
+   * Takes slices by index tuples. Inputs: a tensor; TENSOR_INT32 [..., n] of indexes along its
+   * first n dimensions. The output has the dimensions of the indexes but the last, then those of
+   * the tensor from n on.
+   */
+  public static final ExtensionOperationType GATHER_ND = type(4, "GATHER_ND");
+
+  /** {@code (a - b)^2} with broadcasting. Inputs: two tensors. */
+  public static final ExtensionOperationType SQUARED_DIFFERENCE = type(5, "SQUARED_DIFFERENCE");
+
+  /** {@code floor(a / b)} with broadcasting. Inputs: two tensors. */
+  public static final ExtensionOperationType FLOOR_DIV = type(6, "FLOOR_DIV");
+
+  /** The error function of each element. Input: a tensor. */
+  public static final ExtensionOperationType ERF = type(7, "ERF");
+
+  /**
+   * Gives the elements along the last dimensions mean 0 and variance 1, then scales and moves them.
+   * Inputs: a tensor; the scale and the bias, which broadcast to the tensor, and of which the bias
+   * may be left out; INT32 the first of the dimensions that are normalized together; a scalar of
+   * the tensor's precision that is added to the variance.
+   */
+  public static final ExtensionOperationType LAYER_NORMALIZATION = type(8, "LAYER_NORMALIZATION");
+
+  private static ExtensionOperationType type(int code, String name) {
+    return new ExtensionOperationType(NAME, code, name);
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public List<OperationDefinition> definitions() {
+    return Stream.of(
+            Elementwise.definitions(),
+            MatrixMultiply.definitions(),
+            Normalization.definitions(),
+            Rearrange.definitions(),
+            Selection.definitions(),
+            UnaryMath.definitions())
+        .flatMap(List::stream)
+        .toList();
+  }
+}
