@@ -3,7 +3,9 @@ package io.thalamus.tflite.convert;
 
 import com.google.flatbuffers.Table;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -52,6 +54,7 @@ final class Elementwise {
     table.add(BuiltinOperator.MAXIMUM, plain(OperationCode.MAXIMUM));
     table.add(BuiltinOperator.MINIMUM, plain(OperationCode.MINIMUM));
     table.add(BuiltinOperator.POW, plain(OperationCode.POW));
+    table.add(BuiltinOperator.FLOOR_DIV, plain(ThalamusExtension.FLOOR_DIV));
     table.add(BuiltinOperator.SQUARED_DIFFERENCE, Elementwise::squaredDifference);
     table.add(BuiltinOperator.ADD_N, Elementwise::sum);
   }
@@ -65,12 +68,16 @@ final class Elementwise {
     };
   }
 
-  private static OperatorConverter plain(OperationCode code) {
+  private static OperatorConverter plain(OperationType code) {
     return node -> node.emit(code, List.of(node.in(0), node.in(1)), node.out(0));
   }
 
+  /** What NNAPI can compose more devices run; quantized, the difference has no scale of its own. */
   private static void squaredDifference(Node node) throws ModelFormatException {
-    node.require(!InFloat.isQuantized8(node.inOperand(0)), "NNAPI has no quantized form of it");
+    if (InFloat.isQuantized8(node.inOperand(0))) {
+      node.emit(ThalamusExtension.SQUARED_DIFFERENCE, List.of(node.in(0), node.in(1)), node.out(0));
+      return;
+    }
     int first = node.in(0);
     int second = node.in(1);
     int output = node.out(0);

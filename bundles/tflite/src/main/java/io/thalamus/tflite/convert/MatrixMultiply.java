@@ -5,14 +5,16 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
+import org.tensorflow.lite.schema.BatchMatMulOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptionsWeightsFormat;
 
-/** Dense layers. */
+/** Dense layers and products of matrices. */
 final class MatrixMultiply {
   private static final int VALID = 2;
   private static final int MAX_RANK = 4;
@@ -21,6 +23,7 @@ final class MatrixMultiply {
 
   static void addTo(Converters table) {
     table.add(BuiltinOperator.FULLY_CONNECTED, MatrixMultiply::fullyConnected);
+    table.add(BuiltinOperator.BATCH_MATMUL, MatrixMultiply::batchMatMul);
   }
 
   /**
@@ -84,6 +87,20 @@ final class MatrixMultiply {
             node.int32(activation)),
         result);
     Reshape.emit(node, result, output);
+  }
+
+  /** NNAPI 1.3 has no product of two computed matrices; the extension io.thalamus has. */
+  private static void batchMatMul(Node node) throws ModelFormatException {
+    BatchMatMulOptions options =
+        node.options(BuiltinOptions.BatchMatMulOptions, new BatchMatMulOptions());
+    node.emit(
+        ThalamusExtension.BATCH_MATMUL,
+        List.of(
+            node.in(0),
+            node.in(1),
+            node.bool(node.get(options::adjX)),
+            node.bool(node.get(options::adjY))),
+        node.out(0));
   }
 
   private static int columns(Shape weights) {

@@ -7,6 +7,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
@@ -222,7 +223,7 @@ final class Node {
   // ---- operations ----
 
   /** Adds an operation with one output. */
-  void emit(OperationCode operation, List<Integer> inputs, int output) throws ModelFormatException {
+  void emit(OperationType operation, List<Integer> inputs, int output) throws ModelFormatException {
     emit(operation, inputs, List.of(output));
   }
 
@@ -232,7 +233,7 @@ final class Node {
    * @throws ModelFormatException where NNAPI does not allow it with these operands, or it computes
    *     another shape than the file says
    */
-  void emit(OperationCode operation, List<Integer> inputs, List<Integer> outputs)
+  void emit(OperationType operation, List<Integer> inputs, List<Integer> outputs)
       throws ModelFormatException {
     graph.emit(operation, inputs, outputs);
   }

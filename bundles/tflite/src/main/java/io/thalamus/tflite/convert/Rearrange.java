@@ -8,6 +8,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -18,6 +19,8 @@ import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.ConcatenationOptions;
 import org.tensorflow.lite.schema.DepthToSpaceOptions;
+import org.tensorflow.lite.schema.MirrorPadMode;
+import org.tensorflow.lite.schema.MirrorPadOptions;
 import org.tensorflow.lite.schema.SpaceToDepthOptions;
 
 /** Operators that move elements: join, transpose, repeat, pad, and blocks of space. */
@@ -30,6 +33,8 @@ final class Rearrange {
     table.add(BuiltinOperator.TILE, Rearrange::tile);
     table.add(BuiltinOperator.PAD, Rearrange::pad);
     table.add(BuiltinOperator.PADV2, Rearrange::padWithValue);
+    table.add(BuiltinOperator.MIRROR_PAD, Rearrange::mirrorPad);
+    table.add(BuiltinOperator.REVERSE_V2, Rearrange::reverse);
     table.add(BuiltinOperator.SPACE_TO_DEPTH, Rearrange::spaceToDepth);
     table.add(BuiltinOperator.DEPTH_TO_SPACE, Rearrange::depthToSpace);
     table.add(BuiltinOperator.SPACE_TO_BATCH_ND, Rearrange::spaceToBatch);
@@ -77,6 +82,30 @@ final class Rearrange {
       return;
     }
     node.emit(OperationCode.PAD_V2, List.of(node.in(0), margins, value(node, data)), node.out(0));
+  }
+
+  /** NNAPI 1.3 has no mirrors; the extension io.thalamus has. */
+  private static void mirrorPad(Node node) throws ModelFormatException {
+    MirrorPadOptions options =
+        node.options(BuiltinOptions.MirrorPadOptions, new MirrorPadOptions());
+    byte mode = node.get(options::mode);
+    node.require(
+        mode == MirrorPadMode.REFLECT || mode == MirrorPadMode.SYMMETRIC,
+        "there is no mirror mode " + mode);
+    int turned =
+        mode == MirrorPadMode.REFLECT
+            ? io.thalamus.operations.extension.Rearrange.REFLECT
+            : io.thalamus.operations.extension.Rearrange.SYMMETRIC;
+    node.emit(
+        ThalamusExtension.MIRROR_PAD,
+        List.of(node.in(0), margins(node, 1), node.int32(turned)),
+        node.out(0));
+  }
+
+  /** Neither can NNAPI 1.3 turn data round; the extension io.thalamus can. */
+  private static void reverse(Node node) throws ModelFormatException {
+    int axes = node.input(1).isConstant() ? node.int32Vector(node.ints(1)) : node.in(1);
+    node.emit(ThalamusExtension.REVERSE, List.of(node.in(0), axes), node.out(0));
   }
 
   /** NNAPI takes the value as a scalar; for quantized data as a stored integer. */

@@ -3,12 +3,15 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.PackOptions;
@@ -18,6 +21,10 @@ import org.tensorflow.lite.schema.UnpackOptions;
 
 /** Operators that change dimensions and not the order of elements, and those that ask for them. */
 final class Reshape {
+  /** What NNAPI 1.3 does not concatenate. */
+  private static final Set<OperandType> UNJOINED =
+      Set.of(OperandCode.TENSOR_INT32, OperandCode.TENSOR_BOOL8);
+
   private Reshape() {}
 
   static void addTo(Converters table) {
@@ -125,12 +132,27 @@ final class Reshape {
       node.emit(OperationCode.EXPAND_DIMS, List.of(node.in(0), node.int32(axis)), node.out(0));
       return;
     }
+    Operand first = node.inOperand(0);
+    if (!scalars && UNJOINED.contains(first.type())) {
+      packTogether(node, axis);
+      return;
+    }
     List<Integer> parts = new ArrayList<>();
     for (int i = 0; i < node.inputCount(); i++) {
       parts.add(scalars ? node.in(i) : expanded(node, node.in(i), axis));
     }
     parts.add(node.int32(axis));
     node.emit(OperationCode.CONCATENATION, parts, node.out(0));
+  }
+
+  /** By the extension io.thalamus. */
+  private static void packTogether(Node node, int axis) throws ModelFormatException {
+    List<Integer> inputs = new ArrayList<>();
+    inputs.add(node.int32(axis));
+    for (int i = 0; i < node.inputCount(); i++) {
+      inputs.add(node.in(i));
+    }
+    node.emit(ThalamusExtension.PACK, inputs, node.out(0));
   }
 
   private static int expanded(Node node, int operand, int axis) throws ModelFormatException {

@@ -7,6 +7,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -21,6 +22,10 @@ final class Selection {
     table.add(BuiltinOperator.SELECT, Selection::select);
     table.add(BuiltinOperator.SELECT_V2, Selection::select);
     table.add(BuiltinOperator.GATHER, Selection::gather);
+    table.add(
+        BuiltinOperator.GATHER_ND,
+        node ->
+            node.emit(ThalamusExtension.GATHER_ND, List.of(node.in(0), node.in(1)), node.out(0)));
     table.add(BuiltinOperator.TOPK_V2, Selection::topK);
     table.add(BuiltinOperator.ARG_MAX, node -> argument(node, OperationCode.ARGMAX));
     table.add(BuiltinOperator.ARG_MIN, node -> argument(node, OperationCode.ARGMIN));
