@@ -50,7 +50,7 @@ class ScaleSimTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {16, 32, 64})
+  @ValueSource(ints = {12, 16, 32, 64})
   void weightStationaryIsWithinTheBoundOfBothSimulators(int size) throws IOException {
     List<Row> rows = rows(size, Dataflow.WEIGHT_STATIONARY);
     assertTrue(rows.size() >= 20, "only " + rows.size() + " layers");
@@ -80,7 +80,7 @@ class ScaleSimTest {
    * what is left between the two is that drain, R cycles of each fold, and nothing else.
    */
   @ParameterizedTest
-  @ValueSource(ints = {16, 32, 64})
+  @ValueSource(ints = {12, 16, 32, 64})
   void outputStationaryDiffersByTheDrainOfEachFold(int size) throws IOException {
     List<Row> rows = rows(size, Dataflow.OUTPUT_STATIONARY);
     assertTrue(rows.size() >= 20, "only " + rows.size() + " layers");
