@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.npu;
+
+import io.thalamus.hal.DeviceException;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.npu.command.CommandFormatException;
+import io.thalamus.npu.command.Executable;
+import io.thalamus.npu.command.ExecutableFormat;
+import io.thalamus.npu.machine.Architecture;
+import io.thalamus.npu.machine.Machine;
+import io.thalamus.npu.machine.MachineFault;
+import io.thalamus.npu.machine.Timeline;
+import io.thalamus.npu.timing.OperatingPoint;
+import io.thalamus.npu.timing.PowerModel;
+import java.time.Duration;
+
+/**
+ * One stage of a compiled model, loaded. What an execution costs on the hardware does not depend on
+ * its inputs, and is known when it is loaded. Immutable and thread-safe.
+ *
+ * @param machine that interprets it
+ * @param architecture of the hardware
+ * @param point that the model runs at
+ * @param cycles of one execution
+ * @param joules of one execution
+ */
+record Program(
+    Machine machine, Architecture architecture, OperatingPoint point, long cycles, double joules) {
+  /** Loads an executable as the device would from a file: through its bytes. */
+  static Program load(
+      Executable compiled, Architecture architecture, PowerModel power, OperatingPoint point)
+      throws DeviceException {
+    try {
+      Executable executable = ExecutableFormat.read(ExecutableFormat.write(compiled));
+      Machine machine = Machine.load(executable, architecture);
+      Timeline timeline = Timeline.of(executable, architecture, point);
+      long cycles = timeline.cycles();
+      return new Program(
+          machine, architecture, point, cycles, power.joules(timeline.work(), cycles, point));
+    } catch (CommandFormatException | MachineFault e) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, e.getMessage(), e);
+    }
+  }
+
+  /** The time of one execution at the operating point. */
+  Duration onDevice() {
+    return Duration.ofNanos(point.nanos(cycles));
+  }
+
+  /** When each command runs, one a line. */
+  String trace() {
+    return Timeline.trace(machine.executable(), architecture, point);
+  }
+}

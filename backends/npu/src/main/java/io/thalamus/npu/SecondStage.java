@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.npu;
+
+import io.thalamus.hal.DeviceException;
+import java.util.ArrayDeque;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The second stage of compilations, one after the other on a thread of its own, which is started
+ * with the first of them and joined by {@link #close}. Thread-safe. A model that is closed before
+ * its turn is passed over.
+ */
+final class SecondStage implements AutoCloseable {
+  private final ArrayDeque<Job> waiting = new ArrayDeque<>();
+  private Thread thread;
+  private volatile boolean closed;
+
+  /** Makes the better program of a model. */
+  @FunctionalInterface
+  interface Work {
+    /** The program; of any quality once it is told to stop. */
+    Program compile(BooleanSupplier isStopped) throws DeviceException;
+  }
+
+  private record Job(NpuPreparedModel model, Work work) {}
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  /** Has the program of a model replaced, in a while. */
+  synchronized void submit(NpuPreparedModel model, Work work) {
+    if (closed) {
+      return;
+    }
+    waiting.add(new Job(model, work));
+    if (thread == null) {
+      thread = Thread.ofPlatform().name("thalamus-npu-search").daemon().start(this::run);
+    }
+    notifyAll();
+  }
+
+  private void run() {
+    for (Job job = next(); job != null; job = next()) {
+      run(job);
+    }
+  }
+
+  private void run(Job job) {
+    BooleanSupplier isStopped = () -> closed || job.model.isReleased();
+    try {
+      Program better = isStopped.getAsBoolean() ? null : job.work.compile(isStopped);
+      if (better != null && !isStopped.getAsBoolean()) {
+        job.model.replace(better);
+      }
+    } catch (DeviceException e) {
+      job.model.keep(e);
+    }
+  }
+
+  private synchronized Job next() {
+    try {
+      while (waiting.isEmpty() && !closed) {
+        wait();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
+    return closed ? null : waiting.poll();
+  }
+
+  /** Stops what is under way and ends the thread. */
+  @Override
+  public void close() {
+    Thread running;
+    synchronized (this) {
+      closed = true;
+      waiting.clear();
+      notifyAll();
+      running = thread;
+    }
+    if (running == null) {
+      return;
+    }
+    boolean interrupted = false;
+    while (running.isAlive()) {
+      try {
+        running.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.npu.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ResolvedOperation;
+import java.util.List;
+
+/** Operations that give a tensor other dimensions: the same place by another name. */
+final class Reshape {
+  private static final Lowering ALIAS =
+      new Lowering() {
+        @Override
+        public List<Layer> lower(
+            ResolvedOperation operation,
+            List<Tensor> inputs,
+            Tensor output,
+            LoweringContext context) {
+          return List.of();
+        }
+
+        @Override
+        public boolean isAlias() {
+          return true;
+        }
+      };
+
+  private Reshape() {}
+
+  static void register(LoweringTable table) {
+    for (OperationCode code :
+        new OperationCode[] {
+          OperationCode.RESHAPE, OperationCode.SQUEEZE, OperationCode.EXPAND_DIMS
+        }) {
+      table.add(code, ALIAS, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_FLOAT16);
+    }
+  }
+}
