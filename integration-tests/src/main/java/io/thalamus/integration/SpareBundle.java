@@ -3,22 +3,14 @@ package io.thalamus.integration;
 
 import io.thalamus.integration.device.SpareActivator;
 import io.thalamus.model.DeviceType;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.URL;
-import java.util.Enumeration;
 import java.util.List;
-import java.util.jar.Attributes;
-import java.util.jar.JarEntry;
-import java.util.jar.JarOutputStream;
-import java.util.jar.Manifest;
+import java.util.Map;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
-import org.osgi.framework.FrameworkUtil;
 
 /**
  * A small device bundle, made when it is needed: it holds the package {@code device} and its own
@@ -64,30 +56,24 @@ public record SpareBundle(String name, String version, DeviceType type, List<Str
 
   /** The bundle's file. */
   public InputStream jar() throws IOException {
-    Manifest manifest = new Manifest();
-    Attributes main = manifest.getMainAttributes();
-    main.put(Attributes.Name.MANIFEST_VERSION, "1.0");
-    main.putValue(Constants.BUNDLE_MANIFESTVERSION, "2");
-    main.putValue(Constants.BUNDLE_SYMBOLICNAME, "io.thalamus.integration." + name);
-    main.putValue(Constants.BUNDLE_VERSION, version);
-    main.putValue(Constants.BUNDLE_ACTIVATOR, SpareActivator.class.getName());
-    main.putValue(Constants.IMPORT_PACKAGE, IMPORTS);
-    main.putValue(Constants.PROVIDE_CAPABILITY, "thalamus.device;thalamus.device=\"" + name + "\"");
-    main.putValue(SpareActivator.NAME, name);
-    main.putValue(SpareActivator.TYPE, type.name());
-    main.putValue(SpareActivator.OPERATIONS, String.join(" ", operations) + " ");
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    try (JarOutputStream jar = new JarOutputStream(bytes, manifest)) {
-      Enumeration<URL> classes =
-          FrameworkUtil.getBundle(SpareBundle.class).findEntries(CODE, "*.class", false);
-      while (classes.hasMoreElements()) {
-        URL url = classes.nextElement();
-        jar.putNextEntry(new JarEntry(url.getPath().substring(1)));
-        try (InputStream in = url.openStream()) {
-          in.transferTo(jar);
-        }
-      }
-    }
-    return new ByteArrayInputStream(bytes.toByteArray());
+    return BundleFile.of(
+        CODE,
+        Map.of(
+            Constants.BUNDLE_SYMBOLICNAME,
+            "io.thalamus.integration." + name,
+            Constants.BUNDLE_VERSION,
+            version,
+            Constants.BUNDLE_ACTIVATOR,
+            SpareActivator.class.getName(),
+            Constants.IMPORT_PACKAGE,
+            IMPORTS,
+            Constants.PROVIDE_CAPABILITY,
+            "thalamus.device;thalamus.device=\"" + name + "\"",
+            SpareActivator.NAME,
+            name,
+            SpareActivator.TYPE,
+            type.name(),
+            SpareActivator.OPERATIONS,
+            String.join(" ", operations) + " "));
   }
 }

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /**
  * What an application wants of a compilation. Immutable; start from {@link #DEFAULT}.
@@ -16,13 +17,20 @@ import java.util.Optional;
  * @param timeout for the compilation; NNAPI allows it only with exactly one device
  * @param devices ids or names of the only devices to use; empty for all
  * @param fallback what to do where a device fails
+ * @param policy the name of the partition policy that chooses the devices; empty for the configured
+ *     one, which is {@code nnapi} unless somebody configured another
+ * @param powerBudget the energy that an inference may need, as a share of what the CPU device would
+ *     need for all of it, by the power usage that devices declare. A policy that cannot keep it
+ *     comes as near as it can, and the plan says so; {@code nnapi} does not look at it
  */
 public record CompilationOptions(
     ExecutionPreference preference,
     Priority priority,
     Optional<Duration> timeout,
     List<String> devices,
-    Fallback fallback) {
+    Fallback fallback,
+    Optional<String> policy,
+    OptionalDouble powerBudget) {
   /** All devices, fast single answers, medium priority, fallback allowed. */
   public static final CompilationOptions DEFAULT =
       new CompilationOptions(
@@ -30,34 +38,54 @@ public record CompilationOptions(
           Priority.MEDIUM,
           Optional.empty(),
           List.of(),
-          Fallback.ALLOW);
+          Fallback.ALLOW,
+          Optional.empty(),
+          OptionalDouble.empty());
 
   public CompilationOptions {
     Objects.requireNonNull(preference, "preference");
     Objects.requireNonNull(priority, "priority");
     Objects.requireNonNull(timeout, "timeout");
     Objects.requireNonNull(fallback, "fallback");
+    Objects.requireNonNull(policy, "policy");
+    if (powerBudget.isPresent() && !(powerBudget.getAsDouble() > 0)) {
+      throw new IllegalArgumentException("a power budget is greater than 0, not " + powerBudget);
+    }
     devices = List.copyOf(devices);
   }
 
   public CompilationOptions with(ExecutionPreference value) {
-    return new CompilationOptions(value, priority, timeout, devices, fallback);
+    return new CompilationOptions(value, priority, timeout, devices, fallback, policy, powerBudget);
   }
 
   public CompilationOptions with(Priority value) {
-    return new CompilationOptions(preference, value, timeout, devices, fallback);
+    return new CompilationOptions(
+        preference, value, timeout, devices, fallback, policy, powerBudget);
   }
 
   public CompilationOptions withTimeout(Duration value) {
-    return new CompilationOptions(preference, priority, Optional.of(value), devices, fallback);
+    return new CompilationOptions(
+        preference, priority, Optional.of(value), devices, fallback, policy, powerBudget);
   }
 
   public CompilationOptions withDevices(List<String> value) {
-    return new CompilationOptions(preference, priority, timeout, value, fallback);
+    return new CompilationOptions(
+        preference, priority, timeout, value, fallback, policy, powerBudget);
   }
 
   public CompilationOptions with(Fallback value) {
-    return new CompilationOptions(preference, priority, timeout, devices, value);
+    return new CompilationOptions(
+        preference, priority, timeout, devices, value, policy, powerBudget);
+  }
+
+  public CompilationOptions withPolicy(String value) {
+    return new CompilationOptions(
+        preference, priority, timeout, devices, fallback, Optional.of(value), powerBudget);
+  }
+
+  public CompilationOptions withPowerBudget(double value) {
+    return new CompilationOptions(
+        preference, priority, timeout, devices, fallback, policy, OptionalDouble.of(value));
   }
 
   /** What happens where a device fails or leaves. */

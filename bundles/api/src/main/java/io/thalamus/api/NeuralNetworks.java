@@ -3,6 +3,7 @@ package io.thalamus.api;
 
 import io.thalamus.model.Model;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
@@ -34,13 +35,29 @@ public interface NeuralNetworks {
    */
   BitSet supportedOperations(Model model, List<String> devices) throws NeuralNetworksException;
 
+  /** The names of the partition policies that are here, sorted. */
+  List<String> policies();
+
   /**
    * Says which operation would go where, without preparing anything.
    *
-   * @throws NeuralNetworksException with BAD_DATA where the model is invalid, or no device supports
-   *     one of its operations
+   * @throws NeuralNetworksException with BAD_DATA where the model is invalid, no policy of the name
+   *     asked for is here, or no device supports one of the operations
    */
   Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException;
+
+  /**
+   * Times the operations of a model on each device, one by one and as far together as the device
+   * takes them, and keeps the times for predictions and for policies that go by them. Inputs are
+   * random. Takes as long as it is given, or longer where a few executions need that.
+   *
+   * @param patience for all of it
+   * @return the plan for these options with what was measured
+   * @throws NeuralNetworksException as {@link #plan}, where an input has open dimensions, or with
+   *     what the devices say
+   */
+  Plan measure(Model model, CompilationOptions options, Duration patience)
+      throws NeuralNetworksException;
 
   /**
    * Prepares a model on the devices that suit it best. The model's pools must stay open as long as

@@ -12,12 +12,25 @@ import java.util.Objects;
  * @param policy the name of the policy that decided
  * @param operations all operations, in the order of the model
  * @param steps what is given to a device at once, in the order of execution
+ * @param prediction what it is expected to take
  */
-public record Plan(String policy, List<PlannedOperation> operations, List<Step> steps) {
+public record Plan(
+    String policy, List<PlannedOperation> operations, List<Step> steps, Prediction prediction) {
   public Plan {
     Objects.requireNonNull(policy, "policy");
+    Objects.requireNonNull(prediction, "prediction");
     operations = List.copyOf(operations);
     steps = List.copyOf(steps);
+  }
+
+  /** A plan of which nothing is predicted. */
+  public Plan(String policy, List<PlannedOperation> operations, List<Step> steps) {
+    this(policy, operations, steps, Prediction.NONE);
+  }
+
+  /** The same plan with another prediction. */
+  public Plan with(Prediction value) {
+    return new Plan(policy, operations, steps, value);
   }
 
   /**

@@ -12,6 +12,7 @@ import io.thalamus.model.Model;
 import io.thalamus.runtime.compilation.Compiler;
 import io.thalamus.runtime.registry.DeviceRegistry;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
@@ -67,6 +68,20 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   public Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException {
     return compiler.plan(
         Objects.requireNonNull(model, "model"), Objects.requireNonNull(options, "options"));
+  }
+
+  @Override
+  public List<String> policies() {
+    return compiler.policies();
+  }
+
+  @Override
+  public Plan measure(Model model, CompilationOptions options, Duration patience)
+      throws NeuralNetworksException {
+    return compiler.measure(
+        Objects.requireNonNull(model, "model"),
+        Objects.requireNonNull(options, "options"),
+        Objects.requireNonNull(patience, "patience"));
   }
 
   @Override

@@ -42,6 +42,7 @@ public final class BenchCommand {
               .option("threads", "N", "how many requests run at once (1)")
               .option("seconds", "S", "how long to measure (3)")
               .option("vs", "D2", "the same on another device, by turns, and the ratio")
+              .option("vs-policy", "P2", "the same by another policy, by turns, and the ratio")
               .option("mean", "M", "pictures: see nn:run")
               .option("std", "S", "pictures: see nn:run"));
 
@@ -68,7 +69,8 @@ public final class BenchCommand {
       CommandSession session,
       @Descriptor(
               "MODEL [INPUT...] [--device D] [--vs D2] [--threads N] [--seconds S]"
-                  + " [--preference P] [--priority P] [--fallback F] [--mean M --std S] [--json];"
+                  + " [--vs-policy P2] [--preference P] [--priority P] [--fallback F] [--policy P]"
+                  + " [--power-budget SHARE] [--mean M --std S] [--json];"
                   + " nn:bench --help says more")
           String[] arguments)
       throws UsageException, CommandException {
@@ -87,6 +89,13 @@ public final class BenchCommand {
     if (other.isPresent()) {
       List<String> devices = Arrays.stream(other.get().split(",")).distinct().toList();
       contenders.add(Compiling.options(parsed).withDevices(devices));
+    }
+    Optional<String> otherPolicy = parsed.text("vs-policy");
+    if (otherPolicy.isPresent()) {
+      if (other.isPresent()) {
+        throw SYNTAX.usage("give --vs or --vs-policy, not both");
+      }
+      contenders.add(Compiling.options(parsed).withPolicy(otherPolicy.get()));
     }
     String word = parsed.operands().getFirst();
     List<String> words = parsed.operands().subList(1, parsed.operands().size());

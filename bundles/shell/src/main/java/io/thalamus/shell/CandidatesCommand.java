@@ -89,6 +89,7 @@ public final class CandidatesCommand {
   private List<Object> behindOption(CommandSession session, String option) throws Exception {
     return switch (option) {
       case "--device", "--vs" -> List.copyOf(devices());
+      case "--policy", "--vs-policy" -> List.copyOf(networks.policies());
       case "--output", "--labels", "--svg", "--report" -> List.copyOf(files(session));
       default -> List.copyOf(WORDS.getOrDefault(option, List.of()));
     };

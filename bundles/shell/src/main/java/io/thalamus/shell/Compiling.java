@@ -10,6 +10,7 @@ import io.thalamus.shell.arguments.Syntax;
 import io.thalamus.shell.failure.UsageException;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /** The options that say how a model is to be compiled, which several commands share. Stateless. */
 final class Compiling {
@@ -21,7 +22,9 @@ final class Compiling {
         .option("device", "D", "use only this device, or these: cpu,simd")
         .option("preference", "P", "fast-single-answer (usual), low-power or sustained-speed")
         .option("priority", "P", "low, medium (usual) or high")
-        .option("fallback", "F", "where a device fails: allow (usual), warn or deny");
+        .option("fallback", "F", "where a device fails: allow (usual), warn or deny")
+        .option("policy", "P", "who chooses the devices: nnapi, search, or another that is here")
+        .option("power-budget", "SHARE", "at most this share of the energy of the cpu alone");
   }
 
   /** What was asked for. */
@@ -41,6 +44,14 @@ final class Compiling {
       options = options.with(priority.get());
     }
     Optional<Fallback> fallback = arguments.choice("fallback", Fallback.class);
-    return fallback.isPresent() ? options.with(fallback.get()) : options;
+    if (fallback.isPresent()) {
+      options = options.with(fallback.get());
+    }
+    Optional<String> policy = arguments.text("policy");
+    if (policy.isPresent()) {
+      options = options.withPolicy(policy.get());
+    }
+    OptionalDouble budget = arguments.positive("power-budget");
+    return budget.isPresent() ? options.withPowerBudget(budget.getAsDouble()) : options;
   }
 }

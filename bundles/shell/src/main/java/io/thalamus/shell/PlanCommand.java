@@ -38,6 +38,7 @@ public final class PlanCommand {
                   "Which operation goes where, at which cost, and what crosses each boundary.",
                   1,
                   1)
+              .flag("verbose", "v", "a line for each operation")
               .option("what-if", "D", "without a device, or with one: -simd, or +cpu,-simd")
               .option("svg", "FILE", "draw the graph with a colour for each device"));
 
@@ -61,8 +62,9 @@ public final class PlanCommand {
   public Result plan(
       CommandSession session,
       @Descriptor(
-              "MODEL [--what-if D] [--svg FILE] [--device D] [--preference P] [--priority P]"
-                  + " [--fallback F] [--json]; nn:plan --help says more")
+              "MODEL [-v] [--what-if D] [--svg FILE] [--device D] [--preference P] [--priority P]"
+                  + " [--fallback F] [--policy P] [--power-budget SHARE] [--json];"
+                  + " nn:plan --help says more")
           String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);
@@ -74,7 +76,11 @@ public final class PlanCommand {
     try (OpenModel model = models.open(word, invocation.path(word))) {
       Plan plan = networks.plan(model.model(), options(parsed));
       PlanResult result =
-          new PlanResult(model.loaded().path().toString(), plan, invocation.style(parsed));
+          new PlanResult(
+              model.loaded().path().toString(),
+              plan,
+              parsed.has("verbose"),
+              invocation.style(parsed));
       Optional<String> file = parsed.text("svg");
       if (file.isPresent()) {
         OutputFile.write(
@@ -83,7 +89,8 @@ public final class PlanCommand {
                 model.model().main(),
                 ModelsCommand.name(model.loaded().path()),
                 result.summary(),
-                result.devices()));
+                result.devices(),
+                result.times()));
       }
       return result;
     } catch (NeuralNetworksException e) {

@@ -6,6 +6,8 @@ import io.thalamus.api.Plan;
 import io.thalamus.api.Plan.Crossing;
 import io.thalamus.api.Plan.PlannedOperation;
 import io.thalamus.api.Plan.Step;
+import io.thalamus.api.Prediction.Estimate;
+import io.thalamus.api.Prediction.StepEstimate;
 import io.thalamus.model.OperationType;
 import io.thalamus.shell.format.Json;
 import io.thalamus.shell.format.Lines;
@@ -15,16 +17,18 @@ import io.thalamus.shell.format.Table;
 import io.thalamus.shell.format.Units;
 import io.thalamus.shell.model.OperationList;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** The answer of {@code nn:plan}. */
-record PlanResult(String model, Plan plan, Style style) implements Result {
+record PlanResult(String model, Plan plan, boolean verbose, Style style) implements Result {
   private static final int LONGEST_NAME = 24;
   private static final int NAMED = 1;
 
@@ -34,6 +38,10 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
     if (!plan.operations().isEmpty()) {
       lines.gap().add(costs());
     }
+    if (!plan.prediction().steps().isEmpty()) {
+      lines.gap().add(legend());
+    }
+    plan.prediction().remarks().forEach(remark -> lines.add(style.bad("note: " + remark)));
     return lines.toString();
   }
 
@@ -46,7 +54,42 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
         + plan.policy()
         + ", "
         + Units.bytes(crossing())
-        + " between steps";
+        + " between steps"
+        + (plan.prediction().steps().isEmpty()
+            ? ""
+            : ", " + time(plan.prediction().nanos(), plan.prediction().isMeasured()) + " expected");
+  }
+
+  /** A time that was not measured is marked. */
+  private static String time(double nanos, boolean isMeasured) {
+    return (isMeasured ? "" : "~") + Units.time(Duration.ofNanos(Math.round(nanos)));
+  }
+
+  private String legend() {
+    String energy =
+        plan.prediction().energy().isPresent()
+            ? "; energy "
+                + Units.number(Math.round(plan.prediction().energy().getAsDouble() * 1000) / 1e3)
+                + " of what cpu alone would need, by declared power"
+            : "";
+    return style.dim(
+        plan.prediction().isMeasured()
+            ? "times were measured here" + energy
+            : "~ not measured: by declared cost and size; nn:measure times the operations"
+                + energy);
+  }
+
+  /** What each operation of the main graph is expected to take where it goes, by its index. */
+  Map<Integer, String> times() {
+    Map<Integer, String> times = new HashMap<>();
+    for (int i = 0; i < plan.prediction().operations().size(); i++) {
+      PlannedOperation operation = plan.operations().get(i);
+      Estimate estimate = plan.prediction().operations().get(i).get(operation.device());
+      if (operation.subgraph() == 0 && estimate != null) {
+        times.put(operation.index(), time(estimate.nanos(), estimate.isMeasured()));
+      }
+    }
+    return times;
   }
 
   /** The device of each operation of the main graph, by its index. */
@@ -80,7 +123,13 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
     for (PlannedOperation operation : plan.operations()) {
       types.put(operation.subgraph() + "/" + operation.index(), operation.type());
     }
-    Table table = new Table(style, ">step", "device", "in", "out", "operations");
+    List<StepEstimate> estimates = plan.prediction().steps();
+    List<String> headings = new ArrayList<>(List.of(">step", "device", "in", "out"));
+    if (!estimates.isEmpty()) {
+      headings.addAll(List.of(">boundary", ">inside"));
+    }
+    headings.add("operations");
+    Table table = new Table(style, headings.toArray(String[]::new));
     for (int i = 0; i < plan.steps().size(); i++) {
       Step step = plan.steps().get(i);
       List<OperationType> kinds =
@@ -88,15 +137,24 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
               .map(index -> types.get(step.subgraph() + "/" + index))
               .filter(java.util.Objects::nonNull)
               .toList();
-      table.row(
-          i + 1,
-          device(step.device()),
-          crossings(step.inputs()),
-          crossings(step.outputs()),
+      List<Object> cells =
+          new ArrayList<>(
+              List.of(
+                  i + 1,
+                  device(step.device()),
+                  crossings(step.inputs()),
+                  crossings(step.outputs())));
+      if (!estimates.isEmpty()) {
+        StepEstimate estimate = estimates.get(i);
+        cells.add(time(estimate.startNanos() + estimate.boundaryNanos(), true));
+        cells.add(time(estimate.operationNanos(), estimate.isMeasured()));
+      }
+      cells.add(
           place(step.subgraph())
               + OperationList.runs(step.operations())
               + ": "
               + OperationList.text(kinds));
+      table.row(cells.toArray());
     }
     return table.text();
   }
@@ -134,7 +192,7 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
         : "…" + name.substring(name.length() - LONGEST_NAME + 1);
   }
 
-  /** One line for each run of operations that cost and go the same. */
+  /** One line for each operation, or for each run of operations that cost and go the same. */
   private String costs() {
     List<String> devices =
         plan.operations().stream()
@@ -150,7 +208,9 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
     while (i < plan.operations().size()) {
       PlannedOperation first = plan.operations().get(i);
       int end = i + 1;
-      while (end < plan.operations().size() && isAlike(first, plan.operations().get(end))) {
+      while (!verbose
+          && end < plan.operations().size()
+          && isAlike(first, plan.operations().get(end))) {
         end++;
       }
       List<PlannedOperation> run = plan.operations().subList(i, end);
@@ -161,13 +221,31 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
       cells.add(device(first.device()));
       for (String device : devices) {
         Double cost = first.costs().get(device);
-        cells.add(cost == null ? "-" : Units.number(cost));
+        cells.add(cost == null ? "-" : Units.number(cost) + expected(device, i, end));
       }
       cells.add(OperationList.text(run.stream().map(PlannedOperation::type).toList()));
       table.row(cells.toArray());
       i = end;
     }
     return table.text();
+  }
+
+  /** What operations are expected to take on a device, behind the cost that it declares. */
+  private String expected(String device, int from, int to) {
+    if (plan.prediction().operations().isEmpty()) {
+      return "";
+    }
+    double nanos = 0;
+    boolean isMeasured = true;
+    for (int i = from; i < to; i++) {
+      Estimate estimate = plan.prediction().operations().get(i).get(device);
+      if (estimate == null) {
+        return "";
+      }
+      nanos += estimate.nanos();
+      isMeasured &= estimate.isMeasured();
+    }
+    return ": " + time(nanos, isMeasured);
   }
 
   private static boolean isAlike(PlannedOperation a, PlannedOperation b) {
@@ -181,8 +259,23 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
     json.writeStringField("model", model);
     json.writeStringField("policy", plan.policy());
     json.writeNumberField("crossingBytes", crossing());
+    List<StepEstimate> estimates = plan.prediction().steps();
+    if (!estimates.isEmpty()) {
+      Json.millis(json, "expectedMillis", Math.round(plan.prediction().nanos()));
+      json.writeBooleanField("measured", plan.prediction().isMeasured());
+    }
+    if (plan.prediction().energy().isPresent()) {
+      json.writeFieldName("energy");
+      Json.number(json, plan.prediction().energy().getAsDouble());
+    }
+    json.writeArrayFieldStart("remarks");
+    for (String remark : plan.prediction().remarks()) {
+      json.writeString(remark);
+    }
+    json.writeEndArray();
     json.writeArrayFieldStart("steps");
-    for (Step step : plan.steps()) {
+    for (int i = 0; i < plan.steps().size(); i++) {
+      Step step = plan.steps().get(i);
       json.writeStartObject();
       json.writeStringField("device", step.device());
       json.writeNumberField("subgraph", step.subgraph());
@@ -191,11 +284,19 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
       json.writeArray(operations, 0, operations.length);
       crossings(json, "inputs", step.inputs());
       crossings(json, "outputs", step.outputs());
+      if (!estimates.isEmpty()) {
+        StepEstimate estimate = estimates.get(i);
+        Json.millis(json, "startMillis", Math.round(estimate.startNanos()));
+        Json.millis(json, "boundaryMillis", Math.round(estimate.boundaryNanos()));
+        Json.millis(json, "operationMillis", Math.round(estimate.operationNanos()));
+        json.writeBooleanField("measured", estimate.isMeasured());
+      }
       json.writeEndObject();
     }
     json.writeEndArray();
     json.writeArrayFieldStart("operations");
-    for (PlannedOperation operation : plan.operations()) {
+    for (int i = 0; i < plan.operations().size(); i++) {
+      PlannedOperation operation = plan.operations().get(i);
       json.writeStartObject();
       json.writeNumberField("subgraph", operation.subgraph());
       json.writeNumberField("index", operation.index());
@@ -207,9 +308,25 @@ record PlanResult(String model, Plan plan, Style style) implements Result {
         Json.number(json, operation.costs().get(device));
       }
       json.writeEndObject();
+      expected(json, i);
       json.writeEndObject();
     }
     json.writeEndArray();
+  }
+
+  private void expected(JsonGenerator json, int operation) throws IOException {
+    if (plan.prediction().operations().isEmpty()) {
+      return;
+    }
+    Map<String, Estimate> estimates = new TreeMap<>(plan.prediction().operations().get(operation));
+    json.writeObjectFieldStart("expected");
+    for (Map.Entry<String, Estimate> entry : estimates.entrySet()) {
+      json.writeObjectFieldStart(entry.getKey());
+      Json.millis(json, "millis", Math.round(entry.getValue().nanos()));
+      json.writeBooleanField("measured", entry.getValue().isMeasured());
+      json.writeEndObject();
+    }
+    json.writeEndObject();
   }
 
   private static void crossings(JsonGenerator json, String field, List<Crossing> crossings)

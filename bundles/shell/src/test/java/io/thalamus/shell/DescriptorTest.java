@@ -31,6 +31,7 @@ class DescriptorTest {
         DevicesCommand.class,
         DoctorCommand.class,
         InfoCommand.class,
+        MeasureCommand.class,
         ModelsCommand.class,
         PlanCommand.class,
         RunCommand.class,

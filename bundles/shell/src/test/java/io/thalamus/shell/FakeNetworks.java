@@ -128,6 +128,16 @@ final class FakeNetworks implements NeuralNetworks {
   }
 
   @Override
+  public List<String> policies() {
+    return List.of("greedy");
+  }
+
+  @Override
+  public Plan measure(Model model, CompilationOptions options, java.time.Duration patience) {
+    return plan(model, options);
+  }
+
+  @Override
   public Plan plan(Model model, CompilationOptions options) {
     planned.add(options);
     List<PlannedOperation> operations = new ArrayList<>();

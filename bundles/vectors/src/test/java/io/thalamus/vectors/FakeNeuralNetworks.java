@@ -56,6 +56,16 @@ record FakeNeuralNetworks(Device device) implements NeuralNetworks {
   }
 
   @Override
+  public List<String> policies() {
+    return List.of("greedy");
+  }
+
+  @Override
+  public Plan measure(Model model, CompilationOptions options, java.time.Duration patience) {
+    return plan(model, options);
+  }
+
+  @Override
   public Plan plan(Model model, CompilationOptions options) {
     throw new UnsupportedOperationException("vectors need no plan");
   }

@@ -20,6 +20,12 @@ public final class Main {
                   + " LIST --equal-to cpu)",
               List.of()),
           new InFramework(
+              "policies",
+              "the searching policy beside NNAPI's, expected and measured (--dir DIR --device"
+                  + " cpu,simd --models LIST --policy search --measure 4000 --millis 2000 --noise"
+                  + " 10)",
+              List.of()),
+          new InFramework(
               "hotplug",
               "requests while a device comes and goes (--requests 1000 --threads 4 --cycles 20"
                   + " --device simd --models LIST --serve 800 --absent 300 --recording FILE)",

@@ -77,6 +77,25 @@ class ProofsTest {
     assertTrue(lines.contains("equalQuantizedOutputs = 21"), lines::toString);
   }
 
+  @Test
+  void policiesAreCompared() throws Exception {
+    assumeTrue(ConformanceData.models().isPresent(), "there is no ../shared/models");
+    // Only that it runs: how fast it is, a loaded machine cannot tell.
+    List<String> lines =
+        run(
+            "policies",
+            List.of(),
+            "--models",
+            "mnist_lstm_int8,resnet8_cifar_int8",
+            "--measure",
+            "300",
+            "--millis",
+            "100",
+            "--noise",
+            "100000");
+    assertTrue(lines.contains("models = 2"), lines::toString);
+  }
+
   private void tell(String line) {
     System.out.println("proof: " + line);
   }

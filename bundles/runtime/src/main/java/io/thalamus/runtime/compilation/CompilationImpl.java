@@ -183,7 +183,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     if (plan == null) {
       return false;
     }
-    Optional<PreparedPlan> better = preparer.prepare(Optional.of(plan.planned()), Deadline.NONE);
+    Optional<PreparedPlan> better =
+        preparer.prepare(Optional.of(plan.planned()), Deadline.NONE, this::describe);
     if (better.isEmpty()) {
       return false;
     }
@@ -201,6 +202,17 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     }
     old.release();
     return true;
+  }
+
+  /** The same steps for another reason. */
+  private void describe(Plan plan) {
+    synchronized (lock) {
+      lastPlan = plan;
+    }
+  }
+
+  CompilationOptions options() {
+    return options;
   }
 
   @Override

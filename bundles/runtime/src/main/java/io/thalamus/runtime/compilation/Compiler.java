@@ -9,12 +9,14 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.execution.AsyncThreads;
+import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.Partitioner;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DeviceListener;
 import io.thalamus.runtime.registry.DeviceRegistry;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
@@ -40,6 +42,8 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   private final Policies policies;
   private final AsyncThreads asyncThreads;
   private final ModelRules rules;
+  private final Measurements measurements;
+  private final Consumer<String> policyListener = this::policyChanged;
   private final ReplanThread replanThread = new ReplanThread();
   private final Set<CompilationImpl> live = ConcurrentHashMap.newKeySet();
 
@@ -48,12 +52,15 @@ public final class Compiler implements DeviceListener, AutoCloseable {
       @Reference DeviceRegistry registry,
       @Reference Policies policies,
       @Reference AsyncThreads asyncThreads,
-      @Reference ModelRules rules) {
+      @Reference ModelRules rules,
+      @Reference Measurements measurements) {
     this.registry = registry;
     this.policies = policies;
     this.asyncThreads = asyncThreads;
     this.rules = rules;
+    this.measurements = measurements;
     registry.addListener(this);
+    policies.addListener(policyListener);
   }
 
   /** Which operations are supported; see {@code NeuralNetworks.supportedOperations}. */
@@ -62,12 +69,26 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     Model checked = rules.check(model);
     DeviceChoice choice = new DeviceChoice(registry, devices);
     choice.check();
-    return new Partitioner(policies.current(), rules).supportedOperations(checked, choice.now());
+    return new Partitioner(policies.nnapi(), rules).supportedOperations(checked, choice.now());
   }
 
   /** Says which operation would go where; see {@code NeuralNetworks.plan}. */
   public Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException {
     return preparer(model, options).plan().description();
+  }
+
+  /** Times the operations of a model on each device; see {@code NeuralNetworks.measure}. */
+  public Plan measure(Model model, CompilationOptions options, Duration patience)
+      throws NeuralNetworksException {
+    Preparer preparer = preparer(model, options);
+    new Calibration(model, preparer, measurements, asyncThreads).run(patience);
+    measurements.flush();
+    return preparer.plan().description();
+  }
+
+  /** The names of the policies that are here. */
+  public List<String> policies() {
+    return policies.names();
   }
 
   /**
@@ -80,7 +101,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     Preparer preparer = preparer(model, options);
     Deadline deadline = options.timeout().map(Deadline::after).orElse(Deadline.NONE);
     long changes = registry.changes();
-    PreparedPlan plan = preparer.prepare(Optional.empty(), deadline).orElseThrow();
+    PreparedPlan plan = preparer.prepare(Optional.empty(), deadline, same -> {}).orElseThrow();
     CompilationImpl compilation =
         new CompilationImpl(
             model,
@@ -90,6 +111,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
             asyncThreads,
             closed -> {
               live.remove(closed);
+              measurements.flush();
               onClose.accept(closed);
             });
     live.add(compilation);
@@ -110,7 +132,8 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     }
     DeviceChoice choice = new DeviceChoice(registry, options.devices());
     choice.check();
-    return new Preparer(new Partitioner(policies.current(), rules), checked, options, choice);
+    policies.check(options);
+    return new Preparer(policies, rules, measurements, checked, options, choice);
   }
 
   @Override
@@ -122,6 +145,12 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   public void departing(RegisteredDevice device) {
     live.stream()
         .filter(compilation -> compilation.uses(device) && compilation.mayMoveOn())
+        .forEach(this::replanLater);
+  }
+
+  private void policyChanged(String name) {
+    live.stream()
+        .filter(compilation -> policies.name(compilation.options()).equals(name))
         .forEach(this::replanLater);
   }
 
@@ -144,6 +173,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   @Override
   public void close() {
     registry.removeListener(this);
+    policies.removeListener(policyListener);
     replanThread.close();
     live.forEach(CompilationImpl::close);
   }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.compilation;
 
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
 import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.policy.PartitionPolicy;
 import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
@@ -13,29 +18,37 @@ import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.component.annotations.ReferencePolicyOption;
 
-/** The policies that are here, and the one that was chosen. Thread-safe. */
+/** The policies that are here, and the one that was configured. Thread-safe. */
 @Component(service = Policies.class, configurationPid = "io.thalamus.runtime.partitioning")
 public final class Policies {
   private static final System.Logger LOG = System.getLogger(Policies.class.getPackageName());
 
   private final List<PartitionPolicy> policies = new CopyOnWriteArrayList<>();
+  private final List<Consumer<String>> listeners = new CopyOnWriteArrayList<>();
   private final PartitionPolicy nnapi = new NnapiPolicy();
-  private final String chosen;
+  private final String configured;
 
   /** Settings of the partitioning. */
   public @interface Settings {
-    /** The name of the policy to use. */
+    /** The name of the policy that decides where a compilation asks for none. */
     String policy() default NnapiPolicy.NAME;
   }
+
+  /**
+   * The policy that decides.
+   *
+   * @param remark why it is another than was asked for; empty where it is not
+   */
+  record Choice(PartitionPolicy policy, String remark) {}
 
   @Activate
   public Policies(Settings settings) {
     this(settings.policy());
   }
 
-  /** With the policy of this name chosen. */
-  public Policies(String chosen) {
-    this.chosen = chosen;
+  /** With the policy of this name configured. */
+  public Policies(String configured) {
+    this.configured = configured;
   }
 
   /** A policy has come. */
@@ -45,23 +58,73 @@ public final class Policies {
       policyOption = ReferencePolicyOption.GREEDY)
   public void addPolicy(PartitionPolicy policy) {
     policies.add(policy);
+    listeners.forEach(listener -> listener.accept(policy.name()));
   }
 
   /** A policy goes. */
   public void removePolicy(PartitionPolicy policy) {
     policies.remove(policy);
+    listeners.forEach(listener -> listener.accept(policy.name()));
   }
 
-  /** The chosen one; NNAPI's where that is not here. */
-  public PartitionPolicy current() {
+  /** Tells a listener from now on of which name a policy has come or gone. */
+  void addListener(Consumer<String> listener) {
+    listeners.add(listener);
+  }
+
+  /** Tells a listener no more. */
+  void removeListener(Consumer<String> listener) {
+    listeners.remove(listener);
+  }
+
+  /** The names of those that are here, sorted. */
+  public List<String> names() {
+    return Stream.concat(Stream.of(nnapi), policies.stream())
+        .map(PartitionPolicy::name)
+        .distinct()
+        .sorted()
+        .toList();
+  }
+
+  /** The name of the policy that is to decide. */
+  String name(CompilationOptions options) {
+    return options.policy().orElse(configured);
+  }
+
+  /**
+   * Refuses a policy that is asked for by name and not here.
+   *
+   * @throws NeuralNetworksException with BAD_DATA
+   */
+  void check(CompilationOptions options) throws NeuralNetworksException {
+    if (options.policy().isPresent() && !names().contains(options.policy().get())) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA,
+          "no partition policy '"
+              + options.policy().get()
+              + "' is here; there are: "
+              + String.join(", ", names()));
+    }
+  }
+
+  /** The one that is asked for, else the configured one; NNAPI's where that is not here. */
+  Choice choose(CompilationOptions options) {
+    String name = name(options);
     for (PartitionPolicy policy : policies) {
-      if (policy.name().equals(chosen)) {
-        return policy;
+      if (policy.name().equals(name)) {
+        return new Choice(policy, "");
       }
     }
-    if (!chosen.equals(NnapiPolicy.NAME)) {
-      LOG.log(Level.WARNING, "the partition policy {0} is not here; nnapi decides", chosen);
+    if (name.equals(NnapiPolicy.NAME)) {
+      return new Choice(nnapi, "");
     }
+    String remark = "the partition policy " + name + " is not here; nnapi decided";
+    LOG.log(Level.WARNING, remark);
+    return new Choice(nnapi, remark);
+  }
+
+  /** The policy that decides where all else fails. */
+  PartitionPolicy nnapi() {
     return nnapi;
   }
 }

@@ -4,17 +4,23 @@ package io.thalamus.runtime.compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.CompilationOptions.Fallback;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.StatusMapping;
+import io.thalamus.runtime.measurement.Measurements;
+import io.thalamus.runtime.measurement.StepTimes;
+import io.thalamus.runtime.partition.FeatureLevels;
+import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.partition.Partitioner;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PlannedModel;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.PreparedStep;
+import io.thalamus.runtime.policy.PartitionPolicy;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import io.thalamus.runtime.registry.RegisteredDevice.Support;
@@ -23,22 +29,37 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /** Plans a model and has the devices prepare it. Thread-safe; keeps nothing. */
 final class Preparer {
   private static final System.Logger LOG = System.getLogger(Preparer.class.getPackageName());
 
-  private final Partitioner partitioner;
+  private final Policies policies;
+  private final FeatureLevels levels;
+  private final Measurements measurements;
   private final Model model;
   private final CompilationOptions options;
   private final DeviceChoice choice;
 
-  Preparer(Partitioner partitioner, Model model, CompilationOptions options, DeviceChoice choice) {
-    this.partitioner = partitioner;
+  Preparer(
+      Policies policies,
+      FeatureLevels levels,
+      Measurements measurements,
+      Model model,
+      CompilationOptions options,
+      DeviceChoice choice) {
+    this.policies = policies;
+    this.levels = levels;
+    this.measurements = measurements;
     this.model = model;
     this.options = options;
     this.choice = choice;
+  }
+
+  private Partitioner partitioner(PartitionPolicy policy) {
+    return new Partitioner(policy, levels, measurements, options.powerBudget());
   }
 
   /** The plan of the moment. Nothing is prepared. */
@@ -47,25 +68,67 @@ final class Preparer {
   }
 
   private PlannedModel plan(List<RegisteredDevice> devices) throws NeuralNetworksException {
+    Policies.Choice chosen = policies.choose(options);
+    PartitionPolicy policy = chosen.policy();
     try {
-      return partitioner.partition(model, options.preference(), devices);
+      return remarked(
+          partitioner(policy).partition(model, options.preference(), devices), chosen.remark());
     } catch (NeuralNetworksException e) {
-      Optional<RegisteredDevice> reference = reference(devices);
-      if (!mayFallBack(e) || reference.isEmpty()) {
+      if (!mayFallBack(e)) {
         throw e;
       }
-      fallenBack("the whole model goes to " + reference.get().id(), e);
-      return partitioner.whole(model, options.preference(), reference.get());
+      if (policy.name().equals(NnapiPolicy.NAME)) {
+        return wholeOnReference(devices, e);
+      }
+      fallenBack("nnapi decides instead", e);
+      return planAsNnapi(devices, e);
     }
+  }
+
+  /** What NNAPI's rules make of it, where the policy asked for makes nothing. */
+  private PlannedModel planAsNnapi(List<RegisteredDevice> devices, NeuralNetworksException reason)
+      throws NeuralNetworksException {
+    try {
+      return remarked(
+          partitioner(policies.nnapi()).partition(model, options.preference(), devices),
+          reason.getMessage() + "; nnapi decided");
+    } catch (NeuralNetworksException e) {
+      return wholeOnReference(devices, e);
+    }
+  }
+
+  private PlannedModel wholeOnReference(
+      List<RegisteredDevice> devices, NeuralNetworksException reason)
+      throws NeuralNetworksException {
+    Optional<RegisteredDevice> reference = reference(devices);
+    if (!mayFallBack(reason) || reference.isEmpty()) {
+      throw reason;
+    }
+    fallenBack("the whole model goes to " + reference.get().id(), reason);
+    return remarked(whole(reference.get()), reason.getMessage());
+  }
+
+  private PlannedModel whole(RegisteredDevice device) throws NeuralNetworksException {
+    return partitioner(policies.nnapi()).whole(model, options.preference(), device);
+  }
+
+  private static PlannedModel remarked(PlannedModel planned, String remark) {
+    Plan plan = planned.description();
+    return remark.isEmpty()
+        ? planned
+        : planned.with(plan.with(plan.prediction().withRemark(remark)));
   }
 
   /**
    * Prepares the plan of the moment. Where a device fails, the model is planned again without it;
    * NNAPI gives all of it to the CPU then, which is what is left in the end.
    *
-   * @param current what is prepared already; empty where that is still the right plan
+   * @param current what is prepared already
+   * @param unchanged gets the plan of the moment where it has the same steps as the current one;
+   *     then the result is empty
    */
-  Optional<PreparedPlan> prepare(Optional<PlannedModel> current, Deadline deadline)
+  Optional<PreparedPlan> prepare(
+      Optional<PlannedModel> current, Deadline deadline, Consumer<Plan> unchanged)
       throws NeuralNetworksException {
     List<RegisteredDevice> failed = new ArrayList<>();
     while (true) {
@@ -73,6 +136,7 @@ final class Preparer {
       devices.removeAll(failed);
       PlannedModel planned = plan(devices);
       if (current.isPresent() && planned.isSameAs(current.get())) {
+        unchanged.accept(planned.description());
         return Optional.empty();
       }
       try {
@@ -112,7 +176,7 @@ final class Preparer {
     return PrepareConfig.DEFAULT.with(options.preference()).with(options.priority());
   }
 
-  private static PreparedPlan prepare(PlannedModel planned, PrepareConfig config)
+  private PreparedPlan prepare(PlannedModel planned, PrepareConfig config)
       throws StepRefusedException {
     List<PreparedStep> prepared = new ArrayList<>();
     boolean isComplete = false;
@@ -121,7 +185,8 @@ final class Preparer {
         prepared.add(new PreparedStep(step, prepare(step, config)));
       }
       isComplete = true;
-      return new PreparedPlan(planned, prepared);
+      return new PreparedPlan(
+          planned, prepared, plan -> measurements.learn(Observations.of(plan, StepTimes::usual)));
     } finally {
       if (!isComplete) {
         prepared.forEach(step -> step.primary().close());
@@ -134,8 +199,7 @@ final class Preparer {
     try {
       return step.device().prepare(step.model(), config);
     } catch (DeviceException e) {
-      String doing =
-          step.device().id() + " did not prepare its " + step.operations().size() + " operations";
+      String doing = step.describe() + " was not prepared by " + step.device().id();
       throw new StepRefusedException(step.device(), StatusMapping.toException(doing, e));
     }
   }
@@ -183,8 +247,28 @@ final class Preparer {
                     new NeuralNetworksException(
                         ResultCode.OP_FAILED, "the cpu device is not here to repeat it"));
     try {
-      return prepare(
-          partitioner.whole(model, options.preference(), reference), PrepareConfig.DEFAULT);
+      return prepare(whole(reference), PrepareConfig.DEFAULT);
+    } catch (StepRefusedException e) {
+      throw e.reason();
+    }
+  }
+
+  /** The devices of the moment, in the order in which ties are broken. */
+  List<RegisteredDevice> devices() {
+    return choice.now();
+  }
+
+  /**
+   * The plan by a policy of the runtime's own, in which each operation may be a step of its own.
+   */
+  PreparedPlan prepareToMeasure(PartitionPolicy policy, boolean isApart)
+      throws NeuralNetworksException {
+    Partitioner partitioner = partitioner(policy);
+    PlannedModel planned =
+        (isApart ? partitioner.apart() : partitioner)
+            .partition(model, options.preference(), devices());
+    try {
+      return prepare(planned, config());
     } catch (StepRefusedException e) {
       throw e.reason();
     }

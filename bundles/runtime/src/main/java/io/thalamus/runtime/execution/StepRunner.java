@@ -48,7 +48,11 @@ final class StepRunner {
   /** Runs a step; the ending says whether the whole execution may be repeated. */
   Ending run(PreparedStep prepared, Frame frame) {
     ExecutionStep step = prepared.step();
+    long start = System.nanoTime();
     Ending ending = attempt(step, prepared.primary(), frame);
+    if (ending.isDone()) {
+      prepared.times().add(System.nanoTime() - start);
+    }
     if (ending.isDone() || ending.isFinal()) {
       return ending;
     }
@@ -88,7 +92,7 @@ final class StepRunner {
           case Failed failed ->
               Ending.failed(
                   StatusMapping.toResultCode(failed.status()),
-                  describe(step) + " failed on " + model.device().id() + ": " + failed.message());
+                  step.describe() + " failed on " + model.device().id() + ": " + failed.message());
         };
     log.add(step, model.device().id(), step.operations().size(), nanos, ending.code());
     if (ending.isDone()) {
@@ -108,19 +112,6 @@ final class StepRunner {
           Ending.failedForGood(
               ResultCode.MISSED_DEADLINE_TRANSIENT, "the execution missed its deadline");
     };
-  }
-
-  private static String describe(ExecutionStep step) {
-    int first = step.operations().get(0);
-    // The step's model has the same operations in the same order.
-    String type = step.model().main().operations().get(0).type().text();
-    String place = step.subgraph() == 0 ? "" : " of subgraph " + (step.subgraph() - 1);
-    int more = step.operations().size() - 1;
-    return type
-        + " (operation "
-        + first
-        + place
-        + (more == 0 ? ")" : more == 1 ? ", and 1 more)" : ", and " + more + " more)");
   }
 
   private static Request request(ExecutionStep step, Frame frame) {
@@ -189,7 +180,7 @@ final class StepRunner {
 
   private static Ending nonsense(ExecutionStep step, DevicePreparedModel model, String what) {
     return Ending.failed(
-        ResultCode.OP_FAILED, describe(step) + " failed on " + model.device().id() + ": " + what);
+        ResultCode.OP_FAILED, step.describe() + " failed on " + model.device().id() + ": " + what);
   }
 
   /** The outputs of the main graph, as far as the steps until now tell. */

@@ -25,24 +25,23 @@ final class Cut {
   private final Model model;
   private final ExecutionPreference preference;
   private final List<RegisteredDevice> devices;
-  private final PartitionPolicy policy;
-  private final FeatureLevels levels;
+  private final CutSettings settings;
   private final DeclaredCosts costs;
   private final PlanBuilder builder;
+  private final Predictor predictor;
 
   Cut(
       Model model,
       ExecutionPreference preference,
       List<RegisteredDevice> devices,
-      PartitionPolicy policy,
-      FeatureLevels levels) {
+      CutSettings settings) {
     this.model = model;
     this.preference = preference;
     this.devices = devices;
-    this.policy = policy;
-    this.levels = levels;
+    this.settings = settings;
     this.costs = new DeclaredCosts(model, preference);
-    this.builder = new PlanBuilder(model, policy.name());
+    this.builder = new PlanBuilder(model, settings.policy().name());
+    this.predictor = new Predictor(devices, settings.powerBudget());
   }
 
   PlannedModel plan() throws NeuralNetworksException {
@@ -54,24 +53,23 @@ final class Cut {
       isOneDevice &= choice == first;
     }
     describe(problem, choices);
-    if (isOneDevice && first != PartitionPolicy.INTERPRETER) {
-      return builder.simple(devices.get(first));
-    }
-    return builder.compound(graph(problem, choices));
+    boolean isSimple = isOneDevice && first != PartitionPolicy.INTERPRETER && !settings.isApart();
+    return predictor.predict(
+        isSimple ? builder.simple(devices.get(first)) : builder.compound(graph(problem, choices)));
   }
 
   PlannedModel whole(GraphProblem problem) {
     describe(problem, new int[model.main().operations().size()]);
-    return builder.simple(devices.get(0));
+    return predictor.predict(builder.simple(devices.get(0)));
   }
 
   private GraphProblem problem(int subgraph) {
-    return new GraphProblem(model, subgraph, preference, devices, costs, levels);
+    return new GraphProblem(model, subgraph, preference, devices, costs, settings);
   }
 
   /** What the policy chose, checked. */
   private int[] choices(GraphProblem problem) throws NeuralNetworksException {
-    int[] choices = policy.assign(problem);
+    int[] choices = assign(problem);
     int operations = problem.graph().operations().size();
     if (choices == null || choices.length != operations) {
       throw broken("did not choose for all " + operations + " operations");
@@ -99,12 +97,21 @@ final class Cut {
     return choices;
   }
 
+  private int[] assign(GraphProblem problem) throws NeuralNetworksException {
+    try {
+      return settings.policy().assign(problem);
+    } catch (RuntimeException | LinkageError | StackOverflowError e) {
+      throw broken("broke: " + e);
+    }
+  }
+
   private NeuralNetworksException broken(String deed) {
     return new NeuralNetworksException(
-        ResultCode.OP_FAILED, "the partition policy " + policy.name() + " " + deed);
+        ResultCode.OP_FAILED, "the partition policy " + settings.policy().name() + " " + deed);
   }
 
   private void describe(GraphProblem problem, int[] choices) {
+    predictor.add(problem);
     List<Operation> operations = problem.graph().operations();
     for (int operation = 0; operation < choices.length; operation++) {
       builder.describe(
@@ -135,7 +142,8 @@ final class Cut {
       }
     }
     Subgraph graph = problem.graph();
-    ReadyQueues queues = new ReadyQueues(graph, queueOf, devices.size() + 1);
+    ReadyQueues queues = new ReadyQueues(new Dependencies(graph), devices.size() + 1);
+    queues.begin(queueOf);
     List<Draft> drafts = new ArrayList<>();
     for (int queue = queues.highest(); queue >= 0; queue = queues.highest()) {
       List<Integer> taken = new ArrayList<>();
@@ -147,7 +155,12 @@ final class Cut {
           drafts.add(controlFlow(graph, operation));
         }
       } else {
-        drafts.add(new Draft.Execution(devices.get(queue), taken));
+        RegisteredDevice device = devices.get(queue);
+        if (settings.isApart()) {
+          taken.forEach(each -> drafts.add(new Draft.Execution(device, List.of(each))));
+        } else {
+          drafts.add(new Draft.Execution(device, taken));
+        }
       }
     }
     if (!queues.isComplete()) {

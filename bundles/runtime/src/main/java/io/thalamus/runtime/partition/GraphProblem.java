@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
@@ -34,8 +35,10 @@ final class GraphProblem implements PartitionProblem {
   private final List<Candidate> candidates;
   private final List<Support> support = new ArrayList<>();
   private final DeclaredCosts costs;
+  private final CutSettings settings;
   private final FeatureLevel[] levels;
   private final List<Set<String>> extensions;
+  private ExpectedCosts expected;
 
   GraphProblem(
       Model model,
@@ -43,15 +46,16 @@ final class GraphProblem implements PartitionProblem {
       ExecutionPreference preference,
       List<RegisteredDevice> devices,
       DeclaredCosts costs,
-      FeatureLevels levels) {
+      CutSettings settings) {
     this.model = model;
     this.subgraph = subgraph;
     this.preference = preference;
     this.devices = devices;
     this.costs = costs;
+    this.settings = settings;
     this.levels =
         graph().operations().stream()
-            .map(operation -> levels.of(model, graph(), operation))
+            .map(operation -> settings.levels().of(model, graph(), operation))
             .toArray(FeatureLevel[]::new);
     this.extensions = graph().operations().stream().map(this::extensions).toList();
     this.candidates =
@@ -145,6 +149,63 @@ final class GraphProblem implements PartitionProblem {
   @Override
   public float declaredCost(int candidate, int operation) {
     return costs.of(candidates.get(candidate).info(), graph(), operation);
+  }
+
+  /** Made when it is first asked for: who only asks what is supported never does. */
+  private ExpectedCosts expected() {
+    if (expected == null) {
+      expected = new ExpectedCosts(model, graph(), candidates, settings.measurements());
+    }
+    return expected;
+  }
+
+  @Override
+  public float declaredPower(int candidate, int operation) {
+    return expected().declaredPower(candidate, operation);
+  }
+
+  @Override
+  public double expectedNanos(int candidate, int operation) {
+    return expected().nanos(candidate, operation);
+  }
+
+  @Override
+  public boolean isMeasured(int candidate, int operation) {
+    return expected().isMeasured(candidate, operation);
+  }
+
+  @Override
+  public double expectedEnergy(int candidate, int operation) {
+    return expected().energy(candidate, operation);
+  }
+
+  @Override
+  public double startNanos(int candidate) {
+    return expected().startNanos(candidate);
+  }
+
+  @Override
+  public double transferNanos(int candidate, long bytes) {
+    return expected().transferNanos(candidate, bytes);
+  }
+
+  @Override
+  public double referenceEnergy() {
+    double sum = 0;
+    for (int operation = 0; operation < graph().operations().size(); operation++) {
+      sum += referenceEnergy(operation);
+    }
+    return sum;
+  }
+
+  /** The energy that the reference alone would need for one operation. */
+  double referenceEnergy(int operation) {
+    return expected().reference(operation);
+  }
+
+  @Override
+  public OptionalDouble powerBudget() {
+    return settings.powerBudget();
   }
 
   /** The declared cost on each device that supports the operation. */

@@ -7,23 +7,52 @@ import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.operations.ControlFlow;
+import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.plan.PlannedModel;
 import io.thalamus.runtime.policy.PartitionPolicy;
 import io.thalamus.runtime.registry.RegisteredDevice;
+import java.time.Clock;
 import java.util.BitSet;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** Cuts valid models into steps for devices, by a policy. Thread-safe. */
 public final class Partitioner {
-  private final PartitionPolicy policy;
-  private final FeatureLevels levels;
+  private final CutSettings settings;
 
-  /** A partitioner of this policy. */
+  private Partitioner(CutSettings settings) {
+    this.settings = settings;
+  }
+
+  /** A partitioner of this policy, which knows no measurements. */
   public Partitioner(PartitionPolicy policy, FeatureLevels levels) {
-    this.policy = policy;
-    this.levels = levels;
+    this(policy, levels, new Measurements(null, Clock.systemUTC()), OptionalDouble.empty());
+  }
+
+  /**
+   * A partitioner of this policy.
+   *
+   * @param powerBudget see {@link io.thalamus.api.CompilationOptions#powerBudget}
+   */
+  public Partitioner(
+      PartitionPolicy policy,
+      FeatureLevels levels,
+      Measurements measurements,
+      OptionalDouble powerBudget) {
+    this(new CutSettings(policy, levels, measurements, powerBudget, false));
+  }
+
+  /** The same, but each operation is a step of its own. */
+  public Partitioner apart() {
+    return new Partitioner(
+        new CutSettings(
+            settings.policy(),
+            settings.levels(),
+            settings.measurements(),
+            settings.powerBudget(),
+            true));
   }
 
   /**
@@ -44,7 +73,7 @@ public final class Partitioner {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA, "no device is here: install one, for example cpu");
     }
-    return new Cut(model, preference, devices, policy, levels).plan();
+    return new Cut(model, preference, devices, settings).plan();
   }
 
   /**
@@ -56,13 +85,13 @@ public final class Partitioner {
       throws NeuralNetworksException {
     GraphProblem problem =
         new GraphProblem(
-            model, 0, preference, List.of(device), new DeclaredCosts(model, preference), levels);
+            model, 0, preference, List.of(device), new DeclaredCosts(model, preference), settings);
     for (int operation = 0; operation < model.main().operations().size(); operation++) {
       if (!problem.supports(0, operation)) {
         throw unsupported(problem, operation);
       }
     }
-    return new Cut(model, preference, List.of(device), policy, levels).whole(problem);
+    return new Cut(model, preference, List.of(device), settings).whole(problem);
   }
 
   /**
@@ -76,7 +105,7 @@ public final class Partitioner {
   private BitSet supportedOperations(Model model, int subgraph, List<RegisteredDevice> devices) {
     ExecutionPreference any = ExecutionPreference.FAST_SINGLE_ANSWER;
     GraphProblem problem =
-        new GraphProblem(model, subgraph, any, devices, new DeclaredCosts(model, any), levels);
+        new GraphProblem(model, subgraph, any, devices, new DeclaredCosts(model, any), settings);
     BitSet supported = new BitSet();
     List<Operation> operations = problem.graph().operations();
     for (int operation = 0; operation < operations.size(); operation++) {

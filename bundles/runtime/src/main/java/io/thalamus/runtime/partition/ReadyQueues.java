@@ -1,91 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.partition;
 
-import io.thalamus.model.Lifetime.SubgraphOutput;
-import io.thalamus.model.Lifetime.TemporaryVariable;
-import io.thalamus.model.Operand;
-import io.thalamus.model.Operation;
-import io.thalamus.model.Subgraph;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.Queue;
+import java.util.Arrays;
 
 /**
  * The operations of a graph whose inputs are computed, by the queue they were assigned to. The
  * highest queue that is not empty is drained first, and what becomes ready meanwhile joins its
- * queue: so steps are as large as possible. Not thread-safe.
+ * queue: so steps are as large as possible. Not thread-safe; can be begun again without allocating.
  */
-final class ReadyQueues {
-  private final Subgraph graph;
-  private final int[] queueOf;
-  private final List<Queue<Integer>> queues = new ArrayList<>();
-  private final Map<Integer, List<Integer>> readers = new HashMap<>();
+public final class ReadyQueues {
+  private static final int NONE = -1;
+
+  private final Dependencies dependencies;
+  private final int[] first;
+  private final int[] last;
+  private final int[] next;
   private final int[] missing;
+  private int[] queueOf;
   private int processed;
 
   /**
-   * Queues for a graph.
+   * Queues for a graph, to be begun.
    *
-   * @param queueOf the queue of each operation, in [0, count)
+   * @param count how many queues there are
    */
-  ReadyQueues(Subgraph graph, int[] queueOf, int count) {
-    this.graph = graph;
-    this.queueOf = queueOf;
-    this.missing = new int[queueOf.length];
-    for (int i = 0; i < count; i++) {
-      queues.add(new ArrayDeque<>());
-    }
-    for (int operation = 0; operation < queueOf.length; operation++) {
-      for (int operand : graph.operations().get(operation).inputs()) {
-        if (isComputed(graph.operands().get(operand))) {
-          missing[operation]++;
-          readers.computeIfAbsent(operand, key -> new ArrayList<>()).add(operation);
-        }
-      }
+  public ReadyQueues(Dependencies dependencies, int count) {
+    this.dependencies = dependencies;
+    this.first = new int[count];
+    this.last = new int[count];
+    this.next = new int[dependencies.operations()];
+    this.missing = new int[dependencies.operations()];
+  }
+
+  /**
+   * Begins anew.
+   *
+   * @param queues the queue of each operation, in [0, count); kept, and not to be changed until the
+   *     next call
+   */
+  public void begin(int[] queues) {
+    queueOf = queues;
+    processed = 0;
+    Arrays.fill(first, NONE);
+    Arrays.fill(last, NONE);
+    for (int operation = 0; operation < missing.length; operation++) {
+      missing[operation] = dependencies.missing(operation);
       if (missing[operation] == 0) {
-        queues.get(queueOf[operation]).add(operation);
+        add(operation);
       }
     }
   }
 
-  private static boolean isComputed(Operand operand) {
-    return operand.lifetime() instanceof TemporaryVariable
-        || operand.lifetime() instanceof SubgraphOutput;
+  private void add(int operation) {
+    int queue = queueOf[operation];
+    next[operation] = NONE;
+    if (last[queue] == NONE) {
+      first[queue] = operation;
+    } else {
+      next[last[queue]] = operation;
+    }
+    last[queue] = operation;
   }
 
   /** The highest queue that is not empty, or -1 where all are. */
-  int highest() {
-    for (int queue = queues.size() - 1; queue >= 0; queue--) {
-      if (!queues.get(queue).isEmpty()) {
+  public int highest() {
+    for (int queue = first.length - 1; queue >= 0; queue--) {
+      if (first[queue] != NONE) {
         return queue;
       }
     }
-    return -1;
+    return NONE;
   }
 
   /** Takes the next operation of a queue and makes ready what waited for it; -1 for none. */
-  int take(int queue) {
-    Integer operation = queues.get(queue).poll();
-    if (operation == null) {
-      return -1;
+  public int take(int queue) {
+    int operation = first[queue];
+    if (operation == NONE) {
+      return NONE;
+    }
+    first[queue] = next[operation];
+    if (first[queue] == NONE) {
+      last[queue] = NONE;
     }
     processed++;
-    Operation taken = graph.operations().get(operation);
-    for (int operand : taken.outputs()) {
-      for (int reader : readers.getOrDefault(operand, List.of())) {
-        if (--missing[reader] == 0) {
-          queues.get(queueOf[reader]).add(reader);
-        }
+    for (int reader : dependencies.readers(operation)) {
+      if (--missing[reader] == 0) {
+        add(reader);
       }
     }
     return operation;
   }
 
   /** Whether every operation was taken; what was not waits for an operand that nobody writes. */
-  boolean isComplete() {
-    return processed == queueOf.length;
+  public boolean isComplete() {
+    return processed == missing.length;
   }
 }

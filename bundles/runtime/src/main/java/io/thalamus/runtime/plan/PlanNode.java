@@ -63,6 +63,19 @@ public sealed interface PlanNode {
       return operations;
     }
 
+    /** The operations in messages: the first by name and place, and how many more. */
+    public String describe() {
+      // The step's model has the same operations in the same order.
+      String type = model().main().operations().get(0).type().text();
+      String place = subgraph == 0 ? "" : " of subgraph " + (subgraph - 1);
+      int more = operations.size() - 1;
+      return type
+          + " (operation "
+          + operations.get(0)
+          + place
+          + (more == 0 ? ")" : more == 1 ? ", and 1 more)" : ", and " + more + " more)");
+    }
+
     /** What the device prepares. */
     public Model model() {
       return model.model();

@@ -21,6 +21,11 @@ public record PlannedModel(
     steps = List.copyOf(steps);
   }
 
+  /** The same, described otherwise. */
+  public PlannedModel with(Plan value) {
+    return new PlannedModel(model, main, steps, value);
+  }
+
   /** Whether one device gets the whole model as it is: NNAPI's SIMPLE plan. */
   public boolean isSimple() {
     return steps.size() == 1 && steps.get(0).model() == model;

@@ -3,6 +3,7 @@ package io.thalamus.runtime.plan;
 
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 
 /**
  * A plan whose steps are prepared. Thread-safe. Counts those who use it: its maker is the first,
@@ -13,12 +14,19 @@ public final class PreparedPlan {
   private final PlannedModel planned;
   private final List<PreparedStep> steps;
   private final TemporariesLayout layout;
+  private final Consumer<PreparedPlan> onEnd;
   private final AtomicInteger users = new AtomicInteger(1);
 
-  /** A plan with its steps by their index, which it owns. */
-  public PreparedPlan(PlannedModel planned, List<PreparedStep> steps) {
+  /**
+   * A plan with its steps by their index, which it owns.
+   *
+   * @param onEnd called once nobody uses it any more, before the steps are closed
+   */
+  public PreparedPlan(
+      PlannedModel planned, List<PreparedStep> steps, Consumer<PreparedPlan> onEnd) {
     this.planned = planned;
     this.steps = List.copyOf(steps);
+    this.onEnd = onEnd;
     this.layout = new TemporariesLayout(planned);
   }
 
@@ -55,7 +63,11 @@ public final class PreparedPlan {
   /** Ends a use. */
   public void release() {
     if (users.decrementAndGet() == 0) {
-      steps.forEach(PreparedStep::close);
+      try {
+        onEnd.accept(this);
+      } finally {
+        steps.forEach(PreparedStep::close);
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 package io.thalamus.runtime.plan;
 
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 
@@ -9,6 +10,7 @@ import io.thalamus.runtime.registry.DevicePreparedModel;
 public final class PreparedStep {
   private final ExecutionStep step;
   private final DevicePreparedModel primary;
+  private final StepTimes times = new StepTimes();
   private DevicePreparedModel fallback;
   private boolean closed;
 
@@ -27,6 +29,11 @@ public final class PreparedStep {
 
   public ExecutionStep step() {
     return step;
+  }
+
+  /** How long it took on the device that the plan chose. */
+  public StepTimes times() {
+    return times;
   }
 
   /** The step on the device that the plan chose. */

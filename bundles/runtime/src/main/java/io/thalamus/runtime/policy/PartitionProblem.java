@@ -3,8 +3,10 @@ package io.thalamus.runtime.policy;
 
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -48,4 +50,44 @@ public interface PartitionProblem {
    * flow with the costs of the graphs that it refers to.
    */
   float declaredCost(int candidate, int operation);
+
+  /** What a candidate declares of the power for an operation, as a ratio to the reference. */
+  float declaredPower(int candidate, int operation);
+
+  /**
+   * The time that an operation is expected to take on a candidate, without what its step costs:
+   * measured here where {@link #isMeasured}, else from what was measured elsewhere, the size of the
+   * operation and what the candidate declares.
+   */
+  double expectedNanos(int candidate, int operation);
+
+  /** Whether the expected time of an operation on a candidate was measured on it. */
+  boolean isMeasured(int candidate, int operation);
+
+  /**
+   * The energy that an operation is expected to need on a candidate, in nanoseconds of the
+   * reference: what the reference needs in a second is 1e9.
+   */
+  double expectedEnergy(int candidate, int operation);
+
+  /** The energy that the reference alone would need for all operations of the graph. */
+  double referenceEnergy();
+
+  /** What one step costs a candidate, whatever stands in it. */
+  double startNanos(int candidate);
+
+  /** What it costs a candidate to take in, or give out, so many bytes at the end of a step. */
+  double transferNanos(int candidate, long bytes);
+
+  /** The bytes of an operand of the graph; 0 where they are not known before it runs. */
+  default long bytes(int operand) {
+    Operand given = graph().operands().get(operand);
+    return given.isSizeKnown() ? given.byteSize() : 0;
+  }
+
+  /**
+   * The energy that an inference may need, as a share of {@link #referenceEnergy()}; empty where
+   * there is no limit.
+   */
+  OptionalDouble powerBudget();
 }

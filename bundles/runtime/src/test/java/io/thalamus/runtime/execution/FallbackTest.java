@@ -209,7 +209,7 @@ class FallbackTest {
     NeuralNetworksException denied =
         assertThrows(NeuralNetworksException.class, () -> compile(Fallback.DENY));
     assertEquals(ResultCode.RESOURCE_EXHAUSTED_TRANSIENT, denied.code());
-    assertEquals("multiplier did not prepare its 1 operations: full", denied.getMessage());
+    assertEquals("MUL (operation 1) was not prepared by multiplier: full", denied.getMessage());
     faultyMultiplier.onPrepare(
         model -> {
           throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "I do not like it");

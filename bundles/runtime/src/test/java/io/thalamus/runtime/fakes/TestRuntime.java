@@ -13,8 +13,11 @@ import io.thalamus.runtime.compilation.ModelRules;
 import io.thalamus.runtime.compilation.NnapiRules;
 import io.thalamus.runtime.compilation.Policies;
 import io.thalamus.runtime.execution.AsyncThreads;
+import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.registry.DeviceRegistry;
+import io.thalamus.runtime.search.SearchPolicy;
+import java.time.Clock;
 import java.time.Duration;
 import java.util.Map;
 
@@ -38,11 +41,13 @@ public final class TestRuntime implements AutoCloseable {
   public final Policies policies = new Policies(NnapiPolicy.NAME);
   public final ModelLoader loader = new ModelLoader();
   public final AsyncThreads threads = new AsyncThreads();
+  public final Measurements measurements = new Measurements(null, Clock.systemUTC());
   private final Compiler compiler;
   private final NeuralNetworksComponent networks;
 
   private TestRuntime(ModelRules rules) {
-    compiler = new Compiler(registry, policies, threads, rules);
+    policies.addPolicy(new SearchPolicy());
+    compiler = new Compiler(registry, policies, threads, rules, measurements);
     networks = new NeuralNetworksComponent(registry, compiler, loader);
   }
 

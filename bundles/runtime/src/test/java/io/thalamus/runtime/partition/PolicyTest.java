@@ -9,7 +9,6 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperationCode;
-import io.thalamus.runtime.compilation.Policies;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.plan.PlannedModel;
@@ -78,16 +77,11 @@ class PolicyTest {
   }
 
   @Test
-  void itIsChosenByNameAsLongAsItIsHere() {
-    Policies policies = new Policies("stranger");
-    PartitionPolicy stranger = policy(problem -> new int[0]);
-    assertEquals("nnapi", policies.current().name());
-    policies.addPolicy(stranger);
-    assertEquals("stranger", policies.current().name());
-    policies.removePolicy(stranger);
-    assertEquals("nnapi", policies.current().name());
-    Policies standard = new Policies(NnapiPolicy.NAME);
-    standard.addPolicy(stranger);
-    assertEquals("nnapi", standard.current().name());
+  void oneThatBreaksIsRefused() {
+    assertBroken(
+        "broke: java.lang.IllegalStateException: lost",
+        problem -> {
+          throw new IllegalStateException("lost");
+        });
   }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.picture;
 
+import io.thalamus.model.Macs;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import io.thalamus.shell.format.Units;
-import io.thalamus.shell.model.Macs;
 import io.thalamus.shell.picture.Layout.Place;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -35,18 +35,21 @@ public final class GraphPicture {
   private final IntFunction<String> group;
   private final Map<String, Palette.Tone> tones;
   private final boolean crossings;
+  private final Map<Integer, String> times;
 
   private GraphPicture(
       Subgraph subgraph,
       IntFunction<String> group,
       Map<String, Palette.Tone> tones,
-      boolean crossings) {
+      boolean crossings,
+      Map<Integer, String> times) {
     this.subgraph = subgraph;
     this.graph = Graph.of(subgraph);
     this.layout = new Layout(graph);
     this.group = group;
     this.tones = tones;
     this.crossings = crossings;
+    this.times = times;
   }
 
   /**
@@ -55,11 +58,16 @@ public final class GraphPicture {
    * @param title one line
    * @param subtitle one line
    * @param devices the id of the device of each operation, by its index
+   * @param times what an operation is expected to take there, by its index, where that is known
    */
   public static String ofDevices(
-      Subgraph subgraph, String title, String subtitle, Map<Integer, String> devices) {
+      Subgraph subgraph,
+      String title,
+      String subtitle,
+      Map<Integer, String> devices,
+      Map<Integer, String> times) {
     IntFunction<String> group = index -> devices.getOrDefault(index, "");
-    return new GraphPicture(subgraph, group, Palette.ofDevices(devices.values()), true)
+    return new GraphPicture(subgraph, group, Palette.ofDevices(devices.values()), true, times)
         .draw(title, subtitle);
   }
 
@@ -67,7 +75,8 @@ public final class GraphPicture {
   public static String ofFamilies(Subgraph subgraph, String title, String subtitle) {
     IntFunction<String> group =
         index -> Palette.family(subgraph.operations().get(index).type().text());
-    return new GraphPicture(subgraph, group, Palette.families(), false).draw(title, subtitle);
+    return new GraphPicture(subgraph, group, Palette.families(), false, Map.of())
+        .draw(title, subtitle);
   }
 
   private String draw(String title, String subtitle) {
@@ -215,6 +224,9 @@ public final class GraphPicture {
       return "";
     }
     String shape = shape(node);
+    if (node.kind() == Graph.Kind.OPERATION && times.containsKey(node.index())) {
+      return shape + " · " + times.get(node.index());
+    }
     OptionalLong macs = macs(node);
     return macs.isPresent() && macs.getAsLong() > 0
         ? shape + " · " + millions(macs.getAsLong())
@@ -243,6 +255,10 @@ public final class GraphPicture {
       Operation operation = subgraph.operations().get(node.index());
       lines.add("operation " + node.index() + ": " + operation.type().text());
       lines.add(group.apply(node.index()));
+      if (times.containsKey(node.index())) {
+        lines.add(times.get(node.index()));
+      }
+      macs(node).ifPresent(macs -> lines.add(millions(macs) + " MACs"));
       operation
           .outputs()
           .forEach(index -> lines.add("makes " + subgraph.operands().get(index).name()));

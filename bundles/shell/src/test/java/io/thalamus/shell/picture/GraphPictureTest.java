@@ -103,11 +103,11 @@ class GraphPictureTest {
     builder.operation(OperationCode.RELU, List.of(in), List.of(mid));
     builder.operation(OperationCode.RELU, List.of(mid), List.of(out));
     Map<Integer, String> devices = new HashMap<>(Map.of(0, "simd", 1, "cpu"));
-    String crossing = GraphPicture.ofDevices(builder.build(), "t", "s", devices);
+    String crossing = GraphPicture.ofDevices(builder.build(), "t", "s", devices, Map.of());
     assertTrue(texts(parse(crossing)).contains("3.9 KiB"), crossing);
     assertTrue(texts(parse(crossing)).contains("simd  1"), crossing);
     devices.put(0, "cpu");
-    String whole = GraphPicture.ofDevices(builder.build(), "t", "s", devices);
+    String whole = GraphPicture.ofDevices(builder.build(), "t", "s", devices, Map.of());
     assertEquals(false, whole.contains("KiB"));
   }
 

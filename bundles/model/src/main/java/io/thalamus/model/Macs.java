@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell.model;
+package io.thalamus.model;
 
-import io.thalamus.model.ExtensionOperationType;
-import io.thalamus.model.Operand;
-import io.thalamus.model.Operation;
-import io.thalamus.model.OperationCode;
-import io.thalamus.model.Shape;
-import io.thalamus.model.Subgraph;
 import java.util.OptionalLong;
 
 /**
@@ -108,7 +102,7 @@ public final class Macs {
     long weights = 0;
     for (int index : operation.inputs()) {
       Operand operand = graph.operands().get(index);
-      boolean constant = operand.lifetime() instanceof io.thalamus.model.Lifetime.Constant;
+      boolean constant = operand.lifetime() instanceof Lifetime.Constant;
       if (constant && operand.type().isTensor() && operand.shape().rank() == 2) {
         weights += operand.shape().elementCount();
       }

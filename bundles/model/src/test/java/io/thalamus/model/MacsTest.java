@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell.model;
+package io.thalamus.model;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.thalamus.model.ExtensionOperationType;
-import io.thalamus.model.Lifetime;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperationCode;
-import io.thalamus.model.OperationType;
-import io.thalamus.model.Quantization;
-import io.thalamus.model.Shape;
-import io.thalamus.model.Subgraph;
-import io.thalamus.model.SubgraphBuilder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -107,15 +98,5 @@ class MacsTest {
             Shape.of(1, 0, 0, 3),
             Shape.of(32, 3, 3, 3)));
     assertEquals(OptionalLong.of(0), macs(OperationCode.RELU, Shape.of(1, 0), Shape.of(1, 0)));
-  }
-
-  @Test
-  void runsAreShort() {
-    assertEquals("0-3, 5, 7-8", OperationList.runs(List.of(0, 1, 2, 3, 5, 7, 8)));
-    assertEquals("", OperationList.runs(List.of()));
-    assertEquals(
-        "CONV_2D 2, ADD",
-        OperationList.text(
-            List.of(OperationCode.ADD, OperationCode.CONV_2D, OperationCode.CONV_2D)));
   }
 }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.compilation;
+
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.Execution;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.runtime.measurement.Measurements;
+import io.thalamus.runtime.measurement.StepObservation;
+import io.thalamus.runtime.measurement.StepTimes;
+import io.thalamus.runtime.partition.NnapiPolicy;
+import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.policy.PartitionPolicy;
+import io.thalamus.runtime.policy.PartitionProblem;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Executor;
+
+/**
+ * Times the operations of a model on each device: apart, each operation in a step of its own, and
+ * together, in steps as large as the device takes them. Not thread-safe; used once.
+ *
+ * <p>Both are ordinary plans and run as every plan does, so that an operation sees the inputs that
+ * it would see in earnest: what it computes on can change how long it takes.
+ */
+final class Calibration {
+  private static final int FEWEST_RUNS = 3;
+  private static final int MOST_RUNS = 200;
+  private static final int LARGEST_OUTPUT = 1 << 22;
+
+  private final Model model;
+  private final Preparer preparer;
+  private final Measurements measurements;
+  private final Executor asyncThreads;
+
+  Calibration(Model model, Preparer preparer, Measurements measurements, Executor asyncThreads) {
+    this.model = model;
+    this.preparer = preparer;
+    this.measurements = measurements;
+    this.asyncThreads = asyncThreads;
+  }
+
+  void run(Duration patience) throws NeuralNetworksException {
+    for (int index : model.main().inputIndexes()) {
+      Operand input = model.main().operands().get(index);
+      if (!input.isSizeKnown()) {
+        throw new NeuralNetworksException(
+            ResultCode.BAD_DATA,
+            "input '" + input.name() + "' has open dimensions: its operations cannot be measured");
+      }
+    }
+    List<RegisteredDevice> devices = preparer.devices();
+    for (RegisteredDevice device : devices) {
+      PartitionPolicy policy = new Preferring(device.id());
+      long share = patience.toNanos() / (2L * devices.size());
+      List<StepObservation> apart = observe(device, policy, true, share);
+      List<StepObservation> together = observe(device, policy, false, share);
+      measurements.learn(apart, together);
+    }
+  }
+
+  private List<StepObservation> observe(
+      RegisteredDevice device, PartitionPolicy policy, boolean isApart, long nanos)
+      throws NeuralNetworksException {
+    PreparedPlan plan = preparer.prepareToMeasure(policy, isApart);
+    List<StepObservation> all;
+    // Which retains the plan for as long as it needs it.
+    plan.retain();
+    try (CompilationImpl compilation =
+        new CompilationImpl(
+            model, CompilationOptions.DEFAULT, preparer, plan, asyncThreads, closed -> {})) {
+      execute(compilation, nanos);
+      all = Observations.of(plan, StepTimes::measured);
+    } finally {
+      plan.release();
+    }
+    return all.stream().filter(step -> step.device() == device.info()).toList();
+  }
+
+  private void execute(CompilationImpl compilation, long nanos) throws NeuralNetworksException {
+    Random random = new Random(1);
+    List<MemorySegment> inputs =
+        model.main().inputIndexes().stream()
+            .map(index -> random(model.main().operands().get(index), random))
+            .toList();
+    List<MemorySegment> outputs = new ArrayList<>();
+    for (int index : model.main().outputIndexes()) {
+      Operand output = model.main().operands().get(index);
+      long bytes = output.isSizeKnown() ? output.byteSize() : LARGEST_OUTPUT;
+      outputs.add(MemorySegment.ofArray(new byte[Math.toIntExact(bytes)]));
+    }
+    long end = System.nanoTime() + nanos;
+    for (int run = 0;
+        run < FEWEST_RUNS || (run < MOST_RUNS && System.nanoTime() - end < 0);
+        run++) {
+      Execution execution = compilation.createExecution();
+      for (int i = 0; i < inputs.size(); i++) {
+        execution.setInput(i, inputs.get(i));
+      }
+      for (int i = 0; i < outputs.size(); i++) {
+        execution.setOutput(i, outputs.get(i));
+      }
+      execution.compute().orThrow();
+    }
+  }
+
+  /** Values that every operation can take: indexes stay 0, floats are small. */
+  private static MemorySegment random(Operand operand, Random random) {
+    byte[] bytes = new byte[Math.toIntExact(operand.byteSize())];
+    MemorySegment segment = MemorySegment.ofArray(bytes);
+    if (operand.type() == OperandCode.TENSOR_FLOAT32 || operand.type() == OperandCode.FLOAT32) {
+      for (long at = 0; at < bytes.length; at += Float.BYTES) {
+        segment.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, random.nextFloat());
+      }
+    } else if (operand.type() == OperandCode.TENSOR_FLOAT16
+        || operand.type() == OperandCode.FLOAT16) {
+      for (long at = 0; at < bytes.length; at += Short.BYTES) {
+        short half = Float.floatToFloat16(random.nextFloat());
+        segment.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, half);
+      }
+    } else if (operand.type().elementSize() == 1) {
+      random.nextBytes(bytes);
+      if (operand.type() == OperandCode.TENSOR_BOOL8) {
+        for (int i = 0; i < bytes.length; i++) {
+          bytes[i] &= 1;
+        }
+      }
+    }
+    return segment;
+  }
+
+  /** Gives one device all that it supports, and leaves the rest to NNAPI's rules. */
+  private record Preferring(String device) implements PartitionPolicy {
+    @Override
+    public String name() {
+      return "all that " + device + " can";
+    }
+
+    @Override
+    public int[] assign(PartitionProblem problem) {
+      int[] choices = new NnapiPolicy().assign(problem);
+      for (int candidate = 0; candidate < problem.candidates().size(); candidate++) {
+        if (problem.candidates().get(candidate).id().equals(device)) {
+          for (int operation = 0; operation < choices.length; operation++) {
+            if (!problem.isControlFlow(operation) && problem.supports(candidate, operation)) {
+              choices[operation] = candidate;
+            }
+          }
+        }
+      }
+      return choices;
+    }
+  }
+}

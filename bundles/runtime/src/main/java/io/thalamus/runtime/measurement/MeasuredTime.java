@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.measurement;
+
+/**
+ * A time that was measured. Immutable.
+ *
+ * @param nanos how long; for bytes, each of them
+ * @param seen when, in seconds since 1970
+ */
+record MeasuredTime(double nanos, long seen) {
+  /**
+   * What a time belongs to.
+   *
+   * @param device name and version, since another version has other kernels
+   * @param what the signature of an operation, or one of the two below
+   */
+  record Key(String device, String what) {
+    /** The cost of a step. */
+    static final String STEP = "step";
+
+    /** The cost of a byte that crosses the boundary of a step. */
+    static final String BYTE = "byte";
+  }
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.measurement;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.DeviceType;
+import io.thalamus.runtime.fakes.LimitedDevice;
+import io.thalamus.runtime.measurement.MeasuredTime.Key;
+import io.thalamus.runtime.measurement.StepObservation.Part;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is learnt from steps, and how it is kept. */
+class MeasurementsTest {
+  private static final DeviceInfo CPU = LimitedDevice.cpu().info();
+
+  @TempDir Path directory;
+
+  private static Clock at(long seconds) {
+    return Clock.fixed(Instant.ofEpochSecond(seconds), ZoneOffset.UTC);
+  }
+
+  private Measurements kept(long seconds) {
+    return new Measurements(directory.resolve("deep/measurements"), at(seconds));
+  }
+
+  private static StepObservation step(DeviceInfo info, double nanos, String... signatures) {
+    List<Part> parts = new ArrayList<>();
+    for (String signature : signatures) {
+      parts.add(new Part(signature, 1000));
+    }
+    return new StepObservation(info, parts, 0, nanos);
+  }
+
+  @Test
+  void whatOneLearntAnotherProcessKnows() {
+    Measurements first = kept(1);
+    first.learn(List.of(step(CPU, 50_000, "A")));
+    double learnt = first.nanos(CPU, "A").orElseThrow();
+    assertEquals(50_000 - first.startNanos(CPU), learnt, 1e-6);
+    first.close();
+    assertEquals(learnt, kept(2).nanos(CPU, "A").orElseThrow(), 1e-3 * learnt);
+    DeviceInfo newer = DeviceInfo.builder(CPU.name(), "2").capabilities(CPU.capabilities()).build();
+    assertTrue(kept(2).nanos(newer, "A").isEmpty(), "another version has other kernels");
+  }
+
+  @Test
+  void twoWritersKeepWhatBothLearnt() {
+    Measurements first = kept(1);
+    Measurements second = kept(2);
+    assertTrue(first.nanos(CPU, "A").isEmpty() && second.nanos(CPU, "A").isEmpty());
+    first.learn(List.of(step(CPU, 50_000, "A"), step(CPU, 60_000, "B")));
+    second.learn(List.of(step(CPU, 90_000, "A"), step(CPU, 70_000, "C")));
+    second.flush();
+    first.flush();
+    Measurements third = kept(3);
+    double start = third.startNanos(CPU);
+    assertEquals(90_000 - start, third.nanos(CPU, "A").orElseThrow(), 10, "the later one");
+    assertEquals(60_000 - start, third.nanos(CPU, "B").orElseThrow(), 10);
+    assertEquals(70_000 - start, third.nanos(CPU, "C").orElseThrow(), 10);
+    // And the one that wrote last knows of the other's by now.
+    assertEquals(70_000 - start, first.nanos(CPU, "C").orElseThrow(), 10);
+  }
+
+  @Test
+  void manyWritersAtOnceLoseNothing() throws Exception {
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      int number = i;
+      threads.add(
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    Measurements own = kept(number);
+                    for (int round = 0; round < 5; round++) {
+                      own.learn(List.of(step(CPU, 50_000, number + "-" + round)));
+                      own.flush();
+                    }
+                  }));
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    Measurements all = kept(9);
+    for (int i = 0; i < 6; i++) {
+      for (int round = 0; round < 5; round++) {
+        assertTrue(all.nanos(CPU, i + "-" + round).isPresent(), i + "-" + round);
+      }
+    }
+  }
+
+  @Test
+  void aDamagedFileIsBegunAnew() throws Exception {
+    Path file = directory.resolve("deep/measurements/times.tsv");
+    Files.createDirectories(file.getParent());
+    Measurements probe = kept(1);
+    probe.learn(List.of(step(CPU, 50_000, "A")));
+    probe.flush();
+    String good = Files.readString(file);
+    List<String> damaged =
+        List.of(
+            "",
+            "something else\n",
+            good + "half a li",
+            good + "a\tb\tNaN\t1\n",
+            good + "a\tb\t-5\t1\n",
+            good + "a\tb\t5\tlater\n",
+            good.substring(0, good.length() / 2));
+    for (String text : damaged) {
+      Files.writeString(file, text);
+      Measurements next = kept(2);
+      assertTrue(next.nanos(CPU, "A").isEmpty(), text);
+      next.learn(List.of(step(CPU, 50_000, "B")));
+      next.close();
+      assertTrue(kept(3).nanos(CPU, "B").isPresent(), text);
+    }
+    Files.write(file, new byte[] {(byte) 0xff, (byte) 0xfe, 0});
+    assertTrue(kept(4).nanos(CPU, "B").isEmpty());
+    TimeTable table = new TimeTable(file.getParent(), "here");
+    assertThrows(TimeTable.DamagedException.class, table::read);
+  }
+
+  @Test
+  void timesOfAnotherMachineAreNotUsed() throws Exception {
+    Map<Key, MeasuredTime> own = Map.of(new Key("d 1", "A"), new MeasuredTime(5, 1));
+    new TimeTable(directory, "big").merge(own);
+    assertEquals(Map.of(), new TimeTable(directory, "small").read());
+    assertEquals(own, new TimeTable(directory, "big").read());
+  }
+
+  @Test
+  void theFileIsBounded() throws Exception {
+    TimeTable table = new TimeTable(directory, "here");
+    Map<Key, MeasuredTime> many = new HashMap<>();
+    IntStream.range(0, TimeTable.MOST + 10)
+        .forEach(i -> many.put(new Key("d 1", "op" + i), new MeasuredTime(1, i)));
+    assertEquals(TimeTable.MOST, table.merge(many).size());
+    Map<Key, MeasuredTime> kept = table.read();
+    assertEquals(TimeTable.MOST, kept.size());
+    assertFalse(kept.containsKey(new Key("d 1", "op9")), "the oldest go");
+    assertTrue(kept.containsKey(new Key("d 1", "op10")));
+  }
+
+  @Test
+  void whereNothingCanBeWrittenItIsKeptInMemory() throws Exception {
+    Path file = Files.createFile(directory.resolve("file"));
+    Measurements measurements = new Measurements(file.resolve("below"), at(1));
+    measurements.learn(List.of(step(CPU, 50_000, "A")));
+    measurements.flush();
+    assertTrue(measurements.nanos(CPU, "A").isPresent());
+  }
+
+  @Test
+  void aStepIsSharedOutAsWasExpected() {
+    Measurements measurements = new Measurements(null, at(1));
+    measurements.learn(
+        List.of(
+            new StepObservation(
+                CPU, List.of(new Part("A", 3000), new Part("B", 1000)), 0, 88_000)));
+    double start = measurements.startNanos(CPU);
+    double a = measurements.nanos(CPU, "A").orElseThrow();
+    double b = measurements.nanos(CPU, "B").orElseThrow();
+    assertEquals(3, a / b, 1e-9);
+    assertEquals(88_000 - start, a + b, 1e-6);
+    // What is known by now decides, not what was expected then.
+    measurements.learn(List.of(step(CPU, 48_000, "A", "B")));
+    assertEquals(0.75 * (48_000 - start), measurements.nanos(CPU, "A").orElseThrow(), 1e-6);
+  }
+
+  @Test
+  void calibrationFindsWhatADeviceIsMadeOf() {
+    // A device that follows the rule exactly: the costs that it was made with must come out.
+    Random random = new Random(7);
+    double step = 40_000;
+    double nanosPerByte = 0.5;
+    List<StepObservation> apart = new ArrayList<>();
+    double[] times = new double[30];
+    long[] bytes = new long[30];
+    for (int i = 0; i < times.length; i++) {
+      times[i] = 5_000 + random.nextInt(500_000);
+      bytes[i] = 100 + random.nextInt(2_000_000);
+      apart.add(
+          new StepObservation(
+              CPU,
+              List.of(new Part("op" + i, 1)),
+              bytes[i],
+              step + nanosPerByte * bytes[i] + times[i]));
+    }
+    List<StepObservation> together = new ArrayList<>();
+    for (int first = 0; first < times.length; first += 5) {
+      double sum = 0;
+      List<Part> parts = new ArrayList<>();
+      for (int i = first; i < first + 5; i++) {
+        sum += times[i];
+        parts.add(new Part("op" + i, 1));
+      }
+      long crossing = 1000L * (first + 1);
+      together.add(new StepObservation(CPU, parts, crossing, step + nanosPerByte * crossing + sum));
+    }
+    Measurements measurements = new Measurements(null, at(1));
+    measurements.learn(apart, together);
+    assertEquals(step, measurements.startNanos(CPU), 0.1 * step);
+    assertEquals(nanosPerByte, measurements.byteNanos(CPU), 0.1 * nanosPerByte);
+    double off = 0;
+    for (int i = 0; i < times.length; i++) {
+      off += Math.abs(measurements.nanos(CPU, "op" + i).orElseThrow() - times[i]) / times[i];
+    }
+    assertTrue(off / times.length < 0.15, "on average off by " + off / times.length);
+  }
+
+  @Test
+  void costsAreNeverNegative() {
+    // Together slower than apart, as a noisy machine may have it.
+    Measurements measurements = new Measurements(null, at(1));
+    measurements.learn(
+        List.of(step(CPU, 10_000, "A"), step(CPU, 12_000, "B")),
+        List.of(step(CPU, 90_000, "A", "B")));
+    assertTrue(measurements.startNanos(CPU) > 0);
+    assertTrue(measurements.byteNanos(CPU) > 0);
+    assertTrue(measurements.nanos(CPU, "A").orElseThrow() > 0);
+  }
+
+  @Test
+  void aCallInAnotherThreadIsTakenToCostMore() {
+    Measurements measurements = new Measurements(null, at(1));
+    DeviceInfo npu = LimitedDevice.info("test-npu", DeviceType.ACCELERATOR, 1).build();
+    assertTrue(measurements.startNanos(npu) > measurements.startNanos(CPU));
+  }
+
+  @Test
+  void theUsualTimeIsTheMiddleOfTheLatest() {
+    StepTimes times = new StepTimes();
+    assertEquals(OptionalDouble.empty(), times.measured());
+    for (int i = 0; i < 11; i++) {
+      times.add(1_000_000);
+    }
+    assertEquals(OptionalDouble.empty(), times.usual(), "too few");
+    assertEquals(OptionalDouble.of(1_000_000), times.measured());
+    for (int i = 0; i < StepTimes.KEPT; i++) {
+      times.add(i % 8 == 0 ? 70_000 : 50_000);
+    }
+    assertEquals(OptionalDouble.of(50_000), times.usual(), "the first ones are forgotten");
+  }
+}

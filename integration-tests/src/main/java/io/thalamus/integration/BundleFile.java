@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URL;
+import java.util.Enumeration;
+import java.util.Map;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import org.osgi.framework.Constants;
+import org.osgi.framework.FrameworkUtil;
+
+/** Makes bundles out of single packages of this one. Stateless. */
+final class BundleFile {
+  private BundleFile() {}
+
+  /**
+   * A bundle's file.
+   *
+   * @param code the folder of the package that it holds
+   * @param headers what its manifest says
+   */
+  static InputStream of(String code, Map<String, String> headers) throws IOException {
+    Manifest manifest = new Manifest();
+    Attributes main = manifest.getMainAttributes();
+    main.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    main.putValue(Constants.BUNDLE_MANIFESTVERSION, "2");
+    headers.forEach(main::putValue);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (JarOutputStream jar = new JarOutputStream(bytes, manifest)) {
+      Enumeration<URL> classes =
+          FrameworkUtil.getBundle(BundleFile.class).findEntries(code, "*.class", false);
+      while (classes.hasMoreElements()) {
+        URL url = classes.nextElement();
+        jar.putNextEntry(new JarEntry(url.getPath().substring(1)));
+        try (InputStream in = url.openStream()) {
+          in.transferTo(jar);
+        }
+      }
+    }
+    return new ByteArrayInputStream(bytes.toByteArray());
+  }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.proof;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.Execution;
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
+import io.thalamus.model.Model;
+import io.thalamus.vectors.ConformanceData;
+import io.thalamus.vectors.ModelCase;
+import io.thalamus.vectors.ModelDirectory;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * A partition policy against NNAPI's: for each model the time that both plans are expected to take,
+ * and the time that they take when run by turns. The other policy must not be slower than noise
+ * explains.
+ */
+@Component(service = BiFunction.class, property = FrameworkProof.NAME + "=policies")
+public final class PoliciesProof extends FrameworkProof {
+  private static final String NNAPI = "nnapi";
+  private static final double MILLION = 1e6;
+  private static final int FEWEST = 5;
+  private static final int MOST = 2000;
+
+  private final NeuralNetworks networks;
+
+  /** One plan while it is measured. Used by one thread. */
+  private static final class Contender implements AutoCloseable {
+    private final Compilation compilation;
+    private final List<Long> nanos = new ArrayList<>();
+
+    Contender(Compilation compilation) {
+      this.compilation = compilation;
+    }
+
+    /** The time in the middle. */
+    double median() {
+      long[] sorted = nanos.stream().mapToLong(Long::longValue).sorted().toArray();
+      return sorted[sorted.length / 2];
+    }
+
+    @Override
+    public void close() {
+      compilation.close();
+    }
+  }
+
+  @Activate
+  public PoliciesProof(@Reference NeuralNetworks networks) {
+    this.networks = networks;
+  }
+
+  @Override
+  protected void run(Settings settings, Figures figures) throws Exception {
+    String folder = settings.text("dir", ConformanceData.models().map(Path::toString).orElse(""));
+    Set<String> devices = words(settings.text("device", ""));
+    Set<String> wanted = words(settings.text("models", ""));
+    String policy = settings.text("policy", "search");
+    Duration measure = Duration.ofMillis(settings.number("measure", 4000));
+    Duration time = Duration.ofMillis(settings.number("millis", 2000));
+    double noise = settings.number("noise", 10) / 100.0;
+    settings.end();
+    if (folder.isEmpty()) {
+      figures.figure("skipped", "there is no folder shared/models; name one with --dir");
+      return;
+    }
+    figures.figure("dir", folder);
+    CompilationOptions options = CompilationOptions.DEFAULT.withDevices(List.copyOf(devices));
+    int compared = 0;
+    int changed = 0;
+    double product = 1;
+    for (ModelDirectory directory : ModelDirectory.readAll(Path.of(folder))) {
+      String name = directory.name();
+      if (!wanted.isEmpty() && !wanted.contains(name)) {
+        continue;
+      }
+      try (LoadedModel loaded = networks.load(directory.model())) {
+        List<MemorySegment> inputs = inputs(directory);
+        networks.measure(loaded.model(), options, measure);
+        try (Contender nnapi = contender(loaded, options.withPolicy(NNAPI));
+            Contender other = contender(loaded, options.withPolicy(policy))) {
+          boolean differs =
+              !nnapi.compilation.plan().steps().equals(other.compilation.plan().steps());
+          byTurns(loaded.model(), inputs, List.of(nnapi, other), time);
+          double ratio = other.median() / nnapi.median();
+          if (differs && ratio > 1 + noise) {
+            // Once more, for longer: what was noise goes away.
+            byTurns(loaded.model(), inputs, List.of(nnapi, other), time.multipliedBy(2));
+            ratio = other.median() / nnapi.median();
+          }
+          tell(name, NNAPI, nnapi, figures);
+          tell(name, policy, other, figures);
+          figures.decimal(name + ".ratio", ratio);
+          compared++;
+          if (differs) {
+            changed++;
+            product *= ratio;
+            figures.promise(
+                name + " is slower with " + policy + " than noise explains: " + ratio,
+                ratio <= 1 + noise);
+          } else {
+            figures.figure(name + ".samePlan", "true");
+          }
+        }
+      } catch (NeuralNetworksException e) {
+        figures.figure(name + ".refused", e.code() + " " + e.getMessage());
+      }
+    }
+    figures.figure("models", compared);
+    figures.figure("otherPlans", changed);
+    figures.decimal("meanRatioOfOtherPlans", changed == 0 ? 1 : Math.pow(product, 1.0 / changed));
+  }
+
+  private static Set<String> words(String list) {
+    return list.isEmpty() ? Set.of() : new TreeSet<>(List.of(list.split(",")));
+  }
+
+  private Contender contender(LoadedModel loaded, CompilationOptions options)
+      throws NeuralNetworksException {
+    return new Contender(networks.compile(loaded.model(), options));
+  }
+
+  /** Executes one, then the other, until the time is over; the first quarter only warms up. */
+  private static void byTurns(
+      Model model, List<MemorySegment> inputs, List<Contender> contenders, Duration time)
+      throws NeuralNetworksException {
+    long start = System.nanoTime();
+    long warm = start + time.toNanos() / 4;
+    long end = warm + time.toNanos();
+    contenders.forEach(each -> each.nanos.clear());
+    for (int run = 0; run < MOST && (run < FEWEST || System.nanoTime() - end < 0); run++) {
+      if (System.nanoTime() - warm < 0) {
+        contenders.forEach(each -> each.nanos.clear());
+        run = 0;
+      }
+      for (Contender contender : contenders) {
+        contender.nanos.add(execute(model, contender.compilation, inputs));
+      }
+    }
+  }
+
+  private static long execute(Model model, Compilation compilation, List<MemorySegment> inputs)
+      throws NeuralNetworksException {
+    Execution execution = compilation.createExecution();
+    for (int i = 0; i < inputs.size(); i++) {
+      execution.setInput(i, inputs.get(i));
+    }
+    for (int i = 0; i < model.main().outputIndexes().size(); i++) {
+      long bytes = model.main().output(i).byteSize();
+      execution.setOutput(i, MemorySegment.ofArray(new byte[Math.toIntExact(bytes)]));
+    }
+    long start = System.nanoTime();
+    execution.compute().orThrow();
+    return System.nanoTime() - start;
+  }
+
+  private static List<MemorySegment> inputs(ModelDirectory directory) throws IOException {
+    List<MemorySegment> inputs = new ArrayList<>();
+    for (ModelCase.Input input : directory.cases().getFirst().inputs()) {
+      inputs.add(MemorySegment.ofArray(input.tensor().read(0)));
+    }
+    return inputs;
+  }
+
+  private static void tell(String name, String policy, Contender contender, Figures figures) {
+    Plan plan = contender.compilation.plan();
+    String key = name + "." + policy;
+    Map<String, Integer> where = new TreeMap<>();
+    plan.operations().forEach(operation -> where.merge(operation.device(), 1, Integer::sum));
+    figures.figure(
+        key + ".plan",
+        plan.steps().size()
+            + " steps: "
+            + where.entrySet().stream()
+                .map(entry -> entry.getValue() + " on " + entry.getKey())
+                .collect(Collectors.joining(", ")));
+    figures.decimal(key + ".expectedMillis", plan.prediction().nanos() / MILLION);
+    figures.decimal(key + ".measuredMillis", contender.median() / MILLION);
+  }
+}
