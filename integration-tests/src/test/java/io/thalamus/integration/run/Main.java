@@ -14,6 +14,7 @@ public final class Main {
           new Mutations(),
           new Coupling(),
           new RandomGraphs(),
+          new Npu(),
           new InFramework(
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"

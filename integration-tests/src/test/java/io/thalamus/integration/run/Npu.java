@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.run;
+
+import io.thalamus.integration.proof.Figures;
+import io.thalamus.integration.proof.Settings;
+import java.nio.file.Path;
+
+/** What the simulated accelerator claims of itself, beside what others say. */
+final class Npu implements Proof {
+  private static final String PUBLISHED =
+      "backends/npu/src/test/resources/io/thalamus/npu/timing/scale-sim.csv";
+
+  @Override
+  public String name() {
+    return "npu";
+  }
+
+  @Override
+  public String purpose() {
+    return "the accelerator's cycles beside those of two simulators (--cycles FILE)";
+  }
+
+  @Override
+  public void run(Settings settings, Figures figures) throws Exception {
+    String file = settings.text("cycles", PUBLISHED);
+    settings.end();
+    Path root = Path.of(System.getProperty("thalamus.root"));
+    NpuCycles.run(root.resolve(file), figures);
+  }
+}
