@@ -58,7 +58,7 @@ class LauncherTest {
   void theContainerRunsExactlyTheResolvedBundles() throws Exception {
     Map<String, String> resolved =
         ProjectFiles.runBundles(ProjectFiles.ROOT.resolve("launcher/thalamus.bndrun"));
-    Outcome outcome = run("-c", "lb -s");
+    Outcome outcome = run("--with", "cpu,simd,npu", "-c", "lb -s");
     assertEquals(0, outcome.status(), outcome::err);
     Map<String, String> running = new TreeMap<>();
     for (String line : outcome.out().lines().toList()) {

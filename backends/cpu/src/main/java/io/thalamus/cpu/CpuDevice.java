@@ -23,7 +23,34 @@ import org.osgi.service.component.annotations.Component;
 
 /** The reference CPU. By definition all its costs are 1. */
 @Component(service = Device.class)
-@DeviceDriver(device = "cpu")
+@DeviceDriver(
+    device = "cpu",
+    type = "CPU",
+    modelCacheFiles = 0,
+    dataCacheFiles = 0,
+    memoryDomain = false,
+    extensions = ThalamusExtension.NAME,
+    performance = {
+      "RELAXED_SCALAR 1.0 1.0",
+      "RELAXED_TENSOR 1.0 1.0",
+      "IF 1.0 1.0",
+      "WHILE 1.0 1.0",
+      "FLOAT32 1.0 1.0",
+      "INT32 1.0 1.0",
+      "UINT32 1.0 1.0",
+      "TENSOR_FLOAT32 1.0 1.0",
+      "TENSOR_INT32 1.0 1.0",
+      "TENSOR_QUANT8_ASYMM 1.0 1.0",
+      "BOOL 1.0 1.0",
+      "TENSOR_QUANT16_SYMM 1.0 1.0",
+      "TENSOR_FLOAT16 1.0 1.0",
+      "TENSOR_BOOL8 1.0 1.0",
+      "FLOAT16 1.0 1.0",
+      "TENSOR_QUANT8_SYMM_PER_CHANNEL 1.0 1.0",
+      "TENSOR_QUANT16_ASYMM 1.0 1.0",
+      "TENSOR_QUANT8_SYMM 1.0 1.0",
+      "TENSOR_QUANT8_ASYMM_SIGNED 1.0 1.0"
+    })
 public final class CpuDevice extends KernelDevice {
   @Activate
   public CpuDevice(BundleContext context) {

@@ -2,8 +2,6 @@
 package io.thalamus.npu;
 
 import io.thalamus.driver.TableDevice;
-import io.thalamus.hal.Device;
-import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
@@ -21,32 +19,19 @@ import io.thalamus.npu.timing.OperatingPoint;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
 import java.util.Map;
-import org.osgi.framework.BundleContext;
-import org.osgi.service.component.annotations.Activate;
-import org.osgi.service.component.annotations.Component;
-import org.osgi.service.component.annotations.Deactivate;
-import org.osgi.service.metatype.annotations.Designate;
 
 /**
  * A simulated accelerator for 8-bit and float16 networks. What it computes is real, the times that
  * it tells are those of the hardware that its settings describe. Owns one thread, which runs the
- * second stage of compilations and ends when the device is deactivated; executions that are under
- * way then end with a failure at the next operation.
+ * second stage of compilations and ends when the device is closed; executions that are under way
+ * then end with a failure at the next operation.
  */
-@Component(service = Device.class, configurationPid = "io.thalamus.npu")
-@Designate(ocd = NpuSettings.class)
-@DeviceDriver(device = "npu")
 public final class NpuDevice extends TableDevice implements AutoCloseable {
   private final NpuConfig config;
   private final Compiler compiler;
   private final SecondStage secondStage = new SecondStage();
 
-  @Activate
-  public NpuDevice(BundleContext context, NpuSettings settings) {
-    this(context.getBundle().getVersion().toString(), NpuConfig.of(settings));
-  }
-
-  /** For use without a framework. */
+  /** A device of its own; {@link NpuComponent} is the one that a framework has. */
   public NpuDevice(String version, NpuConfig config) {
     this(version, config, new Compiler(config.architecture(), OperationCatalog.standard()));
   }
@@ -117,7 +102,6 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
 
   /** Refuses further work and ends the thread. */
   @Override
-  @Deactivate
   public void close() {
     secondStage.close();
   }

@@ -31,10 +31,11 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * A compiled model. Knows the model's arguments and the loaded program, nothing else of the model.
- * A better program of the same model may take its place between two executions.
+ * A compiled model. Thread-safe. Knows the model's arguments and the loaded program, nothing else
+ * of the model. A better program of the same model may take its place between two executions. Owned
+ * by whoever prepared it.
  */
-final class NpuPreparedModel extends FramedPreparedModel<Memory> {
+public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   private final List<Shape> shapes;
   private final BooleanSupplier isStopped;
   private volatile Program program;
@@ -67,6 +68,16 @@ final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     graph.inputIndexes().forEach(i -> inputs.add(builder.operand(graph.operands().get(i))));
     graph.outputIndexes().forEach(i -> outputs.add(builder.operand(graph.operands().get(i))));
     return builder.build(inputs, outputs);
+  }
+
+  /** What an execution costs on the hardware, with the program that there is by now. */
+  public NpuReport report() {
+    return program.report();
+  }
+
+  /** When each command of an execution starts and ends on the hardware, one a line. */
+  public String trace() {
+    return program.trace();
   }
 
   /** What executions run from now on. */

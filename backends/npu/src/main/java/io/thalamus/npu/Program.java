@@ -6,6 +6,7 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.npu.command.CommandFormatException;
 import io.thalamus.npu.command.Executable;
 import io.thalamus.npu.command.ExecutableFormat;
+import io.thalamus.npu.command.Opcode.Engine;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.machine.Machine;
 import io.thalamus.npu.machine.MachineFault;
@@ -13,6 +14,8 @@ import io.thalamus.npu.machine.Timeline;
 import io.thalamus.npu.timing.OperatingPoint;
 import io.thalamus.npu.timing.PowerModel;
 import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
 
 /**
  * One stage of a compiled model, loaded. What an execution costs on the hardware does not depend on
@@ -45,6 +48,26 @@ record Program(
   /** The time of one execution at the operating point. */
   Duration onDevice() {
     return Duration.ofNanos(point.nanos(cycles));
+  }
+
+  /** What one execution costs. */
+  NpuReport report() {
+    Executable executable = machine.executable();
+    Timeline timeline = Timeline.of(executable, architecture, point);
+    Map<Engine, Long> busy = new EnumMap<>(Engine.class);
+    for (Engine engine : Engine.values()) {
+      busy.put(engine, timeline.busy(engine));
+    }
+    return new NpuReport(
+        point.name(),
+        cycles,
+        point.nanos(cycles),
+        joules,
+        executable.commands().size(),
+        executable.weights().length,
+        executable.memories().tensors(),
+        timeline.work().intMacs() + timeline.work().floatMacs(),
+        busy);
   }
 
   /** When each command runs, one a line. */

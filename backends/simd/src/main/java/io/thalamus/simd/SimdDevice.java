@@ -32,7 +32,19 @@ import org.osgi.service.metatype.annotations.Designate;
  */
 @Component(service = Device.class, configurationPid = "io.thalamus.simd")
 @Designate(ocd = SimdSettings.class)
-@DeviceDriver(device = "simd")
+@DeviceDriver(
+    device = "simd",
+    type = "CPU",
+    modelCacheFiles = 0,
+    dataCacheFiles = 0,
+    memoryDomain = false,
+    extensions = {},
+    performance = {
+      "RELAXED_TENSOR 0.3 0.3",
+      "TENSOR_FLOAT32 0.3 0.3",
+      "TENSOR_QUANT8_ASYMM 0.3 0.3",
+      "TENSOR_QUANT8_ASYMM_SIGNED 0.3 0.3"
+    })
 public final class SimdDevice extends TableDevice implements AutoCloseable {
   private final OperationTable<Lowering> table;
   private final Budget budget;

@@ -10,9 +10,13 @@ import org.osgi.annotation.bundle.Capability;
 import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /**
- * Declares a driver, once, at its component: the service gets the property {@code thalamus.device}
- * with the device's name, and the bundle the capability of the same name, so that a resolver finds
- * a device by need.
+ * Declares a driver, once, at its component: each fact becomes a property of the service and an
+ * attribute of the bundle's capability {@code thalamus.device}, so that a resolver finds a device
+ * by need, and a tool knows it before it runs. The facts are those of {@link DeviceInfo}; a test
+ * holds all three equal.
+ *
+ * <p>A fact {@code x} is the property {@code thalamus.x} and the attribute {@code x}, but for the
+ * name: that is {@code thalamus.device} in both.
  */
 @Capability(namespace = DeviceDriver.NAMESPACE)
 @ComponentPropertyType
@@ -28,4 +32,31 @@ public @interface DeviceDriver {
   /** The short name of the device, for example {@code cpu}. */
   @Attribute(DeviceDriver.NAMESPACE)
   String device();
+
+  /** A {@code DeviceType}. */
+  @Attribute
+  String type();
+
+  /** Files that a compilation's code is stored in. */
+  @Attribute
+  int modelCacheFiles();
+
+  /** Files that a compilation's data is stored in. */
+  @Attribute
+  int dataCacheFiles();
+
+  /** Whether the device allocates buffers of its own. */
+  @Attribute
+  boolean memoryDomain();
+
+  /** The names of the extensions that it knows. */
+  @Attribute
+  String[] extensions();
+
+  /**
+   * What it declares of its performance: a type, or {@code IF}, {@code WHILE}, {@code
+   * RELAXED_SCALAR} or {@code RELAXED_TENSOR}; the ratio of time; that of power.
+   */
+  @Attribute
+  String[] performance();
 }

@@ -4,6 +4,8 @@ package io.thalamus.integration.run;
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.Device;
 import io.thalamus.integration.proof.Settings;
+import io.thalamus.npu.NpuConfig;
+import io.thalamus.npu.NpuDevice;
 import io.thalamus.simd.SimdDevice;
 import java.util.Map;
 import java.util.TreeMap;
@@ -13,7 +15,13 @@ import java.util.function.Supplier;
 final class Devices {
   private static final Map<String, Supplier<Device>> ALL =
       new TreeMap<>(
-          Map.of("cpu", () -> new CpuDevice("0.1.0"), "simd", () -> new SimdDevice("0.1.0", 0)));
+          Map.of(
+              "cpu",
+              () -> new CpuDevice("0.1.0"),
+              "simd",
+              () -> new SimdDevice("0.1.0", 0),
+              "npu",
+              () -> new NpuDevice("0.1.0", NpuConfig.DEFAULT)));
 
   private Devices() {}
 

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.thalamus.cpu.CpuDevice;
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceDriver;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.Capabilities;
+import io.thalamus.model.PerformanceInfo;
+import io.thalamus.npu.NpuConfig;
+import io.thalamus.npu.NpuDevice;
+import io.thalamus.simd.SimdDevice;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.jar.JarFile;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.xml.parsers.DocumentBuilderFactory;
+import javax.xml.parsers.ParserConfigurationException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.w3c.dom.Element;
+import org.w3c.dom.NodeList;
+import org.xml.sax.SAXException;
+
+/**
+ * What each device says of itself, in its {@code DeviceInfo}, in the properties of its service and
+ * in the capability of its bundle, is the same.
+ */
+class DeclarationsTest {
+  private static final Pattern ATTRIBUTE = Pattern.compile(";([^;=:]+)[^;=]*=(\"[^\"]*\"|[^;]*)");
+  private static final String PREFIX = "thalamus.";
+
+  private static Device device(String name) {
+    return switch (name) {
+      case "cpu" -> new CpuDevice("1.0.0");
+      case "simd" -> new SimdDevice("1.0.0", 1);
+      default -> new NpuDevice("1.0.0", NpuConfig.DEFAULT);
+    };
+  }
+
+  @Test
+  void eachBackendIsTested() throws IOException {
+    try (Stream<Path> folders = Files.list(ProjectFiles.ROOT.resolve("backends"))) {
+      assertEquals(
+          new TreeSet<>(List.of("cpu", "npu", "simd")),
+          new TreeSet<>(folders.map(folder -> folder.getFileName().toString()).toList()));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"cpu", "simd", "npu"})
+  void infoServiceAndBundleSayTheSame(String name) throws Exception {
+    Map<String, String> info = facts(name, device(name).info());
+    assertEquals(info, inService(name));
+    assertEquals(info, inCapability(name));
+  }
+
+  private static Map<String, String> facts(String name, DeviceInfo info) {
+    assertEquals("thalamus-" + name, info.name());
+    Map<String, String> facts = new TreeMap<>();
+    facts.put("device", name);
+    facts.put("type", info.type().name());
+    facts.put("modelCacheFiles", "" + info.cacheNeeds().modelCacheFiles());
+    facts.put("dataCacheFiles", "" + info.cacheNeeds().dataCacheFiles());
+    facts.put("memoryDomain", "" + info.memoryDomain());
+    facts.put("extensions", sorted(info.extensions().stream()));
+    facts.put("performance", sorted(performance(info.capabilities())));
+    return facts;
+  }
+
+  private static Stream<String> performance(Capabilities capabilities) {
+    Map<String, PerformanceInfo> all = new TreeMap<>();
+    capabilities.operandPerformance().forEach((type, ratio) -> all.put(type.text(), ratio));
+    all.put("RELAXED_SCALAR", capabilities.relaxedFloat32toFloat16Scalar());
+    all.put("RELAXED_TENSOR", capabilities.relaxedFloat32toFloat16Tensor());
+    all.put("IF", capabilities.ifPerformance());
+    all.put("WHILE", capabilities.whilePerformance());
+    return all.entrySet().stream()
+        .filter(entry -> !entry.getValue().equals(PerformanceInfo.UNSUPPORTED))
+        .map(
+            entry ->
+                entry.getKey()
+                    + " "
+                    + entry.getValue().execTime()
+                    + " "
+                    + entry.getValue().powerUsage());
+  }
+
+  private static String sorted(Stream<String> words) {
+    return String.join(
+        ", ", words.map(String::strip).filter(word -> !word.isEmpty()).sorted().toList());
+  }
+
+  private static Map<String, String> withLists(Map<String, String> facts, String separator) {
+    for (String list : List.of("extensions", "performance")) {
+      String text = facts.getOrDefault(list, "");
+      facts.put(list, sorted(Arrays.stream(text.split(separator))));
+    }
+    return facts;
+  }
+
+  private static Map<String, String> inCapability(String name) throws IOException {
+    String header =
+        ProjectFiles.manifest(ProjectFiles.ROOT.resolve("backends").resolve(name))
+            .getValue("Provide-Capability");
+    Matcher matcher = ATTRIBUTE.matcher(ProjectFiles.clauses(header).get(DeviceDriver.NAMESPACE));
+    Map<String, String> facts = new TreeMap<>();
+    while (matcher.find()) {
+      String attribute = matcher.group(1);
+      facts.put(
+          attribute.equals(DeviceDriver.NAMESPACE) ? "device" : attribute,
+          matcher.group(2).replace("\"", ""));
+    }
+    return withLists(facts, ",");
+  }
+
+  /** What the component's description, which the service's properties come from, says. */
+  private static Map<String, String> inService(String name)
+      throws IOException, ParserConfigurationException, SAXException {
+    Path target = ProjectFiles.ROOT.resolve("backends").resolve(name).resolve("target");
+    try (Stream<Path> files = Files.list(target)) {
+      Path file =
+          files
+              .filter(path -> path.getFileName().toString().matches("io\\..*\\.jar"))
+              .findFirst()
+              .orElseThrow();
+      try (JarFile jar = new JarFile(file.toFile())) {
+        List<String> components =
+            jar.stream()
+                .map(entry -> entry.getName())
+                .filter(entry -> entry.matches("OSGI-INF/[^/]+\\.xml"))
+                .toList();
+        for (String component : components) {
+          try (InputStream in = jar.getInputStream(jar.getEntry(component))) {
+            Map<String, String> facts = properties(in);
+            if (facts.containsKey("device")) {
+              return withLists(facts, "\\R");
+            }
+          }
+        }
+      }
+    }
+    throw new AssertionError(name + " has no component with the property thalamus.device");
+  }
+
+  private static Map<String, String> properties(InputStream component)
+      throws IOException, ParserConfigurationException, SAXException {
+    NodeList elements =
+        DocumentBuilderFactory.newDefaultInstance()
+            .newDocumentBuilder()
+            .parse(component)
+            .getElementsByTagName("property");
+    Map<String, String> facts = new TreeMap<>();
+    for (int i = 0; i < elements.getLength(); i++) {
+      Element property = (Element) elements.item(i);
+      String key = property.getAttribute("name");
+      if (key.startsWith(PREFIX)) {
+        boolean isList = !property.hasAttribute("value");
+        facts.put(
+            key.substring(PREFIX.length()),
+            isList ? property.getTextContent() : property.getAttribute("value"));
+      }
+    }
+    return facts;
+  }
+}
