@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -44,12 +45,21 @@ class FaultyDeviceTest {
 
   private final CopyDevice copy = new CopyDevice();
   private final BlockingQueue<String> presence = new LinkedBlockingQueue<>();
+
+  /** Keeps a lost device away for longer than its rule says, as long as a test wants. */
+  private CountDownLatch absence = new CountDownLatch(0);
+
   private final FaultInjector injector =
       new FaultInjector(
           new Presence() {
             @Override
             public void leave() {
               presence.add("left");
+              try {
+                absence.await();
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt(); // the injector is being closed
+              }
             }
 
             @Override
@@ -355,6 +365,7 @@ class FaultyDeviceTest {
 
   @Test
   void aLostDeviceComesBack() throws Exception {
+    absence = new CountDownLatch(1);
     PreparedModel model = prepare();
     long start = System.nanoTime();
     script("lose for 50ms");
@@ -362,6 +373,7 @@ class FaultyDeviceTest {
     assertEquals(ErrorStatus.DEVICE_UNAVAILABLE, execute(model).status());
     assertTrue(injector.status().lost());
     script("lose for 1ms"); // it is away already
+    absence.countDown();
     assertEquals("back", presence.take());
     assertTrue(System.nanoTime() - start >= 50_000_000);
     assertEquals(ErrorStatus.NONE, execute(model).status());
@@ -370,11 +382,13 @@ class FaultyDeviceTest {
 
   @Test
   void anExecutionMayLoseTheDevice() throws Exception {
+    absence = new CountDownLatch(1);
     script("after 1 executions lose for 1ms");
     PreparedModel model = prepare();
     assertEquals(ErrorStatus.NONE, execute(model).status());
     assertEquals(ErrorStatus.DEVICE_UNAVAILABLE, execute(model).status());
     assertEquals("left", presence.take());
+    absence.countDown();
     assertEquals("back", presence.take());
     assertEquals(List.of(ErrorStatus.NONE, ErrorStatus.NONE), execute(model, 2));
   }
