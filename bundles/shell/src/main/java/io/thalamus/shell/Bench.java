@@ -41,12 +41,24 @@ final class Bench {
    * What one contender showed.
    *
    * @param device the device named, else those that executed
+   * @param policy the one asked for; empty for none
    * @param nanos of each execution, sorted
    * @param seconds that the measured rounds took
    * @param coldNanos of the first compilation
    * @param warmNanos of the second
    */
-  record Figures(String device, long[] nanos, double seconds, long coldNanos, long warmNanos) {
+  record Figures(
+      String device,
+      Optional<String> policy,
+      long[] nanos,
+      double seconds,
+      long coldNanos,
+      long warmNanos) {
+    /** What it is called beside others. */
+    String name() {
+      return policy.map(chosen -> device + " by " + chosen).orElse(device);
+    }
+
     /** The time that this share of executions did not exceed. */
     long quantile(double share) {
       return nanos[(int) Math.min(nanos.length - 1L, Math.round(share * (nanos.length - 1)))];
@@ -179,7 +191,7 @@ final class Bench {
     Figures figures() {
       long[] sorted = nanos.stream().flatMapToLong(Arrays::stream).sorted().toArray();
       String device = options.devices().isEmpty() ? ranOn : String.join("+", options.devices());
-      return new Figures(device, sorted, spent / 1e9, coldNanos, warmNanos);
+      return new Figures(device, options.policy(), sorted, spent / 1e9, coldNanos, warmNanos);
     }
 
     void close() {

@@ -33,7 +33,7 @@ record BenchResult(String model, int threads, List<Bench.Figures> figures, Style
             ">executions");
     for (Bench.Figures one : figures) {
       table.row(
-          Table.painted(one.device(), style::bold),
+          Table.painted(one.name(), style::bold),
           time(one.quantile(0.5)),
           time(one.quantile(P90)),
           time(one.quantile(P99)),
@@ -49,13 +49,13 @@ record BenchResult(String model, int threads, List<Bench.Figures> figures, Style
       lines
           .gap()
           .add(
-              figures.get(0).device()
+              figures.get(0).name()
                   + " is "
                   + Units.number(faster ? ratio : 1 / ratio)
                   + " times as "
                   + (faster ? "fast" : "slow")
                   + " as "
-                  + figures.get(1).device()
+                  + figures.get(1).name()
                   + " by median");
     }
     return lines.toString();
@@ -85,6 +85,9 @@ record BenchResult(String model, int threads, List<Bench.Figures> figures, Style
 
   private void fields(JsonGenerator json, Bench.Figures one) throws IOException {
     json.writeStringField("device", one.device());
+    if (one.policy().isPresent()) {
+      json.writeStringField("policy", one.policy().get());
+    }
     json.writeNumberField("threads", threads);
     Json.millis(json, "medianMillis", one.quantile(0.5));
     Json.millis(json, "p90Millis", one.quantile(P90));

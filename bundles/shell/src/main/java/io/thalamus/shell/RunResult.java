@@ -31,6 +31,7 @@ import java.util.stream.Collectors;
  * @param outputs in order
  * @param classes the best classes, where the only output is one score for each class
  * @param ranOn operations executed, by device
+ * @param steps what ran where in the last execution, in order, failed attempts included
  * @param givenUp attempts that failed and were repeated
  * @param times how often it was executed
  * @param median the time of one execution
@@ -41,6 +42,7 @@ record RunResult(
     List<Output> outputs,
     Optional<Classification> classes,
     Map<String, Integer> ranOn,
+    List<StepReport> steps,
     List<StepReport> givenUp,
     int times,
     Duration median,
@@ -82,6 +84,7 @@ record RunResult(
         outputs,
         classes,
         ranOn,
+        report.steps(),
         givenUp,
         outcome.nanos().length,
         Duration.ofNanos(outcome.median()),
@@ -169,5 +172,15 @@ record RunResult(
       json.writeNumberField("times", times);
       Json.millis(json, "fastestMillis", fastest.toNanos());
     }
+    json.writeArrayFieldStart("steps");
+    for (StepReport step : steps) {
+      json.writeStartObject();
+      json.writeStringField("device", step.device());
+      json.writeNumberField("operations", step.operations());
+      Json.millis(json, "millis", step.duration().toNanos());
+      json.writeStringField("code", step.code().name());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
   }
 }

@@ -260,6 +260,7 @@ class CommandsTest {
                 + "\"values\":[0.1,0.7,0.15,0.05],\"top\":[{\"index\":1,"
                 + "\"score\":0.7}]}],\"ranOn\":{\"cpu\":3},\"millis\":"),
         json);
+    assertTrue(json.contains("\"steps\":[{\"device\":\"cpu\",\"operations\":3,\"millis\":"), json);
   }
 
   @Test

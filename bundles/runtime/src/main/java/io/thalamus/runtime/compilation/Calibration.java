@@ -33,7 +33,6 @@ import java.util.concurrent.Executor;
  */
 final class Calibration {
   private static final int FEWEST_RUNS = 3;
-  private static final int MOST_RUNS = 200;
   private static final int LARGEST_OUTPUT = 1 << 22;
 
   private final Model model;
@@ -59,57 +58,78 @@ final class Calibration {
     }
     List<RegisteredDevice> devices = preparer.devices();
     for (RegisteredDevice device : devices) {
-      PartitionPolicy policy = new Preferring(device.id());
-      long share = patience.toNanos() / (2L * devices.size());
-      List<StepObservation> apart = observe(device, policy, true, share);
-      List<StepObservation> together = observe(device, policy, false, share);
-      measurements.learn(apart, together);
+      observe(device, patience.toNanos() / devices.size());
     }
   }
 
-  private List<StepObservation> observe(
-      RegisteredDevice device, PartitionPolicy policy, boolean isApart, long nanos)
-      throws NeuralNetworksException {
-    PreparedPlan plan = preparer.prepareToMeasure(policy, isApart);
-    List<StepObservation> all;
-    // Which retains the plan for as long as it needs it.
-    plan.retain();
-    try (CompilationImpl compilation =
-        new CompilationImpl(
-            model, CompilationOptions.DEFAULT, preparer, plan, asyncThreads, closed -> {})) {
-      execute(compilation, nanos);
-      all = Observations.of(plan, StepTimes::measured);
-    } finally {
-      plan.release();
+  private void observe(RegisteredDevice device, long nanos) throws NeuralNetworksException {
+    PartitionPolicy policy = new Preferring(device.id());
+    try (Observed apart = new Observed(preparer.prepareToMeasure(policy, true));
+        Observed together = new Observed(preparer.prepareToMeasure(policy, false))) {
+      List<MemorySegment> inputs = inputs();
+      List<MemorySegment> outputs = outputs();
+      long end = System.nanoTime() + nanos;
+      // By turns: both see the same weather, and the same state of the compiler's work.
+      for (int run = 0; run < FEWEST_RUNS || System.nanoTime() - end < 0; run++) {
+        execute(apart.compilation, inputs, outputs);
+        execute(together.compilation, inputs, outputs);
+      }
+      measurements.learn(apart.steps(device), together.steps(device));
     }
-    return all.stream().filter(step -> step.device() == device.info()).toList();
   }
 
-  private void execute(CompilationImpl compilation, long nanos) throws NeuralNetworksException {
+  /** A plan while it is observed. */
+  private final class Observed implements AutoCloseable {
+    private final PreparedPlan plan;
+    private final CompilationImpl compilation;
+
+    Observed(PreparedPlan plan) {
+      this.plan = plan;
+      this.compilation =
+          new CompilationImpl(
+              model, CompilationOptions.DEFAULT, preparer, plan, asyncThreads, closed -> {});
+    }
+
+    List<StepObservation> steps(RegisteredDevice device) {
+      return Observations.of(plan, StepTimes::measured).stream()
+          .filter(step -> step.device() == device.info())
+          .toList();
+    }
+
+    @Override
+    public void close() {
+      compilation.close();
+    }
+  }
+
+  private List<MemorySegment> inputs() {
     Random random = new Random(1);
-    List<MemorySegment> inputs =
-        model.main().inputIndexes().stream()
-            .map(index -> random(model.main().operands().get(index), random))
-            .toList();
+    return model.main().inputIndexes().stream()
+        .map(index -> random(model.main().operands().get(index), random))
+        .toList();
+  }
+
+  private List<MemorySegment> outputs() {
     List<MemorySegment> outputs = new ArrayList<>();
     for (int index : model.main().outputIndexes()) {
       Operand output = model.main().operands().get(index);
       long bytes = output.isSizeKnown() ? output.byteSize() : LARGEST_OUTPUT;
       outputs.add(MemorySegment.ofArray(new byte[Math.toIntExact(bytes)]));
     }
-    long end = System.nanoTime() + nanos;
-    for (int run = 0;
-        run < FEWEST_RUNS || (run < MOST_RUNS && System.nanoTime() - end < 0);
-        run++) {
-      Execution execution = compilation.createExecution();
-      for (int i = 0; i < inputs.size(); i++) {
-        execution.setInput(i, inputs.get(i));
-      }
-      for (int i = 0; i < outputs.size(); i++) {
-        execution.setOutput(i, outputs.get(i));
-      }
-      execution.compute().orThrow();
+    return outputs;
+  }
+
+  private static void execute(
+      CompilationImpl compilation, List<MemorySegment> inputs, List<MemorySegment> outputs)
+      throws NeuralNetworksException {
+    Execution execution = compilation.createExecution();
+    for (int i = 0; i < inputs.size(); i++) {
+      execution.setInput(i, inputs.get(i));
     }
+    for (int i = 0; i < outputs.size(); i++) {
+      execution.setOutput(i, outputs.get(i));
+    }
+    execution.compute().orThrow();
   }
 
   /** Values that every operation can take: indexes stay 0, floats are small. */

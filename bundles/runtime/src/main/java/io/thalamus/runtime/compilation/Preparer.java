@@ -178,6 +178,13 @@ final class Preparer {
 
   private PreparedPlan prepare(PlannedModel planned, PrepareConfig config)
       throws StepRefusedException {
+    return prepare(
+        planned, config, plan -> measurements.learn(Observations.of(plan, StepTimes::usual)));
+  }
+
+  private static PreparedPlan prepare(
+      PlannedModel planned, PrepareConfig config, Consumer<PreparedPlan> onEnd)
+      throws StepRefusedException {
     List<PreparedStep> prepared = new ArrayList<>();
     boolean isComplete = false;
     try {
@@ -185,8 +192,7 @@ final class Preparer {
         prepared.add(new PreparedStep(step, prepare(step, config)));
       }
       isComplete = true;
-      return new PreparedPlan(
-          planned, prepared, plan -> measurements.learn(Observations.of(plan, StepTimes::usual)));
+      return new PreparedPlan(planned, prepared, onEnd);
     } finally {
       if (!isComplete) {
         prepared.forEach(step -> step.primary().close());
@@ -268,7 +274,8 @@ final class Preparer {
         (isApart ? partitioner.apart() : partitioner)
             .partition(model, options.preference(), devices());
     try {
-      return prepare(planned, config());
+      // Whoever measures learns from both plans at once.
+      return prepare(planned, config(), plan -> {});
     } catch (StepRefusedException e) {
       throw e.reason();
     }

@@ -61,16 +61,32 @@ record StepCosts(double stepNanos, double byteNanos) {
       byteTime += bytes * nanos;
     }
     double determinant = stepStep * byteByte - stepByte * stepByte;
-    double fittedStep = (stepTime * byteByte - byteTime * stepByte) / determinant;
     double fittedByte = (stepStep * byteTime - stepByte * stepTime) / determinant;
-    if (fittedByte < LEAST_BYTE_NANOS) {
-      fittedByte = LEAST_BYTE_NANOS;
-      fittedStep = (stepTime - stepByte * fittedByte) / stepStep;
-    } else if (fittedStep < LEAST_STEP_NANOS) {
-      fittedStep = LEAST_STEP_NANOS;
-      fittedByte = (byteTime - stepByte * fittedStep) / byteByte;
+    // Whatever an operation takes, its step takes no less than the two costs.
+    double nanos = Math.clamp(fittedByte, LEAST_BYTE_NANOS, mostForByte(apart));
+    double start = (stepTime - stepByte * nanos) / stepStep;
+    double most = mostForStep(apart);
+    if (start < LEAST_STEP_NANOS || start > most) {
+      start = Math.clamp(start, LEAST_STEP_NANOS, most);
+      nanos =
+          Math.clamp(
+              (byteTime - stepByte * start) / byteByte, LEAST_BYTE_NANOS, mostForByte(apart));
     }
-    return new StepCosts(
-        Math.max(fittedStep, LEAST_STEP_NANOS), Math.max(fittedByte, LEAST_BYTE_NANOS));
+    return new StepCosts(start, nanos);
+  }
+
+  private static double mostForStep(List<StepObservation> apart) {
+    double least = apart.stream().mapToDouble(StepObservation::nanos).min().orElse(0);
+    return Math.max(least, LEAST_STEP_NANOS);
+  }
+
+  private static double mostForByte(List<StepObservation> apart) {
+    double least =
+        apart.stream()
+            .filter(each -> each.bytes() > 0)
+            .mapToDouble(each -> each.nanos() / each.bytes())
+            .min()
+            .orElse(0);
+    return Math.max(least, LEAST_BYTE_NANOS);
   }
 }

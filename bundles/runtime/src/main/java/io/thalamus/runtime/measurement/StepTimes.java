@@ -25,30 +25,25 @@ public final class StepTimes {
     count = next == Integer.MAX_VALUE ? KEPT : next + 1;
   }
 
-  /** The time in the middle of the latest; empty where there were too few to go by. */
+  /**
+   * The time that a quarter of the latest did not exceed; empty where there were too few to go by.
+   * What is above it has waited for others.
+   */
   public OptionalDouble usual() {
-    return count < FEWEST ? OptionalDouble.empty() : OptionalDouble.of(middle());
+    return count < FEWEST ? OptionalDouble.empty() : measured();
   }
 
   /**
-   * The time in the middle of the latest half, of however few there are; empty where there is none.
-   * For measurements that were asked for, where there may be no more.
+   * The same of the latest half of however few there are; empty where there is none. For
+   * measurements that were asked for, where there may be no more.
    */
   public OptionalDouble measured() {
-    if (count == 0) {
+    int known = count;
+    if (known == 0) {
       return OptionalDouble.empty();
     }
-    if (count >= KEPT) {
-      return OptionalDouble.of(middle());
-    }
-    long[] latest = Arrays.copyOfRange(nanos, count / 2, count);
+    long[] latest = known >= KEPT ? nanos.clone() : Arrays.copyOfRange(nanos, known / 2, known);
     Arrays.sort(latest);
-    return OptionalDouble.of(latest[(latest.length - 1) / 2]);
-  }
-
-  private double middle() {
-    long[] sorted = Arrays.copyOf(nanos, Math.min(count, KEPT));
-    Arrays.sort(sorted);
-    return sorted[(sorted.length - 1) / 2];
+    return OptionalDouble.of(latest[(latest.length - 1) / 4]);
   }
 }

@@ -167,7 +167,11 @@ final class Cut {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA, "the operations of the model depend on each other in a circle");
     }
-    return builder.graph(problem.subgraph(), graph, drafts, this::checkBoundary);
+    return builder.graph(
+        problem.subgraph(),
+        graph,
+        drafts,
+        (device, index, operand) -> checkBoundary(problem, device, index, operand));
   }
 
   private Draft controlFlow(Subgraph graph, int index) throws NeuralNetworksException {
@@ -189,13 +193,27 @@ final class Cut {
         graph(1 + ControlFlow.reference(graph, operation, ControlFlow.WHILE_BODY)));
   }
 
-  private void checkBoundary(RegisteredDevice device, int index, Operand operand)
+  private static void checkBoundary(
+      GraphProblem problem, RegisteredDevice device, int index, Operand operand)
       throws NeuralNetworksException {
     if (!operand.isSizeKnown()) {
       throw new NeuralNetworksException(
           ResultCode.OP_FAILED,
-          "operand %d '%s' leaves %s with dimensions that are not known before it runs: %s"
-              .formatted(index, operand.name(), device.id(), operand.shape()));
+          "%s: its result %d '%s' would leave %s, but its dimensions are not known before it runs: %s"
+              .formatted(
+                  problem.describe(writer(problem.graph(), index)),
+                  index,
+                  operand.name(),
+                  device.id(),
+                  operand.shape()));
     }
+  }
+
+  private static int writer(Subgraph graph, int operand) {
+    int operation = 0;
+    while (!graph.operations().get(operation).outputs().contains(operand)) {
+      operation++;
+    }
+    return operation;
   }
 }

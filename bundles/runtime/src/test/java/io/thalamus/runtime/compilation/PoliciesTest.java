@@ -3,6 +3,7 @@ package io.thalamus.runtime.compilation;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,6 +18,7 @@ import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
 import io.thalamus.runtime.policy.PartitionPolicy;
 import io.thalamus.runtime.policy.PartitionProblem;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -135,6 +137,53 @@ class PoliciesTest {
       await(() -> compilation.plan().policy().equals("nnapi"));
       assertEquals(1, fast.prepared().size());
     }
+  }
+
+  @Test
+  void whatWasMeasuredIsPredicted() throws Exception {
+    assertFalse(
+        runtime
+            .networks()
+            .plan(Graphs.addThenMul(), CompilationOptions.DEFAULT)
+            .prediction()
+            .isMeasured());
+    Plan plan =
+        runtime
+            .networks()
+            .measure(Graphs.addThenMul(), CompilationOptions.DEFAULT, Duration.ofMillis(20));
+    assertTrue(plan.prediction().isMeasured());
+    assertTrue(plan.prediction().nanos() > 0);
+    assertEquals(2, plan.prediction().operations().getFirst().size(), "on both devices");
+    assertEquals(0, fast.open() + cpu.open(), "what was prepared to measure is closed");
+  }
+
+  @Test
+  void openInputsCannotBeMeasured() {
+    NeuralNetworksException e =
+        assertThrows(
+            NeuralNetworksException.class,
+            () ->
+                runtime
+                    .networks()
+                    .measure(Graphs.twice(0, 2), CompilationOptions.DEFAULT, Duration.ofMillis(1)));
+    assertEquals(
+        "input 'x' has open dimensions: its operations cannot be measured", e.getMessage());
+  }
+
+  @Test
+  void stepsOfARunningCompilationAreLearntFrom() throws Exception {
+    try (Compilation compilation =
+        runtime.networks().compile(Graphs.addThenMul(), CompilationOptions.DEFAULT)) {
+      for (int i = 0; i < 20; i++) {
+        assertRunsOn("fast", compilation);
+      }
+    }
+    assertTrue(
+        runtime
+            .networks()
+            .plan(Graphs.addThenMul(), CompilationOptions.DEFAULT)
+            .prediction()
+            .isMeasured());
   }
 
   @Test

@@ -17,6 +17,7 @@ import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
@@ -395,6 +396,44 @@ class NnapiPartitioningTest {
                     LimitedDevice.of("0", 0.5, OperationCode.ADD),
                     LimitedDevice.of("1", 0.5, OperationCode.MUL)));
     assertEquals(ResultCode.OP_FAILED, e.code());
-    assertTrue(e.getMessage().contains("'t'"), e.getMessage());
+    assertEquals(
+        "ADD (operation 0): its result 1 't' would leave 0, but its dimensions are not known before"
+            + " it runs: ?x2",
+        e.getMessage());
+  }
+
+  @Test
+  void aStepOfConstantsHasNoInputs() throws Exception {
+    Graphs.Builder g = new Graphs.Builder(1);
+    int x = g.input("x");
+    byte[] bytes = new byte[4];
+    int constant =
+        g.raw()
+            .constant(
+                "c",
+                OperandCode.TENSOR_FLOAT32,
+                Shape.of(1),
+                Quantization.NONE,
+                new Lifetime.ConstantCopy(bytes));
+    int t = g.temporary("t");
+    g.op(OperationCode.ADD, constant, constant, t);
+    g.op(OperationCode.MUL, t, x, g.output("y"));
+    PlannedModel plan =
+        plan(g.model(), LimitedDevice.of("adder", 0.5, OperationCode.ADD), LimitedDevice.cpu());
+    assertEquals(List.of("adder", "cpu"), steps(plan));
+    assertEquals(List.of(), plan.steps().get(0).inputs());
+    assertEquals(List.of(t), plan.steps().get(0).outputs());
+  }
+
+  @Test
+  void aStepWhoseResultsNobodyReadsHasNoOutputs() throws Exception {
+    Graphs.Builder g = new Graphs.Builder(1);
+    int x = g.input("x");
+    g.op(OperationCode.ADD, x, x, g.temporary("dead"));
+    g.op(OperationCode.MUL, x, x, g.output("y"));
+    PlannedModel plan =
+        plan(g.model(), LimitedDevice.of("adder", 0.5, OperationCode.ADD), LimitedDevice.cpu());
+    assertEquals(List.of("cpu", "adder"), steps(plan));
+    assertEquals(List.of(), plan.steps().get(1).outputs());
   }
 }
