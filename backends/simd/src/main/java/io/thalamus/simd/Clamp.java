@@ -37,6 +37,11 @@ record Clamp(int low, int high) {
 
   /** The scalar twin of what kernels do. */
   float apply(float value) {
+    return apply(value, low, high);
+  }
+
+  /** As {@link #apply(float)}. */
+  static float apply(float value, int low, int high) {
     return Float.intBitsToFloat(Math.min(Math.max(Float.floatToRawIntBits(value), low), high));
   }
 }

@@ -14,11 +14,8 @@ import java.util.Arrays;
  * integers are exact, since there are few taps. Immutable and thread-safe.
  */
 final class Depthwise implements Step {
-  /**
-   * Where vectors are short, two pixels together read less; longer ones are better read along the
-   * pixels.
-   */
-  private static final boolean ARE_PAIRS_FASTER = Lanes.COUNT <= 8;
+  /** Whether the inputs of three lines fit into registers beside the weights. */
+  private static final boolean ARE_REGISTERS_MANY = Lanes.COUNT >= 16;
 
   private final Tensor source;
   private final Tensor output;
@@ -154,7 +151,7 @@ final class Depthwise implements Step {
     int end = Math.min(output.dimension(1), first + blockLines);
     if (inPlace) {
       for (int line = first; line < end; line++) {
-        lineInPlace(frame.floats, batch, line, outputLine(batch, line));
+        lineInPlace(frame.isScalar, frame.floats, batch, line, outputLine(batch, line));
       }
       return;
     }
@@ -166,7 +163,7 @@ final class Depthwise implements Step {
     int sums = Lanes.LEAD + inputLines() * lineWidth * channels;
     for (int line = first; line < end; line++) {
       int from = Lanes.LEAD + (line - first) * height.stride() * lineWidth * channels;
-      lineOfCopies(scratch.floats, from, sums);
+      lineOfCopies(frame.isScalar, scratch.floats, from, sums);
       storeLine(frame, scratch, sums, outputLine(batch, line));
     }
   }
@@ -177,23 +174,33 @@ final class Depthwise implements Step {
   }
 
   /** One line of the output, from copied lines, which have no borders. */
-  private void lineOfCopies(float[] in, int from, int to) {
+  private void lineOfCopies(boolean isScalar, float[] in, int from, int to) {
     int tap = width.dilation() * channels;
     int line = height.dilation() * lineWidth * channels;
     int pixel = width.stride() * channels;
     int count = output.dimension(2);
     if (isThreeByThree) {
-      threeByThree(in, from, in, from + line, in, from + 2 * line, tap, pixel, in, to, count);
+      threeByThree(
+          isScalar, in, from, in, from + line, in, from + 2 * line, tap, pixel, in, to, count);
     } else {
       for (int x = 0; x < count; x++) {
         rectangle(
-            in, from + x * pixel, line, 0, height.size(), 0, width.size(), in, to + x * channels);
+            isScalar,
+            in,
+            from + x * pixel,
+            line,
+            0,
+            height.size(),
+            0,
+            width.size(),
+            in,
+            to + x * channels);
       }
     }
   }
 
   /** One line of the output, from the input itself: pixels at its ends have fewer taps. */
-  private void lineInPlace(float[] in, int batch, int outputLine, int to) {
+  private void lineInPlace(boolean isScalar, float[] in, int batch, int outputLine, int to) {
     int lineSize = source.dimension(2) * channels;
     int origin = outputLine * height.stride() - height.before();
     int image = source.offset() + batch * source.dimension(1) * lineSize;
@@ -212,6 +219,7 @@ final class Depthwise implements Step {
       if (begin < end) {
         int at = (begin * stride - width.before()) * channels;
         threeByThree(
+            isScalar,
             lineOf(in, upper),
             at + lineAt(image, upper),
             lineOf(in, middle),
@@ -226,10 +234,10 @@ final class Depthwise implements Step {
       }
     }
     for (int x = 0; x < begin; x++) {
-      borderPixel(in, image, origin, x, to + x * channels);
+      borderPixel(isScalar, in, image, origin, x, to + x * channels);
     }
     for (int x = end; x < count; x++) {
-      borderPixel(in, image, origin, x, to + x * channels);
+      borderPixel(isScalar, in, image, origin, x, to + x * channels);
     }
   }
 
@@ -246,7 +254,7 @@ final class Depthwise implements Step {
   }
 
   /** A pixel some of whose taps may be beside the input. */
-  private void borderPixel(float[] in, int image, int originY, int x, int to) {
+  private void borderPixel(boolean isScalar, float[] in, int image, int originY, int x, int to) {
     int originX = x * width.stride() - width.before();
     int firstY = first(originY, height);
     int endY = end(originY, height, source.dimension(1));
@@ -257,28 +265,47 @@ final class Depthwise implements Step {
       int middle = originY + height.dilation();
       int lower = originY + 2 * height.dilation();
       int at = (originX + firstX * width.dilation()) * channels;
-      DepthwiseKernels.twoTaps(
-          lineOf(in, upper),
-          at + lineAt(image, upper),
-          lineOf(in, middle),
-          at + lineAt(image, middle),
-          lineOf(in, lower),
-          at + lineAt(image, lower),
-          width.dilation() * channels,
-          weights,
-          firstX * channels,
-          channels,
-          bias,
-          in,
-          to,
-          channels,
-          clamp.low(),
-          clamp.high());
+      if (isScalar) {
+        ScalarKernels.twoTaps(
+            lineOf(in, upper),
+            at + lineAt(image, upper),
+            lineOf(in, middle),
+            at + lineAt(image, middle),
+            lineOf(in, lower),
+            at + lineAt(image, lower),
+            width.dilation() * channels,
+            weights,
+            firstX * channels,
+            channels,
+            bias,
+            in,
+            to,
+            clamp.low(),
+            clamp.high());
+      } else {
+        DepthwiseKernels.twoTaps(
+            lineOf(in, upper),
+            at + lineAt(image, upper),
+            lineOf(in, middle),
+            at + lineAt(image, middle),
+            lineOf(in, lower),
+            at + lineAt(image, lower),
+            width.dilation() * channels,
+            weights,
+            firstX * channels,
+            channels,
+            bias,
+            in,
+            to,
+            channels,
+            clamp.low(),
+            clamp.high());
+      }
       return;
     }
     int lineSize = source.dimension(2) * channels;
     int at = image + originY * lineSize + originX * channels;
-    rectangle(in, at, height.dilation() * lineSize, firstY, endY, firstX, endX, in, to);
+    rectangle(isScalar, in, at, height.dilation() * lineSize, firstY, endY, firstX, endX, in, to);
   }
 
   /** The first tap that is not in front of the input. */
@@ -293,6 +320,7 @@ final class Depthwise implements Step {
   }
 
   private void rectangle(
+      boolean isScalar,
       float[] in,
       int at,
       int line,
@@ -303,26 +331,46 @@ final class Depthwise implements Step {
       float[] out,
       int to) {
     int tap = width.dilation() * channels;
-    DepthwiseKernels.rectangle(
-        in,
-        at + firstY * line + firstX * tap,
-        line,
-        tap,
-        endY - firstY,
-        endX - firstX,
-        weights,
-        (firstY * width.size() + firstX) * channels,
-        width.size() * channels,
-        channels,
-        bias,
-        out,
-        to,
-        channels,
-        clamp.low(),
-        clamp.high());
+    if (isScalar) {
+      ScalarKernels.rectangle(
+          in,
+          at + firstY * line + firstX * tap,
+          line,
+          tap,
+          endY - firstY,
+          endX - firstX,
+          weights,
+          (firstY * width.size() + firstX) * channels,
+          width.size() * channels,
+          channels,
+          bias,
+          out,
+          to,
+          clamp.low(),
+          clamp.high());
+    } else {
+      DepthwiseKernels.rectangle(
+          in,
+          at + firstY * line + firstX * tap,
+          line,
+          tap,
+          endY - firstY,
+          endX - firstX,
+          weights,
+          (firstY * width.size() + firstX) * channels,
+          width.size() * channels,
+          channels,
+          bias,
+          out,
+          to,
+          channels,
+          clamp.low(),
+          clamp.high());
+    }
   }
 
   private void threeByThree(
+      boolean isScalar,
       float[] line0,
       int at0,
       float[] line1,
@@ -336,28 +384,55 @@ final class Depthwise implements Step {
       int count) {
     int low = clamp.low();
     int high = clamp.high();
+    if (isScalar) {
+      ScalarKernels.threeByThree(
+          line0, at0, line1, at1, line2, at2, tap, pixel, weights, channels, bias, out, to, count,
+          low, high);
+      return;
+    }
     int x = 0;
-    if (ARE_PAIRS_FASTER && pixel == tap) {
-      for (; x <= count - 2; x += 2) {
-        int at = x * pixel;
-        DepthwiseKernels.twoNeighbours(
+    if (ARE_REGISTERS_MANY && pixel == tap) {
+      for (int channel = 0; channel < channels; channel += Lanes.COUNT) {
+        DepthwiseKernels.alongNeighbours(
             line0,
-            at0 + at,
+            at0 + channel,
             line1,
-            at1 + at,
+            at1 + channel,
             line2,
-            at2 + at,
+            at2 + channel,
             tap,
             weights,
             channels,
             bias,
+            channel,
             out,
-            to + x * channels,
+            to + channel,
             channels,
-            channels,
+            count,
             low,
             high);
       }
+      return;
+    }
+    for (; pixel == 2 * tap && x <= count - 2; x += 2) {
+      int at = x * pixel;
+      DepthwiseKernels.twoApart(
+          line0,
+          at0 + at,
+          line1,
+          at1 + at,
+          line2,
+          at2 + at,
+          tap,
+          weights,
+          channels,
+          bias,
+          out,
+          to + x * channels,
+          channels,
+          channels,
+          low,
+          high);
     }
     int at = x * pixel;
     for (int channel = 0; x < count && channel < channels; channel += Lanes.COUNT) {
@@ -413,7 +488,15 @@ final class Depthwise implements Step {
     if (source.isFloat()) {
       System.arraycopy(frame.floats, from, out, to, count);
     } else {
-      Lanes.toFloats(frame.bytes, from, source.flip(), source.signedZeroPoint(), out, to, count);
+      Lanes.toFloats(
+          frame.isScalar,
+          frame.bytes,
+          from,
+          source.flip(),
+          source.signedZeroPoint(),
+          out,
+          to,
+          count);
     }
   }
 
@@ -432,7 +515,14 @@ final class Depthwise implements Step {
         System.arraycopy(scratch.floats, at, frame.floats, to + x * present, present);
       } else {
         requantizer.store(
-            scratch.floats, at, 0, present, frame.bytes, to + x * present, scratch.spareBytes);
+            frame.isScalar,
+            scratch.floats,
+            at,
+            0,
+            present,
+            frame.bytes,
+            to + x * present,
+            scratch.spareBytes);
       }
     }
   }

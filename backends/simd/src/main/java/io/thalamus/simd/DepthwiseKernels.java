@@ -72,12 +72,74 @@ final class DepthwiseKernels {
   }
 
   /**
-   * Three by three taps, two pixels that stand as far apart as the taps: they read much the same.
+   * As {@link #alongPixels} for pixels that stand as far apart as the taps: two of three inputs of
+   * a line are those of the pixel before, and stay in registers.
+   */
+  static void alongNeighbours(
+      float[] line0,
+      int at0,
+      float[] line1,
+      int at1,
+      float[] line2,
+      int at2,
+      int tap,
+      float[] weights,
+      int channels,
+      float[] bias,
+      int channel,
+      float[] out,
+      int to,
+      int distance,
+      int count,
+      int low,
+      int high) {
+    FloatVector weight0 = FloatVector.fromArray(FLOATS, weights, channel);
+    FloatVector weight1 = FloatVector.fromArray(FLOATS, weights, channel + channels);
+    FloatVector weight2 = FloatVector.fromArray(FLOATS, weights, channel + 2 * channels);
+    FloatVector weight3 = FloatVector.fromArray(FLOATS, weights, channel + 3 * channels);
+    FloatVector weight4 = FloatVector.fromArray(FLOATS, weights, channel + 4 * channels);
+    FloatVector weight5 = FloatVector.fromArray(FLOATS, weights, channel + 5 * channels);
+    FloatVector weight6 = FloatVector.fromArray(FLOATS, weights, channel + 6 * channels);
+    FloatVector weight7 = FloatVector.fromArray(FLOATS, weights, channel + 7 * channels);
+    FloatVector weight8 = FloatVector.fromArray(FLOATS, weights, channel + 8 * channels);
+    FloatVector start = FloatVector.fromArray(FLOATS, bias, channel);
+    FloatVector left0 = FloatVector.fromArray(FLOATS, line0, at0);
+    FloatVector middle0 = FloatVector.fromArray(FLOATS, line0, at0 + tap);
+    FloatVector left1 = FloatVector.fromArray(FLOATS, line1, at1);
+    FloatVector middle1 = FloatVector.fromArray(FLOATS, line1, at1 + tap);
+    FloatVector left2 = FloatVector.fromArray(FLOATS, line2, at2);
+    FloatVector middle2 = FloatVector.fromArray(FLOATS, line2, at2 + tap);
+    for (int i = 0; i < count; i++) {
+      int at = (i + 2) * tap;
+      FloatVector right0 = FloatVector.fromArray(FLOATS, line0, at0 + at);
+      FloatVector right1 = FloatVector.fromArray(FLOATS, line1, at1 + at);
+      FloatVector right2 = FloatVector.fromArray(FLOATS, line2, at2 + at);
+      FloatVector sum = left0.fma(weight0, start);
+      sum = middle0.fma(weight1, sum);
+      sum = right0.fma(weight2, sum);
+      sum = left1.fma(weight3, sum);
+      sum = middle1.fma(weight4, sum);
+      sum = right1.fma(weight5, sum);
+      sum = left2.fma(weight6, sum);
+      sum = middle2.fma(weight7, sum);
+      sum = right2.fma(weight8, sum);
+      store(sum, low, high, out, to + i * distance);
+      left0 = middle0;
+      middle0 = right0;
+      left1 = middle1;
+      middle1 = right1;
+      left2 = middle2;
+      middle2 = right2;
+    }
+  }
+
+  /**
+   * Three by three taps, two pixels that stand twice as far apart as the taps.
    *
-   * @param tap distance of two taps and of the two pixels
+   * @param tap distance of two taps, half of that of the two pixels
    * @param count of channels; whole vectors
    */
-  static void twoNeighbours(
+  static void twoApart(
       float[] line0,
       int at0,
       float[] line1,
@@ -100,41 +162,44 @@ final class DepthwiseKernels {
       FloatVector x1 = FloatVector.fromArray(FLOATS, line0, at0 + i + tap);
       FloatVector x2 = FloatVector.fromArray(FLOATS, line0, at0 + i + 2 * tap);
       FloatVector x3 = FloatVector.fromArray(FLOATS, line0, at0 + i + 3 * tap);
+      FloatVector x4 = FloatVector.fromArray(FLOATS, line0, at0 + i + 4 * tap);
       FloatVector weight = FloatVector.fromArray(FLOATS, weights, i);
       FloatVector sum0 = x0.fma(weight, start);
-      FloatVector sum1 = x1.fma(weight, start);
+      FloatVector sum1 = x2.fma(weight, start);
       weight = FloatVector.fromArray(FLOATS, weights, i + channels);
       sum0 = x1.fma(weight, sum0);
-      sum1 = x2.fma(weight, sum1);
+      sum1 = x3.fma(weight, sum1);
       weight = FloatVector.fromArray(FLOATS, weights, i + 2 * channels);
       sum0 = x2.fma(weight, sum0);
-      sum1 = x3.fma(weight, sum1);
+      sum1 = x4.fma(weight, sum1);
       x0 = FloatVector.fromArray(FLOATS, line1, at1 + i);
       x1 = FloatVector.fromArray(FLOATS, line1, at1 + i + tap);
       x2 = FloatVector.fromArray(FLOATS, line1, at1 + i + 2 * tap);
       x3 = FloatVector.fromArray(FLOATS, line1, at1 + i + 3 * tap);
+      x4 = FloatVector.fromArray(FLOATS, line1, at1 + i + 4 * tap);
       weight = FloatVector.fromArray(FLOATS, weights, i + 3 * channels);
       sum0 = x0.fma(weight, sum0);
-      sum1 = x1.fma(weight, sum1);
+      sum1 = x2.fma(weight, sum1);
       weight = FloatVector.fromArray(FLOATS, weights, i + 4 * channels);
       sum0 = x1.fma(weight, sum0);
-      sum1 = x2.fma(weight, sum1);
+      sum1 = x3.fma(weight, sum1);
       weight = FloatVector.fromArray(FLOATS, weights, i + 5 * channels);
       sum0 = x2.fma(weight, sum0);
-      sum1 = x3.fma(weight, sum1);
+      sum1 = x4.fma(weight, sum1);
       x0 = FloatVector.fromArray(FLOATS, line2, at2 + i);
       x1 = FloatVector.fromArray(FLOATS, line2, at2 + i + tap);
       x2 = FloatVector.fromArray(FLOATS, line2, at2 + i + 2 * tap);
       x3 = FloatVector.fromArray(FLOATS, line2, at2 + i + 3 * tap);
+      x4 = FloatVector.fromArray(FLOATS, line2, at2 + i + 4 * tap);
       weight = FloatVector.fromArray(FLOATS, weights, i + 6 * channels);
       sum0 = x0.fma(weight, sum0);
-      sum1 = x1.fma(weight, sum1);
+      sum1 = x2.fma(weight, sum1);
       weight = FloatVector.fromArray(FLOATS, weights, i + 7 * channels);
       sum0 = x1.fma(weight, sum0);
-      sum1 = x2.fma(weight, sum1);
+      sum1 = x3.fma(weight, sum1);
       weight = FloatVector.fromArray(FLOATS, weights, i + 8 * channels);
       sum0 = x2.fma(weight, sum0);
-      sum1 = x3.fma(weight, sum1);
+      sum1 = x4.fma(weight, sum1);
       store(sum0, low, high, out, to + i);
       store(sum1, low, high, out, to + i + distance);
     }

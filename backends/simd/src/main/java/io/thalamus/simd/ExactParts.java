@@ -15,9 +15,6 @@ record ExactParts(List<Integer> bounds, long largest) {
   /** Integers up to this are floats. */
   static final long EXACT = 1L << 24;
 
-  /** Depth of a part at most: its rows and columns stay in near caches. */
-  private static final int LONGEST = 1024;
-
   ExactParts {
     bounds = List.copyOf(bounds);
   }
@@ -28,7 +25,7 @@ record ExactParts(List<Integer> bounds, long largest) {
    * @param weights by depth and column, less their zero point
    * @param depth of the product
    * @param columns of the product
-   * @param unit of depth that is not divided where that is possible
+   * @param unit of depth, which is not divided where it fits into a part
    * @param largestInput magnitude of an input less its zero point
    */
   static ExactParts of(
@@ -37,12 +34,13 @@ record ExactParts(List<Integer> bounds, long largest) {
     bounds.add(0);
     long[] sums = new long[columns];
     long[] totals = new long[columns];
-    for (int from = 0; from < depth; from += unit) {
-      int end = Math.min(depth, from + unit);
+    int end;
+    for (int from = 0; from < depth; from = end) {
+      end = end(from, unit);
       long[] unitSums = new long[columns];
       boolean fitsAlone = add(weights, from, end, largestInput, unitSums);
       int begin = bounds.getLast();
-      boolean fits = fitsAlone && end - begin <= Math.max(LONGEST, unit);
+      boolean fits = fitsAlone && end - begin <= Rows.LONGEST && unit <= Rows.LONGEST;
       for (int c = 0; c < columns; c++) {
         fits &= sums[c] + unitSums[c] <= EXACT;
         totals[c] += unitSums[c];
@@ -74,6 +72,12 @@ record ExactParts(List<Integer> bounds, long largest) {
     return new ExactParts(bounds, largest);
   }
 
+  /** The end of a unit, or of a piece of one that is longer than a part. */
+  private static int end(int from, int unit) {
+    int endOfUnit = (from / unit + 1) * unit;
+    return unit <= Rows.LONGEST ? endOfUnit : Math.min(endOfUnit, from + Patches.piece(unit));
+  }
+
   private static boolean add(
       PackedMatrix.Elements weights, int from, int end, int largestInput, long[] sums) {
     boolean fits = true;
@@ -88,7 +92,7 @@ record ExactParts(List<Integer> bounds, long largest) {
 
   /** Cuts a unit by the largest magnitude that a weight can have. */
   private static void divide(List<Integer> bounds, int from, int end, int largestInput) {
-    int length = (int) (EXACT / (255L * Math.max(1, largestInput)));
+    int length = (int) Math.min(Rows.LONGEST, EXACT / (255L * Math.max(1, largestInput)));
     for (int k = from + length; k < end; k += length) {
       bounds.add(k);
     }

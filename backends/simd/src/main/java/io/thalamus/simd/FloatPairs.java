@@ -54,11 +54,30 @@ final class FloatPairs implements Step {
       }
       int whole = count / COUNT * COUNT;
       int to = pairs.result()[run];
+      if (frame.isScalar) {
+        scalar(first, firstAt, second, secondAt, frame.floats, to, count);
+        continue;
+      }
       apply(first, firstAt, second, secondAt, frame.floats, to, whole);
       if (whole < count) {
         apply(first, firstAt + whole, second, secondAt + whole, scratch.spareFloats, 0, COUNT);
         System.arraycopy(scratch.spareFloats, 0, frame.floats, to + whole, count - whole);
       }
+    }
+  }
+
+  private void scalar(
+      float[] first, int firstAt, float[] second, int secondAt, float[] out, int to, int count) {
+    for (int i = 0; i < count; i++) {
+      float x = first[firstAt + i];
+      float y = second[secondAt + i];
+      float result =
+          switch (kind) {
+            case ADD -> x + y;
+            case SUB -> x - y;
+            case MUL -> x * y;
+          };
+      out[to + i] = clamp.apply(result);
     }
   }
 

@@ -36,12 +36,12 @@ final class FloatPool implements Step {
     int end = (int) ((long) lines * (tile + 1) / tiles);
     for (int line = first; line < end; line++) {
       for (int x = 0; x < windows.outputWidth(); x++) {
-        pixel(frame.floats, line, x, scratch.spareFloats);
+        pixel(frame.isScalar, frame.floats, line, x, scratch.spareFloats);
       }
     }
   }
 
-  private void pixel(float[] floats, int line, int x, float[] spare) {
+  private void pixel(boolean isScalar, float[] floats, int line, int x, float[] spare) {
     int firstY = windows.firstY(line);
     int firstX = windows.firstX(x);
     int height = windows.endY(line) - firstY;
@@ -50,6 +50,10 @@ final class FloatPool implements Step {
     int lineSize = windows.input().dimension(2) * channels;
     int from = windows.batchAt(line) + firstY * lineSize + firstX * channels;
     int to = output.offset() + (line * windows.outputWidth() + x) * channels;
+    if (isScalar) {
+      ScalarKernels.pool(isMaximum, floats, from, lineSize, channels, height, width, to, clamp);
+      return;
+    }
     int whole = channels / COUNT * COUNT;
     int rest = channels - whole;
     // Two loops: vectors of two sources in one variable would be objects.

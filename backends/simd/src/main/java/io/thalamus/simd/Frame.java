@@ -12,6 +12,9 @@ final class Frame {
   /** All tensors of 8-bit integers, as they are stored. */
   final byte[] bytes;
 
+  /** Whether the scalar twins of kernels run; set before the first step. */
+  boolean isScalar;
+
   private final Scratch[] scratches;
   private final Job job = new Job(this);
 

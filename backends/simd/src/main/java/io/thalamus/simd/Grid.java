@@ -11,8 +11,17 @@ package io.thalamus.simd;
  * @param blockColumns columns of a tile; whole panels
  */
 record Grid(int rows, int columns, int blockRows, int blockColumns) {
-  /** Rows of a tile at most. */
-  private static final int MOST_ROWS = 64;
+  /** Rows of a tile at most: as many of the left matrix as stay in the second-level cache. */
+  private static final int MOST_ROWS = 96;
+
+  /** Rows of a tile at least: the right matrix is read once for each tile. */
+  private static final int LEAST_ROWS = 48;
+
+  /** Rows that kernels take at a time, whatever the width of vectors. */
+  private static final int GROUP = 12;
+
+  /** Tiles of each thread that copy the same rows. */
+  private static final int COLUMN_BLOCKS_PER_THREAD = 2;
 
   /**
    * A grid for a product.
@@ -20,23 +29,27 @@ record Grid(int rows, int columns, int blockRows, int blockColumns) {
    * @param rows of the result
    * @param columns of the result
    * @param depth of the product
-   * @param held floats that a tile holds for each of its rows
    * @param budget how the work may be divided
    */
-  static Grid of(int rows, int columns, int depth, int held, Budget budget) {
+  static Grid of(int rows, int columns, int depth, Budget budget) {
     int tiles = budget.tiles((long) rows * columns * depth);
-    int cached = Math.max(8, Budget.CACHED_FLOATS / Math.max(1, held));
-    int most = Math.min(MOST_ROWS, cached);
-    int blockRows = Math.min(rows, Math.min(most, roundUp((rows + tiles - 1) / tiles, 4)));
-    int rowBlocks = (rows + blockRows - 1) / blockRows;
-    int columnBlocks = Math.max(1, tiles / rowBlocks);
-    int blockColumns =
-        Math.min(columns, roundUp((columns + columnBlocks - 1) / columnBlocks, PackedMatrix.WIDE));
-    if (rowBlocks < tiles && blockRows < 16 && blockRows < rows) {
-      // Few rows for each reading of the right matrix: rather cut the columns.
-      blockRows = Math.min(rows, Math.min(most, 16));
+    int blockRows =
+        Math.min(
+            rows, Math.clamp(roundUp(Math.ceilDiv(rows, tiles), GROUP), LEAST_ROWS, MOST_ROWS));
+    if (rows - blockRows < GROUP && rows <= MOST_ROWS) {
+      blockRows = rows;
     }
+    int rowBlocks = Math.ceilDiv(rows, blockRows);
+    int columnBlocks =
+        Math.clamp(tiles / rowBlocks, 1, budget.threads() * COLUMN_BLOCKS_PER_THREAD);
+    int blockColumns =
+        Math.min(columns, roundUp(Math.ceilDiv(columns, columnBlocks), PackedMatrix.WIDE));
     return new Grid(rows, columns, blockRows, blockColumns);
+  }
+
+  /** Floats of the rows of the left matrix that a tile needs, as kernels read them. */
+  int leftFloats() {
+    return roundUp(blockRows, GROUP) * Rows.DISTANCE;
   }
 
   private static int roundUp(int value, int unit) {

@@ -50,12 +50,20 @@ final class Lanes {
   /**
    * Stored bytes less a zero point, as floats.
    *
+   * @param isScalar whether one is converted after the other
    * @param flip 0 for signed bytes; 0x80 for unsigned ones, whose zero point is then less 128
    */
   static void toFloats(
-      byte[] in, int from, int flip, float zeroPoint, float[] out, int to, int count) {
+      boolean isScalar,
+      byte[] in,
+      int from,
+      int flip,
+      float zeroPoint,
+      float[] out,
+      int to,
+      int count) {
     int i = 0;
-    if (BYTES != null) {
+    if (BYTES != null && !isScalar) {
       for (; i <= count - COUNT; i += COUNT) {
         ((FloatVector)
                 ByteVector.fromArray(BYTES, in, from + i)
@@ -75,6 +83,7 @@ final class Lanes {
    * each run.
    */
   static void toFloatRuns(
+      boolean isScalar,
       byte[] in,
       int from,
       int step,
@@ -85,16 +94,24 @@ final class Lanes {
       int distance,
       int length,
       int count) {
-    int whole = BYTES == null ? length : roundUp(length);
+    int whole = BYTES == null || isScalar ? length : roundUp(length);
     for (int i = 0; i < count; i++) {
-      toFloats(in, from + i * step, flip, zeroPoint, out, to + i * distance, whole);
+      toFloats(isScalar, in, from + i * step, flip, zeroPoint, out, to + i * distance, whole);
     }
   }
 
   /** Copies runs of floats. May read and write up to a vector behind each run. */
   static void copyRuns(
-      float[] in, int from, int step, float[] out, int to, int distance, int length, int count) {
-    if (length > LONG_COPY) {
+      boolean isScalar,
+      float[] in,
+      int from,
+      int step,
+      float[] out,
+      int to,
+      int distance,
+      int length,
+      int count) {
+    if (length > LONG_COPY || isScalar) {
       for (int i = 0; i < count; i++) {
         System.arraycopy(in, from + i * step, out, to + i * distance, length);
       }
@@ -105,6 +122,28 @@ final class Lanes {
         FloatVector.fromArray(FLOATS, in, from + i * step + j)
             .intoArray(out, to + i * distance + j);
       }
+    }
+  }
+
+  /** Copies runs of floats, and nothing beside them. */
+  static void copyExactly(
+      float[] in, int from, int step, float[] out, int to, int distance, int length, int count) {
+    if (length < COUNT) {
+      for (int i = 0; i < count; i++) {
+        for (int j = 0; j < length; j++) {
+          out[to + i * distance + j] = in[from + i * step + j];
+        }
+      }
+      return;
+    }
+    int last = length - COUNT;
+    for (int i = 0; i < count; i++) {
+      for (int j = 0; j < last; j += COUNT) {
+        FloatVector.fromArray(FLOATS, in, from + i * step + j)
+            .intoArray(out, to + i * distance + j);
+      }
+      FloatVector.fromArray(FLOATS, in, from + i * step + last)
+          .intoArray(out, to + i * distance + last);
     }
   }
 

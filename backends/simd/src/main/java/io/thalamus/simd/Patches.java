@@ -2,6 +2,7 @@
 package io.thalamus.simd;
 
 import io.thalamus.operations.Window;
+import java.util.stream.IntStream;
 
 /**
  * The rows of the left matrix of a convolution: for each output pixel, the input under the filter,
@@ -32,17 +33,34 @@ record Patches(Tensor source, Window height, Window width, int outputHeight, int
     return source.dimension(3);
   }
 
-  /** Whether the rows of the matrix stand one after the other in the input itself. */
-  boolean areInput() {
-    return taps() == 1
-        && height.stride() == 1
-        && width.stride() == 1
-        && height.before() + height.after() + width.before() + width.after() == 0;
+  /**
+   * Where the depth is cut into parts that are copied and multiplied one after the other: 0,
+   * bounds, the depth. Whole taps, or where a tap is longer than a part, even pieces of its
+   * channels.
+   */
+  int[] parts() {
+    int channels = channels();
+    IntStream.Builder bounds = IntStream.builder();
+    if (channels <= Rows.LONGEST) {
+      int parts = Math.ceilDiv(taps(), Rows.LONGEST / channels);
+      int taps = Math.ceilDiv(taps(), parts);
+      for (int tap = 0; tap < taps(); tap += taps) {
+        bounds.add(tap * channels);
+      }
+    } else {
+      int piece = piece(channels);
+      for (int tap = 0; tap < taps(); tap++) {
+        for (int channel = 0; channel < channels; channel += piece) {
+          bounds.add(tap * channels + channel);
+        }
+      }
+    }
+    return bounds.add(columns()).build().toArray();
   }
 
-  /** The distance of two copied rows of so many columns: vectors may be written behind each. */
-  static int distance(int columns) {
-    return columns + Lanes.COUNT;
+  /** The length of the pieces into which a tap of many channels is cut. */
+  static int piece(int channels) {
+    return Lanes.roundUp(Math.ceilDiv(channels, Math.ceilDiv(channels, Rows.LONGEST)));
   }
 
   /**
@@ -57,16 +75,15 @@ record Patches(Tensor source, Window height, Window width, int outputHeight, int
    * @param count of rows
    * @param first column
    * @param end one behind the last column
-   * @param out receives the rows {@link #distance} apart, at {@code to}
+   * @param out receives the rows {@link Rows#DISTANCE} apart, at {@code to}
    */
   void copy(Frame frame, int firstRow, int count, int first, int end, float[] out, int to) {
-    int distance = distance(end - first);
     int x = firstRow % outputWidth;
     int y = firstRow / outputWidth % outputHeight;
     int batch = firstRow / outputWidth / outputHeight;
     for (int i = 0; i < count; ) {
       int pixels = Math.min(count - i, outputWidth - x);
-      copyPixels(frame, batch, y, x, pixels, first, end, out, to + i * distance);
+      copyPixels(frame, batch, y, x, pixels, first, end, out, to + i * Rows.DISTANCE);
       i += pixels;
       x = 0;
       if (++y == outputHeight) {
@@ -97,12 +114,11 @@ record Patches(Tensor source, Window height, Window width, int outputHeight, int
                   + (batch * source.dimension(1) + line) * source.dimension(2) * channels
                   + firstChannel;
       if (width.dilation() == 1 && copied == channels) {
-        copyRuns(frame, lineAt, left, run, run * channels, pixels, out, at, distance(end - first));
+        copyRuns(frame, lineAt, left, run, run * channels, pixels, out, at);
       } else {
         for (int i = 0; i < run; i++) {
           int from = left + i * width.dilation();
-          copyRuns(
-              frame, lineAt, from, 1, copied, pixels, out, at + i * copied, distance(end - first));
+          copyRuns(frame, lineAt, from, 1, copied, pixels, out, at + i * copied);
         }
       }
       at += run * copied;
@@ -120,15 +136,8 @@ record Patches(Tensor source, Window height, Window width, int outputHeight, int
    * @param length elements that the taps have together
    */
   private void copyRuns(
-      Frame frame,
-      int lineAt,
-      int first,
-      int taps,
-      int length,
-      int pixels,
-      float[] out,
-      int to,
-      int distance) {
+      Frame frame, int lineAt, int first, int taps, int length, int pixels, float[] out, int to) {
+    int distance = Rows.DISTANCE;
     int stride = width.stride();
     int inputWidth = source.dimension(2);
     if (lineAt < 0) {
@@ -148,9 +157,18 @@ record Patches(Tensor source, Window height, Window width, int outputHeight, int
     int step = stride * channels();
     if (source.isFloat()) {
       Lanes.copyRuns(
-          frame.floats, from, step, out, to + begin * distance, distance, length, end - begin);
+          frame.isScalar,
+          frame.floats,
+          from,
+          step,
+          out,
+          to + begin * distance,
+          distance,
+          length,
+          end - begin);
     } else {
       Lanes.toFloatRuns(
+          frame.isScalar,
           frame.bytes,
           from,
           step,
@@ -181,6 +199,7 @@ record Patches(Tensor source, Window height, Window width, int outputHeight, int
         System.arraycopy(frame.floats, lineAt + x * channels, out, at, each);
       } else {
         Lanes.toFloats(
+            frame.isScalar,
             frame.bytes,
             lineAt + x * channels,
             source.flip(),

@@ -8,9 +8,6 @@ import java.util.Arrays;
  * Immutable and thread-safe.
  */
 final class Product {
-  /** Rows that a kernel takes at a time. */
-  private static final int GROUP = 4;
-
   private final PackedMatrix right;
   private final float[] bias;
   private final float[] zeros;
@@ -36,150 +33,254 @@ final class Product {
    *
    * @param rows the block; its left rows begin at {@code firstDepth}
    * @param firstDepth where the part begins
-   * @param endDepth one behind its last
+   * @param endDepth one behind its last, {@link Rows#LONGEST} further at most
    * @param firstColumn at which a panel begins
    * @param endColumn one behind the last
    */
   void multiply(
       Rows rows, int firstDepth, int endDepth, int firstColumn, int endColumn, Clamp clamp) {
-    int column = firstColumn;
-    if (rows.count == 1 && firstDepth == 0 && endDepth == right.rows()) {
-      column = multiplySingle(rows, firstColumn, endColumn, clamp);
-    }
-    int groups = rows.count / GROUP;
-    for (; column < endColumn; column += right.width(column)) {
-      if (groups > 0) {
-        multiply(rows, 0, 1, groups, firstDepth, endDepth, column, clamp);
-      }
-      // A row of the rest is taken four times; each time the same is written to the same place.
-      for (int row = groups * GROUP; row < rows.count; row++) {
-        multiply(rows, row, 0, 1, firstDepth, endDepth, column, clamp);
-      }
-    }
-  }
-
-  /** Groups of rows with one panel; rows stand {@code step} times their distance apart. */
-  private void multiply(
-      Rows rows,
-      int first,
-      int step,
-      int groups,
-      int firstDepth,
-      int endDepth,
-      int column,
-      Clamp clamp) {
-    float[] start = firstDepth == 0 ? bias : zeros;
-    int width = right.width(column);
-    int panel = right.offset(column) + firstDepth * width;
     int depth = endDepth - firstDepth;
-    int present = Math.min(width, right.columns() - column);
-    int left = rows.leftAt + first * rows.leftDistance;
-    int leftStep = step * rows.leftDistance;
-    int result = rows.resultAt + first * rows.resultDistance;
-    int resultStep = step * rows.resultDistance;
-    if (present == PackedMatrix.WIDE && rows.added == null) {
-      MatrixKernels.wide(
-          rows.left,
-          left,
-          leftStep,
-          groups,
-          right.data(),
-          panel,
-          depth,
-          start,
-          column,
-          rows.result,
-          result,
-          resultStep,
-          clamp.low(),
-          clamp.high());
+    float[] start = firstDepth == 0 ? bias : zeros;
+    int column = firstColumn;
+    if (rows.areScalar) {
+      for (; column < endColumn; column += right.width(column)) {
+        int width = right.width(column);
+        int panel = right.offset(column) + firstDepth * width;
+        int present = Math.min(width, right.columns() - column);
+        ScalarKernels.product(
+            rows, right.data(), panel, width, depth, start, zeros, column, present, clamp);
+      }
       return;
     }
-    float[] added = rows.added == null ? zeros : rows.added;
-    int addedAt = rows.addedAt + first * rows.addedDistance;
-    int addedStep = step * rows.addedDistance;
-    if (present == PackedMatrix.WIDE) {
-      MatrixKernels.wideAdded(
-          rows.left,
-          left,
-          leftStep,
-          groups,
-          right.data(),
-          panel,
-          depth,
-          start,
-          column,
-          added,
-          addedAt,
-          addedStep,
-          rows.result,
-          result,
-          resultStep,
-          clamp.low(),
-          clamp.high());
-    } else if (width == PackedMatrix.WIDE) {
-      MatrixKernels.wideRest(
-          rows.left,
-          left,
-          leftStep,
-          groups,
-          right.data(),
-          panel,
-          depth,
-          start,
-          column,
-          present,
-          added,
-          addedAt,
-          addedStep,
-          rows.result,
-          result,
-          resultStep,
-          clamp.low(),
-          clamp.high());
-    } else {
-      MatrixKernels.narrowRest(
-          rows.left,
-          left,
-          leftStep,
-          groups,
-          right.data(),
-          panel,
-          depth,
-          start,
-          column,
-          present,
-          added,
-          addedAt,
-          addedStep,
-          rows.result,
-          result,
-          resultStep,
-          clamp.low(),
-          clamp.high());
+    if (rows.count == 1) {
+      for (; column + 2 * PackedMatrix.WIDE <= endColumn; column += 2 * PackedMatrix.WIDE) {
+        single(rows, firstDepth, depth, start, column, clamp);
+      }
+    }
+    int tall = TallKernels.FIT ? rows.count / TallKernels.ROWS : 0;
+    int firstLow = tall * TallKernels.ROWS;
+    int low = (rows.count - firstLow) / MatrixKernels.ROWS;
+    int firstRest = firstLow + low * MatrixKernels.ROWS;
+    for (; column < endColumn; column += right.width(column)) {
+      int panel = right.offset(column) + firstDepth * right.width(column);
+      if (right.columns() - column >= right.width(column)) {
+        groups(rows, true, 0, tall, panel, depth, start, column, clamp);
+        groups(rows, false, firstLow, low, panel, depth, start, column, clamp);
+      } else {
+        for (int row = 0; row < firstLow; row += TallKernels.ROWS) {
+          tile(rows, true, row, TallKernels.ROWS, panel, depth, start, column, clamp);
+        }
+        for (int row = firstLow; row < firstRest; row += MatrixKernels.ROWS) {
+          tile(rows, false, row, MatrixKernels.ROWS, panel, depth, start, column, clamp);
+        }
+      }
+      if (firstRest < rows.count) {
+        tile(rows, false, firstRest, rows.count - firstRest, panel, depth, start, column, clamp);
+      }
     }
   }
 
-  /** Multiplies a single row with pairs of panels; returns the column behind them. */
-  private int multiplySingle(Rows rows, int firstColumn, int endColumn, Clamp clamp) {
+  /** Groups of rows with a panel all of whose columns exist. */
+  private void groups(
+      Rows rows,
+      boolean areTall,
+      int first,
+      int groups,
+      int panel,
+      int depth,
+      float[] start,
+      int column,
+      Clamp clamp) {
+    if (groups > 0) {
+      kernel(
+          rows,
+          areTall,
+          first,
+          groups,
+          panel,
+          depth,
+          start,
+          column,
+          rows.added == null ? zeros : rows.added,
+          rows.addedAt + first * rows.addedDistance,
+          rows.addedDistance,
+          rows.result,
+          rows.resultAt + first * rows.resultDistance,
+          rows.resultDistance,
+          clamp);
+    }
+  }
+
+  /**
+   * A group of rows or columns of which some do not exist: by way of a tile, from which those are
+   * copied that do.
+   */
+  private void tile(
+      Rows rows,
+      boolean isTall,
+      int first,
+      int count,
+      int panel,
+      int depth,
+      float[] start,
+      int column,
+      Clamp clamp) {
+    int distance = PackedMatrix.WIDE;
+    int present = Math.min(right.width(column), right.columns() - column);
     float[] added = rows.added == null ? zeros : rows.added;
-    int column = firstColumn;
-    for (; column + 2 * PackedMatrix.WIDE <= endColumn; column += 2 * PackedMatrix.WIDE) {
-      MatrixKernels.single(
-          rows.left,
-          rows.leftAt,
-          right.data(),
-          right.offset(column),
-          right.rows(),
-          bias,
+    int addedAt = rows.addedAt + first * rows.addedDistance;
+    int addedDistance = rows.addedDistance;
+    if (rows.added != null && count < MatrixKernels.ROWS) {
+      // Behind the last row the array may end.
+      for (int i = 0; i < count; i++) {
+        int from = addedAt + i * addedDistance + column;
+        System.arraycopy(added, from, rows.tile, i * distance, present);
+      }
+      added = rows.tile;
+      addedAt = -column;
+      addedDistance = distance;
+    }
+    kernel(
+        rows,
+        isTall,
+        first,
+        1,
+        panel,
+        depth,
+        start,
+        column,
+        added,
+        addedAt,
+        addedDistance,
+        rows.tile,
+        -column,
+        distance,
+        clamp);
+    Lanes.copyExactly(
+        rows.tile,
+        0,
+        distance,
+        rows.result,
+        rows.resultAt + first * rows.resultDistance + column,
+        rows.resultDistance,
+        present,
+        count);
+  }
+
+  private void kernel(
+      Rows rows,
+      boolean isTall,
+      int first,
+      int groups,
+      int panel,
+      int depth,
+      float[] start,
+      int column,
+      float[] added,
+      int addedAt,
+      int addedDistance,
+      float[] result,
+      int resultAt,
+      int resultDistance,
+      Clamp clamp) {
+    float[] left = rows.left;
+    int leftAt = rows.leftAt + first * Rows.DISTANCE;
+    float[] data = right.data();
+    int low = clamp.low();
+    int high = clamp.high();
+    boolean isWide = right.width(column) == PackedMatrix.WIDE;
+    if (isTall && isWide) {
+      TallKernels.wide(
+          left,
+          leftAt,
+          groups,
+          data,
+          panel,
+          depth,
+          start,
           column,
           added,
-          rows.addedAt,
-          rows.result,
-          rows.resultAt,
-          clamp.low(),
-          clamp.high());
+          addedAt,
+          addedDistance,
+          result,
+          resultAt,
+          resultDistance,
+          low,
+          high);
+    } else if (isTall) {
+      TallKernels.narrow(
+          left,
+          leftAt,
+          groups,
+          data,
+          panel,
+          depth,
+          start,
+          column,
+          added,
+          addedAt,
+          addedDistance,
+          result,
+          resultAt,
+          resultDistance,
+          low,
+          high);
+    } else if (isWide) {
+      MatrixKernels.wide(
+          left,
+          leftAt,
+          groups,
+          data,
+          panel,
+          depth,
+          start,
+          column,
+          added,
+          addedAt,
+          addedDistance,
+          result,
+          resultAt,
+          resultDistance,
+          low,
+          high);
+    } else {
+      MatrixKernels.narrow(
+          left,
+          leftAt,
+          groups,
+          data,
+          panel,
+          depth,
+          start,
+          column,
+          added,
+          addedAt,
+          addedDistance,
+          result,
+          resultAt,
+          resultDistance,
+          low,
+          high);
     }
-    return column;
+  }
+
+  private void single(
+      Rows rows, int firstDepth, int depth, float[] start, int column, Clamp clamp) {
+    int second = column + PackedMatrix.WIDE;
+    MatrixKernels.single(
+        rows.left,
+        rows.leftAt,
+        right.data(),
+        right.offset(column) + firstDepth * PackedMatrix.WIDE,
+        right.offset(second) + firstDepth * PackedMatrix.WIDE,
+        depth,
+        start,
+        column,
+        rows.added == null ? zeros : rows.added,
+        rows.addedAt,
+        rows.result,
+        rows.resultAt,
+        clamp.low(),
+        clamp.high());
   }
 }

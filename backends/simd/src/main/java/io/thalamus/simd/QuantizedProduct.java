@@ -40,21 +40,7 @@ final class QuantizedProduct implements Step {
     this.requantizer = requantizer;
     this.output = output;
     this.parts = parts.stream().mapToInt(Integer::intValue).toArray();
-    grid =
-        Grid.of(
-            patches.rows(),
-            product.columns(),
-            product.depth(),
-            longestPart() + product.columns(),
-            budget);
-  }
-
-  private int longestPart() {
-    int longest = 0;
-    for (int i = 1; i < parts.length; i++) {
-      longest = Math.max(longest, parts[i] - parts[i - 1]);
-    }
-    return Patches.distance(longest);
+    grid = Grid.of(patches.rows(), product.columns(), product.depth(), budget);
   }
 
   @Override
@@ -65,7 +51,7 @@ final class QuantizedProduct implements Step {
   /** The patches, and behind them the sums. */
   @Override
   public int scratchFloats() {
-    return grid.blockRows() * longestPart() + sums();
+    return grid.leftFloats() + sums();
   }
 
   @Override
@@ -88,26 +74,33 @@ final class QuantizedProduct implements Step {
     int firstColumn = grid.firstColumn(tile);
     int endColumn = grid.endColumn(tile);
     int distance = sumDistance();
-    int sumsAt = Lanes.LEAD + grid.blockRows() * longestPart();
+    int sumsAt = Lanes.LEAD + grid.leftFloats();
     Rows rows = scratch.rows;
+    rows.areScalar = frame.isScalar;
     rows.count = grid.endRow(tile) - first;
     rows.result(scratch.floats, sumsAt - firstColumn, distance);
+    rows.left(scratch.floats, Lanes.LEAD);
     rows.addNothing();
     boolean isWhole = parts.length == 2;
     for (int part = 0; part < parts.length - 1; part++) {
       int from = parts[part];
       int end = parts[part + 1];
       patches.copy(frame, first, rows.count, from, end, scratch.floats, Lanes.LEAD);
-      rows.left(scratch.floats, Lanes.LEAD, Patches.distance(end - from));
       product.multiply(rows, from, end, firstColumn, endColumn, Clamp.NONE);
       if (!isWhole) {
-        collect(scratch, sumsAt, rows.count * distance, part == 0);
+        if (frame.isScalar) {
+          ScalarKernels.collect(
+              scratch.floats, sumsAt, scratch.ints, rows.count * distance, part == 0);
+        } else {
+          collect(scratch, sumsAt, rows.count * distance, part == 0);
+        }
       }
     }
     for (int row = 0; row < rows.count; row++) {
       int to = output.offset() + (first + row) * product.columns() + firstColumn;
       if (isWhole) {
         requantizer.store(
+            frame.isScalar,
             scratch.floats,
             sumsAt + row * distance,
             firstColumn,
@@ -117,6 +110,7 @@ final class QuantizedProduct implements Step {
             scratch.spareBytes);
       } else {
         requantizer.store(
+            frame.isScalar,
             scratch.ints,
             row * distance,
             firstColumn,

@@ -97,14 +97,19 @@ final class Reduction {
         int from = input.offset() + batch * cells * channels;
         int to = output.offset() + batch * channels;
         if (input.isFloat()) {
-          floats(frame.floats, from, to, scratch.spareFloats);
+          floats(frame.isScalar, frame.floats, from, to, scratch.spareFloats);
         } else {
-          bytes(frame.bytes, from, to, scratch.ints);
+          bytes(frame.isScalar, frame.bytes, from, to, scratch.ints);
         }
       }
     }
 
-    private void floats(float[] floats, int from, int to, float[] spare) {
+    private void floats(boolean isScalar, float[] floats, int from, int to, float[] spare) {
+      if (isScalar) {
+        ScalarKernels.pool(
+            false, floats, from, channels * cells, channels, 1, cells, to, Clamp.NONE);
+        return;
+      }
       for (int channel = 0; channel < channels; channel += COUNT) {
         FloatVector sum = FloatVector.zero(FLOATS);
         for (int cell = 0; cell < cells; cell++) {
@@ -116,15 +121,21 @@ final class Reduction {
     }
 
     /** Rounded to nearest, ties away from the zero point. */
-    private void bytes(byte[] bytes, int from, int to, int[] sums) {
+    private void bytes(boolean isScalar, byte[] bytes, int from, int to, int[] sums) {
       int flip = input.flip();
       int zeroPoint = input.signedZeroPoint();
-      for (int channel = 0; channel < channels; channel += COUNT) {
+      for (int channel = 0; !isScalar && channel < channels; channel += COUNT) {
         IntVector sum = IntVector.zero(INTS);
         for (int cell = 0; cell < cells; cell++) {
           sum = sum.add(Lanes.toInts(bytes, from + cell * channels + channel, flip));
         }
         sum.intoArray(sums, channel);
+      }
+      for (int channel = 0; isScalar && channel < channels; channel++) {
+        sums[channel] = 0;
+        for (int cell = 0; cell < cells; cell++) {
+          sums[channel] += (byte) (bytes[from + cell * channels + channel] ^ flip);
+        }
       }
       for (int channel = 0; channel < channels; channel++) {
         int sum = sums[channel] - zeroPoint * cells;

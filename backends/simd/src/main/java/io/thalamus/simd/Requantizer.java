@@ -73,11 +73,22 @@ final class Requantizer {
     return vectorized;
   }
 
-  /** Stores a range of channels of sums that are floats without a fraction. */
+  /**
+   * Stores a range of channels of sums that are floats without a fraction.
+   *
+   * @param isScalar whether one is rounded after the other
+   */
   void store(
-      float[] sums, int at, int firstChannel, int endChannel, byte[] out, int to, byte[] spare) {
+      boolean isScalar,
+      float[] sums,
+      int at,
+      int firstChannel,
+      int endChannel,
+      byte[] out,
+      int to,
+      byte[] spare) {
     int c = firstChannel;
-    if (vectorized) {
+    if (vectorized && !isScalar) {
       int shift = at - firstChannel;
       for (; c <= endChannel - COUNT; c += COUNT) {
         Lanes.toBytes(round(toInts(sums, shift + c), c), out, to + c - firstChannel);
@@ -96,9 +107,16 @@ final class Requantizer {
 
   /** Stores a range of channels of sums that are integers. */
   void store(
-      int[] sums, int at, int firstChannel, int endChannel, byte[] out, int to, byte[] spare) {
+      boolean isScalar,
+      int[] sums,
+      int at,
+      int firstChannel,
+      int endChannel,
+      byte[] out,
+      int to,
+      byte[] spare) {
     int c = firstChannel;
-    if (vectorized) {
+    if (vectorized && !isScalar) {
       int shift = at - firstChannel;
       for (; c <= endChannel - COUNT; c += COUNT) {
         Lanes.toBytes(

@@ -6,12 +6,24 @@ package io.thalamus.simd;
  * that are added to the product, and those of the result. Used by one thread.
  */
 final class Rows {
+  /** Elements of a row of the left matrix at most: products of more are summed part by part. */
+  static final int LONGEST = 512;
+
+  /**
+   * From one row of the left matrix to the next. Constant, so that kernels address all rows from
+   * one index; an odd number of cache lines, so that rows do not compete for the same places of a
+   * cache.
+   */
+  static final int DISTANCE = LONGEST + Math.max(16, Lanes.COUNT);
+
+  /** Whether the scalar twin of the kernels multiplies. */
+  boolean areScalar;
+
   /** Rows of the block. */
   int count;
 
   float[] left;
   int leftAt;
-  int leftDistance;
 
   /** Null where nothing is added. */
   float[] added;
@@ -23,11 +35,13 @@ final class Rows {
   int resultAt;
   int resultDistance;
 
-  /** The rows of the left matrix: the first, and the distance from one to the next. */
-  void left(float[] array, int at, int distance) {
+  /** For rows or columns of the result of which some do not exist. */
+  final float[] tile = new float[TallKernels.ROWS * PackedMatrix.WIDE + Lanes.SLACK];
+
+  /** The rows of the left matrix, {@link #DISTANCE} apart. Room for three more is behind them. */
+  void left(float[] array, int at) {
     left = array;
     leftAt = at;
-    leftDistance = distance;
   }
 
   /** Nothing is added. */

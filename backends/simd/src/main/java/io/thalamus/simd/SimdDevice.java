@@ -46,9 +46,12 @@ import org.osgi.service.metatype.annotations.Designate;
       "TENSOR_QUANT8_ASYMM_SIGNED 0.3 0.3"
     })
 public final class SimdDevice extends TableDevice implements AutoCloseable {
+  private static final String NAME = "thalamus-simd";
+
   private final OperationTable<Lowering> table;
   private final Budget budget;
   private final Workers workers;
+  private final WarmUp warmUp;
 
   @Activate
   public SimdDevice(BundleContext context, SimdSettings settings) {
@@ -61,25 +64,39 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
    * @param threads that compute an execution together; 0 for one on each processor
    */
   public SimdDevice(String version, int threads) {
-    this(version, Budget.of(threads > 0 ? threads : Runtime.getRuntime().availableProcessors()));
+    this(
+        version,
+        Budget.of(threads > 0 ? threads : Runtime.getRuntime().availableProcessors()),
+        NAME,
+        WarmUp.Stage.COLD);
   }
 
-  /** A device that divides its work as it is told. */
+  /** A device that divides its work as it is told, and computes by vectors from the start. */
   SimdDevice(String version, Budget budget) {
-    this(version, budget, "thalamus-simd");
+    this(version, budget, NAME, WarmUp.Stage.ALWAYS_WARM);
   }
 
-  /** A device whose threads have names of their own. */
-  SimdDevice(String version, Budget budget, String threads) {
-    this(version, budget, threads, kernels());
+  /**
+   * A device for tests.
+   *
+   * @param threads what the names of its threads begin with
+   * @param stage which kernels run
+   */
+  SimdDevice(String version, Budget budget, String threads, WarmUp.Stage stage) {
+    this(version, budget, threads, stage, kernels());
   }
 
   private SimdDevice(
-      String version, Budget budget, String threads, OperationTable<Lowering> table) {
+      String version,
+      Budget budget,
+      String threads,
+      WarmUp.Stage stage,
+      OperationTable<Lowering> table) {
     super(facts(version), table, OperationCatalog.standard());
     this.table = table;
     this.budget = budget;
     this.workers = new Workers(budget.threads(), threads);
+    this.warmUp = new WarmUp(threads + "-warm-up", stage);
   }
 
   private static DeviceInfo facts(String version) {
@@ -124,7 +141,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
     }
     Program program = compile(StaticGraph.resolve(model.main(), catalog()));
-    return new SimdPreparedModel(model, program, workers, info());
+    return new SimdPreparedModel(model, program, workers, warmUp, info());
   }
 
   /** Compiles a graph of supported operations. */
@@ -136,6 +153,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
   @Override
   @Deactivate
   public void close() {
+    warmUp.close();
     workers.close();
   }
 }

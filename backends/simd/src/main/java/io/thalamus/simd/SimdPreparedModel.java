@@ -19,6 +19,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A compiled graph and the frames it runs in. Frames are on the heap: nothing is given back. */
 final class SimdPreparedModel extends FramedPreparedModel<Frame> {
@@ -27,11 +28,14 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
 
   private final Program program;
   private final Workers workers;
+  private final WarmUp warmUp;
+  private final AtomicBoolean hasRun = new AtomicBoolean();
 
-  SimdPreparedModel(Model model, Program program, Workers workers, DeviceInfo info) {
+  SimdPreparedModel(Model model, Program program, Workers workers, WarmUp warmUp, DeviceInfo info) {
     super(model, info);
     this.program = program;
     this.workers = workers;
+    this.warmUp = warmUp;
   }
 
   @Override
@@ -63,9 +67,18 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
       }
       copyIn(arguments.inputs()[i], frame, input);
     }
+    frame.isScalar = !warmUp.isWarm(program);
+    if (frame.isScalar && hasRun.getAndSet(true)) {
+      // Not for a model that is executed once.
+      warmUp.begin(program);
+    }
+    long computing = System.nanoTime();
     Failed failure = runSteps(frame, config);
     if (failure != null) {
       return failure;
+    }
+    if (frame.isScalar) {
+      warmUp.scalarNanos(System.nanoTime() - computing);
     }
     for (int i = 0; i < program.outputs().size(); i++) {
       if (arguments.outputs()[i] != null) {

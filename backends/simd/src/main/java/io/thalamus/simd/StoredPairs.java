@@ -39,15 +39,34 @@ abstract class StoredPairs implements Step {
       }
       int whole = count / Lanes.COUNT * Lanes.COUNT;
       int to = pairs.result()[run];
-      apply(first, firstAt, second, secondAt, frame.bytes, to, whole);
+      apply(frame.isScalar, first, firstAt, second, secondAt, frame.bytes, to, whole);
       if (whole < count) {
-        apply(first, firstAt + whole, second, secondAt + whole, scratch.spareBytes, 0, Lanes.COUNT);
+        apply(
+            frame.isScalar,
+            first,
+            firstAt + whole,
+            second,
+            secondAt + whole,
+            scratch.spareBytes,
+            0,
+            Lanes.COUNT);
         System.arraycopy(scratch.spareBytes, 0, frame.bytes, to + whole, count - whole);
       }
     }
   }
 
-  /** Computes a run of whole vectors. */
+  /**
+   * Computes a run of whole vectors.
+   *
+   * @param isScalar whether one element is computed after the other
+   */
   abstract void apply(
-      byte[] first, int firstAt, byte[] second, int secondAt, byte[] out, int to, int count);
+      boolean isScalar,
+      byte[] first,
+      int firstAt,
+      byte[] second,
+      int secondAt,
+      byte[] out,
+      int to,
+      int count);
 }

@@ -55,12 +55,12 @@ final class StoredPool implements Step {
     int end = (int) ((long) lines * (tile + 1) / tiles);
     for (int line = first; line < end; line++) {
       for (int x = 0; x < windows.outputWidth(); x++) {
-        pixel(frame.bytes, line, x, scratch.spareBytes);
+        pixel(frame.isScalar, frame.bytes, line, x, scratch.spareBytes);
       }
     }
   }
 
-  private void pixel(byte[] bytes, int line, int x, byte[] spare) {
+  private void pixel(boolean isScalar, byte[] bytes, int line, int x, byte[] spare) {
     int firstY = windows.firstY(line);
     int firstX = windows.firstX(x);
     int height = windows.endY(line) - firstY;
@@ -69,6 +69,10 @@ final class StoredPool implements Step {
     int lineSize = windows.input().dimension(2) * channels;
     int from = windows.batchAt(line) + firstY * lineSize + firstX * channels;
     int to = output.offset() + (line * windows.outputWidth() + x) * channels;
+    if (isScalar) {
+      scalar(bytes, from, lineSize, channels, height, width, to);
+      return;
+    }
     int whole = channels / COUNT * COUNT;
     int rest = channels - whole;
     // Two loops: vectors of two sources in one variable would be objects.
@@ -89,6 +93,23 @@ final class StoredPool implements Step {
       }
     }
     System.arraycopy(spare, 0, bytes, to + whole, rest);
+  }
+
+  private void scalar(
+      byte[] bytes, int from, int lineSize, int channels, int height, int width, int to) {
+    int cells = height * width;
+    int toLeast = -Byte.MIN_VALUE * cells + cells / 2;
+    for (int c = 0; c < channels; c++) {
+      int value = isMaximum ? Byte.MIN_VALUE : toLeast;
+      for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++) {
+          byte next = (byte) (bytes[from + y * lineSize + x * channels + c] ^ flip);
+          value = isMaximum ? Math.max(value, next) : value + next;
+        }
+      }
+      int result = isMaximum ? value : value / cells + Byte.MIN_VALUE;
+      bytes[to + c] = (byte) (Math.clamp(result, low, high) ^ flip);
+    }
   }
 
   private void store(IntVector value, byte[] out, int at) {

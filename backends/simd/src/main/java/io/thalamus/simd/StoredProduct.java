@@ -31,10 +31,17 @@ final class StoredProduct extends StoredPairs {
 
   @Override
   void apply(
-      byte[] first, int firstAt, byte[] second, int secondAt, byte[] out, int to, int count) {
+      boolean isScalar,
+      byte[] first,
+      int firstAt,
+      byte[] second,
+      int secondAt,
+      byte[] out,
+      int to,
+      int count) {
     int low = product.activation().min();
     int high = product.activation().max();
-    if (factor == null) {
+    if (factor == null || isScalar) {
       for (int i = 0; i < count; i++) {
         int x = (byte) (first[firstAt + i] ^ flip) - firstZeroPoint;
         int y = (byte) (second[secondAt + i] ^ flip) - secondZeroPoint;

@@ -36,11 +36,18 @@ final class StoredSum extends StoredPairs {
 
   @Override
   void apply(
-      byte[] first, int firstAt, byte[] second, int secondAt, byte[] out, int to, int count) {
+      boolean isScalar,
+      byte[] first,
+      int firstAt,
+      byte[] second,
+      int secondAt,
+      byte[] out,
+      int to,
+      int count) {
     int shift = sum.leftShift();
     int low = sum.activation().min();
     int high = sum.activation().max();
-    if (!vectorized) {
+    if (!vectorized || isScalar) {
       for (int i = 0; i < count; i++) {
         int x = ((byte) (first[firstAt + i] ^ flip) - firstZeroPoint) << shift;
         int y = ((byte) (second[secondAt + i] ^ flip) - secondZeroPoint) << shift;

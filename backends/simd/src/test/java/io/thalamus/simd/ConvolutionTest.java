@@ -28,7 +28,7 @@ class ConvolutionTest {
   private static final int[] CHANNELS = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 65};
   private static final int[] SIZES = {1, 2, 3, 5, 7, 12};
 
-  private final SimdDevice simd = new SimdDevice("1.0.0", 2);
+  private final Twins simd = new Twins();
   private final CpuDevice cpu = new CpuDevice("1.0.0");
 
   /** One convolution. */
@@ -243,7 +243,8 @@ class ConvolutionTest {
               one.outputHeight(),
               one.outputWidth(),
               one.outputs()));
-      float[] actual = TestGraph.floats(TestGraph.run(simd, graph.model(), TestGraph.bytes(input)));
+      float[] actual =
+          TestGraph.floats(simd.run(graph.model(), one.toString(), TestGraph.bytes(input)));
       assertEquals(one.outputSize(), actual.length);
       for (int i = 0; i < actual.length; i++) {
         double[] sum = one.sum(input, filter, bias, i);
@@ -335,7 +336,8 @@ class ConvolutionTest {
               one.outputWidth(),
               one.outputs()));
       byte[] expected = TestGraph.run(cpu, graph.model(), input);
-      TestGraph.assertSame(expected, TestGraph.run(simd, graph.model(), input), one.toString());
+      TestGraph.assertSame(
+          expected, simd.run(graph.model(), one.toString(), input), one.toString());
     }
   }
 }

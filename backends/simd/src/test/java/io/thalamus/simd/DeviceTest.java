@@ -140,7 +140,8 @@ class DeviceTest {
 
   @Test
   void threadsStartWithTheFirstExecutionAndEndWithTheDevice() throws DeviceException {
-    SimdDevice own = new SimdDevice("1.0.0", new Budget(3, 1), "thalamus-own");
+    SimdDevice own =
+        new SimdDevice("1.0.0", new Budget(3, 1), "thalamus-own", WarmUp.Stage.ALWAYS_WARM);
     PreparedModel prepared = own.prepare(model, PrepareConfig.DEFAULT);
     assertEquals(List.of(), threads());
     TestGraph.run(prepared, model.main(), values(1));
@@ -257,7 +258,7 @@ class DeviceTest {
   @Test
   void oneThreadNeedsNoHelpers() throws DeviceException {
     byte[] many = TestGraph.run(device, model, values(3));
-    try (SimdDevice alone = new SimdDevice("1.0.0", 1)) {
+    try (SimdDevice alone = new SimdDevice("1.0.0", Budget.of(1))) {
       assertArrayEquals(many, TestGraph.run(alone, model, values(3)));
     }
   }

@@ -31,7 +31,7 @@ class FamiliesTest {
   };
   private static final int[] SIZES = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 100};
 
-  private final SimdDevice simd = new SimdDevice("1.0.0", 2);
+  private final Twins simd = new Twins();
   private final CpuDevice cpu = new CpuDevice("1.0.0");
   private final Random random = seeded();
 
@@ -83,7 +83,7 @@ class FamiliesTest {
       TestGraph graph, OperandCode type, String message, float tolerance, byte[]... inputs)
       throws DeviceException {
     byte[] expected = TestGraph.run(cpu, graph.model(), inputs);
-    byte[] actual = TestGraph.run(simd, graph.model(), inputs);
+    byte[] actual = simd.run(graph.model(), message, inputs);
     if (type != TENSOR_FLOAT32) {
       TestGraph.assertSame(expected, actual, message);
       return;
@@ -282,7 +282,7 @@ class FamiliesTest {
       int input = graph.input(TENSOR_FLOAT32, Quantization.NONE, 1, values.length);
       graph.operation(
           code, List.of(input), graph.output(TENSOR_FLOAT32, Quantization.NONE, 1, values.length));
-      return TestGraph.floats(TestGraph.run(simd, graph.model(), TestGraph.bytes(values)));
+      return TestGraph.floats(simd.run(graph.model(), "a function", TestGraph.bytes(values)));
     }
   }
 
@@ -446,7 +446,8 @@ class FamiliesTest {
             List.of(expanded, graph.int32Vector(0)),
             graph.output(type, q, 6, 7));
         byte[] values = values(type, 2, 3, 1, 7);
-        TestGraph.assertSame(values, TestGraph.run(simd, graph.model(), values), "reshape " + type);
+        TestGraph.assertSame(
+            values, simd.run(graph.model(), "reshape " + type, values), "reshape " + type);
       }
     }
   }

@@ -35,7 +35,7 @@ class GoldenVectorsTest {
     assumeTrue(vectors.isPresent(), "there are no golden vectors here");
     List<String> failures = new ArrayList<>();
     TreeMap<String, Integer> passed = new TreeMap<>();
-    try (SimdDevice device = new SimdDevice("1.0.0", 2)) {
+    try (SimdDevice device = Twins.device("vectors", WarmUp.Stage.ALWAYS_WARM)) {
       for (Path path : files(vectors.get())) {
         for (Example example : VectorFile.read(path).examples()) {
           for (Outputs outputs : Outputs.values()) {

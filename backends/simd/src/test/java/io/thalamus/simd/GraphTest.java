@@ -27,7 +27,7 @@ class GraphTest {
   private static final Quantization NONE = Quantization.NONE;
 
   private final CpuDevice cpu = new CpuDevice("1.0.0");
-  private final SimdDevice simd = new SimdDevice("1.0.0", 2);
+  private final SimdDevice simd = Twins.device("vectors", WarmUp.Stage.ALWAYS_WARM);
   private final Random random = seeded();
 
   private static Random seeded() {

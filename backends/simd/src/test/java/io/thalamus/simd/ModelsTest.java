@@ -40,7 +40,13 @@ class ModelsTest {
     Optional<Path> models = ConformanceData.models();
     assumeTrue(models.isPresent(), "there are no public models here");
     ModelDirectory directory = ModelDirectory.read(models.get().resolve(name));
-    try (SimdDevice device = new SimdDevice("1.0.0", 2);
+    computesAsTheEnginesDo(directory, mustBeEqual, WarmUp.Stage.ALWAYS_WARM);
+    computesAsTheEnginesDo(directory, mustBeEqual, WarmUp.Stage.ALWAYS_COLD);
+  }
+
+  private static void computesAsTheEnginesDo(
+      ModelDirectory directory, boolean mustBeEqual, WarmUp.Stage stage) throws Exception {
+    try (SimdDevice device = Twins.device("models", stage);
         SharedMemory file = SharedMemory.map(directory.model())) {
       Model model = new TfliteReader().read(file).model();
       assertEquals(
@@ -57,7 +63,7 @@ class ModelsTest {
                 one.outputs().get(i).compare(0, MemorySegment.ofArray(outputs.get(i)));
             assertTrue(
                 mustBeEqual ? difference.isEqual() : difference.isAccepted(),
-                () -> name + " " + one.name() + ": " + difference.text());
+                () -> directory.name() + " " + one.name() + " " + stage + ": " + difference.text());
           }
         }
       }
