@@ -509,21 +509,25 @@ final class Depthwise implements Step {
 
   private void storeLine(Frame frame, Scratch scratch, int sums, int to) {
     int present = output.dimension(3);
-    for (int x = 0; x < output.dimension(2); x++) {
+    int pixels = output.dimension(2);
+    if (requantizer != null) {
+      requantizer.store(
+          frame.isScalar,
+          scratch.floats,
+          sums,
+          channels,
+          pixels,
+          0,
+          present,
+          frame.bytes,
+          to,
+          present,
+          scratch.spareBytes);
+      return;
+    }
+    for (int x = 0; x < pixels; x++) {
       int at = sums + x * channels;
-      if (requantizer == null) {
-        System.arraycopy(scratch.floats, at, frame.floats, to + x * present, present);
-      } else {
-        requantizer.store(
-            frame.isScalar,
-            scratch.floats,
-            at,
-            0,
-            present,
-            frame.bytes,
-            to + x * present,
-            scratch.spareBytes);
-      }
+      System.arraycopy(scratch.floats, at, frame.floats, to + x * present, present);
     }
   }
 }

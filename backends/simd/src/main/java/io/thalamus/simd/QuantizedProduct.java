@@ -96,29 +96,33 @@ final class QuantizedProduct implements Step {
         }
       }
     }
-    for (int row = 0; row < rows.count; row++) {
-      int to = output.offset() + (first + row) * product.columns() + firstColumn;
-      if (isWhole) {
-        requantizer.store(
-            frame.isScalar,
-            scratch.floats,
-            sumsAt + row * distance,
-            firstColumn,
-            endColumn,
-            frame.bytes,
-            to,
-            scratch.spareBytes);
-      } else {
-        requantizer.store(
-            frame.isScalar,
-            scratch.ints,
-            row * distance,
-            firstColumn,
-            endColumn,
-            frame.bytes,
-            to,
-            scratch.spareBytes);
-      }
+    int to = output.offset() + first * product.columns() + firstColumn;
+    if (isWhole) {
+      requantizer.store(
+          frame.isScalar,
+          scratch.floats,
+          sumsAt,
+          distance,
+          rows.count,
+          firstColumn,
+          endColumn,
+          frame.bytes,
+          to,
+          product.columns(),
+          scratch.spareBytes);
+    } else {
+      requantizer.store(
+          frame.isScalar,
+          scratch.ints,
+          0,
+          distance,
+          rows.count,
+          firstColumn,
+          endColumn,
+          frame.bytes,
+          to,
+          product.columns(),
+          scratch.spareBytes);
     }
   }
 

@@ -74,82 +74,144 @@ final class Requantizer {
   }
 
   /**
-   * Stores a range of channels of sums that are floats without a fraction.
+   * Stores a range of channels of rows of sums that are floats without a fraction. Channel by
+   * channel, down the rows: what belongs to a channel is read once.
    *
    * @param isScalar whether one is rounded after the other
+   * @param sums of the first channel of the first row stand at {@code at}
+   * @param distance from one row of sums to the next
+   * @param rows how many
+   * @param out receives the first channel of the first row at {@code to}
+   * @param outDistance from one row of results to the next
    */
   void store(
       boolean isScalar,
       float[] sums,
       int at,
+      int distance,
+      int rows,
       int firstChannel,
       int endChannel,
       byte[] out,
       int to,
+      int outDistance,
       byte[] spare) {
-    int c = firstChannel;
-    if (vectorized && !isScalar) {
-      int shift = at - firstChannel;
-      for (; c <= endChannel - COUNT; c += COUNT) {
-        Lanes.toBytes(round(toInts(sums, shift + c), c), out, to + c - firstChannel);
-      }
-      if (c < endChannel) {
-        Lanes.toBytes(round(toInts(sums, shift + c), c), spare, 0);
-        System.arraycopy(spare, 0, out, to + c - firstChannel, endChannel - c);
+    if (!vectorized || isScalar) {
+      for (int row = 0; row < rows; row++) {
+        for (int c = firstChannel; c < endChannel; c++) {
+          int sum = (int) sums[at + row * distance + c - firstChannel];
+          out[to + row * outDistance + c - firstChannel] =
+              (byte) accumulation.stored(sum + bias[c], c);
+        }
       }
       return;
     }
-    for (; c < endChannel; c++) {
-      int sum = (int) sums[at + c - firstChannel];
-      out[to + c - firstChannel] = (byte) accumulation.stored(sum + bias[c], c);
+    int c = firstChannel;
+    for (; c <= endChannel - COUNT; c += COUNT) {
+      int shift = c - firstChannel;
+      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
+    }
+    for (int row = 0; c < endChannel && row < rows; row++) {
+      int shift = c - firstChannel;
+      column(c, sums, at + row * distance + shift, 0, 1, spare, 0, 0);
+      System.arraycopy(spare, 0, out, to + row * outDistance + shift, endChannel - c);
     }
   }
 
-  /** Stores a range of channels of sums that are integers. */
+  /** As the other, for sums that are integers. */
   void store(
       boolean isScalar,
       int[] sums,
       int at,
+      int distance,
+      int rows,
       int firstChannel,
       int endChannel,
       byte[] out,
       int to,
+      int outDistance,
       byte[] spare) {
-    int c = firstChannel;
-    if (vectorized && !isScalar) {
-      int shift = at - firstChannel;
-      for (; c <= endChannel - COUNT; c += COUNT) {
-        Lanes.toBytes(
-            round(IntVector.fromArray(INTS, sums, shift + c), c), out, to + c - firstChannel);
-      }
-      if (c < endChannel) {
-        Lanes.toBytes(round(IntVector.fromArray(INTS, sums, shift + c), c), spare, 0);
-        System.arraycopy(spare, 0, out, to + c - firstChannel, endChannel - c);
+    if (!vectorized || isScalar) {
+      for (int row = 0; row < rows; row++) {
+        for (int c = firstChannel; c < endChannel; c++) {
+          int sum = sums[at + row * distance + c - firstChannel];
+          out[to + row * outDistance + c - firstChannel] =
+              (byte) accumulation.stored(sum + bias[c], c);
+        }
       }
       return;
     }
-    for (; c < endChannel; c++) {
-      int sum = sums[at + c - firstChannel];
-      out[to + c - firstChannel] = (byte) accumulation.stored(sum + bias[c], c);
+    int c = firstChannel;
+    for (; c <= endChannel - COUNT; c += COUNT) {
+      int shift = c - firstChannel;
+      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
+    }
+    for (int row = 0; c < endChannel && row < rows; row++) {
+      int shift = c - firstChannel;
+      column(c, sums, at + row * distance + shift, 0, 1, spare, 0, 0);
+      System.arraycopy(spare, 0, out, to + row * outDistance + shift, endChannel - c);
     }
   }
 
-  private static IntVector toInts(float[] sums, int at) {
-    return (IntVector)
-        FloatVector.fromArray(Lanes.FLOATS, sums, at).convert(VectorOperators.F2I, 0);
+  private void column(
+      int channel,
+      float[] sums,
+      int at,
+      int distance,
+      int rows,
+      byte[] out,
+      int to,
+      int outDistance) {
+    IntVector start = IntVector.fromArray(INTS, bias, channel);
+    IntVector mantissa = IntVector.fromArray(INTS, mantissas, channel);
+    IntVector half = IntVector.fromArray(INTS, halves, channel);
+    IntVector sign = IntVector.fromArray(INTS, signs, channel);
+    IntVector shift = IntVector.fromArray(INTS, shifts, channel);
+    int zeroPoint = accumulation.outputZeroPoint();
+    int low = accumulation.activation().min();
+    int high = accumulation.activation().max();
+    for (int row = 0; row < rows; row++) {
+      IntVector sum =
+          (IntVector)
+              FloatVector.fromArray(Lanes.FLOATS, sums, at + row * distance)
+                  .convert(VectorOperators.F2I, 0);
+      IntVector result = round(sum.add(start), mantissa, half, sign, shift);
+      Lanes.toBytes(result.add(zeroPoint).max(low).min(high), out, to + row * outDistance);
+    }
   }
 
-  private IntVector round(IntVector sums, int channel) {
+  private void column(
+      int channel,
+      int[] sums,
+      int at,
+      int distance,
+      int rows,
+      byte[] out,
+      int to,
+      int outDistance) {
+    IntVector start = IntVector.fromArray(INTS, bias, channel);
     IntVector mantissa = IntVector.fromArray(INTS, mantissas, channel);
-    IntVector value = multiply(sums.add(IntVector.fromArray(INTS, bias, channel)), mantissa);
+    IntVector half = IntVector.fromArray(INTS, halves, channel);
+    IntVector sign = IntVector.fromArray(INTS, signs, channel);
+    IntVector shift = IntVector.fromArray(INTS, shifts, channel);
+    int zeroPoint = accumulation.outputZeroPoint();
+    int low = accumulation.activation().min();
+    int high = accumulation.activation().max();
+    for (int row = 0; row < rows; row++) {
+      IntVector sum = IntVector.fromArray(INTS, sums, at + row * distance);
+      IntVector result = round(sum.add(start), mantissa, half, sign, shift);
+      Lanes.toBytes(result.add(zeroPoint).max(low).min(high), out, to + row * outDistance);
+    }
+  }
+
+  /** Both roundings of a product. */
+  private static IntVector round(
+      IntVector sum, IntVector mantissa, IntVector half, IntVector sign, IntVector shift) {
+    IntVector value = multiply(sum, mantissa);
     return value
-        .add(IntVector.fromArray(INTS, halves, channel))
-        .add(
-            value.lanewise(VectorOperators.ASHR, 31).and(IntVector.fromArray(INTS, signs, channel)))
-        .lanewise(VectorOperators.ASHR, IntVector.fromArray(INTS, shifts, channel))
-        .add(accumulation.outputZeroPoint())
-        .max(accumulation.activation().min())
-        .min(accumulation.activation().max());
+        .add(half)
+        .add(value.lanewise(VectorOperators.ASHR, 31).and(sign))
+        .lanewise(VectorOperators.ASHR, shift);
   }
 
   /** {@code floor((value * mantissa + 2^30) / 2^31)}, for mantissas that are not negative. */
