@@ -18,16 +18,17 @@ final class Npu implements Proof {
   @Override
   public String purpose() {
     return "the accelerator's cycles beside those of two simulators, and by how long it searched"
-        + " (--cycles FILE --models LIST --dir DIR --budget 512 --seed 1)";
+        + " (--cycles FILE --tilings 32 --models LIST --dir DIR --budget 512 --seed 1)";
   }
 
   @Override
   public void run(Settings settings, Figures figures) throws Exception {
     String file = settings.text("cycles", PUBLISHED);
+    int tilings = Math.toIntExact(settings.number("tilings", 32));
     NpuSearch search = NpuSearch.of(settings);
     settings.end();
     Path root = Path.of(System.getProperty("thalamus.root"));
-    NpuCycles.run(root.resolve(file), figures);
+    NpuCompiled.run(NpuCycles.run(root.resolve(file), figures), tilings, figures);
     search.run(figures);
   }
 }

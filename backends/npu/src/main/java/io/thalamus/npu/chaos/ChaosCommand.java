@@ -72,7 +72,7 @@ public final class ChaosCommand {
   }
 
   /** The command. */
-  @Descriptor("hurt a device that can be hurt, by script and by seed; count what it bore")
+  @Descriptor("hurt a device (--with npu) by script and by seed, and count what it bore")
   public Object chaos(
       CommandSession session,
       @Descriptor(
