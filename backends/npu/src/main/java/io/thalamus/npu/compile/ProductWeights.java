@@ -57,6 +57,26 @@ final class ProductWeights {
   /** A packed tile; equal where it is cut from the same weights at the same place. */
   record Tile(ProductWeights weights, int firstColumn, int columns, int firstChannel, int channels)
       implements Constant {
+    /**
+     * Written out, since the JDK keeps what it makes for a record in a cache of its own, softly: with
+     * a component of this bundle's types it would hold the bundle's class loader.
+     */
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Tile tile
+          && weights == tile.weights
+          && firstColumn == tile.firstColumn
+          && columns == tile.columns
+          && firstChannel == tile.firstChannel
+          && channels == tile.channels;
+    }
+
+    @Override
+    public int hashCode() {
+      int hash = 31 * System.identityHashCode(weights) + firstColumn;
+      return 31 * (31 * (31 * hash + columns) + firstChannel) + channels;
+    }
+
     /** Bytes in the scratchpad. */
     int unpackedSize() {
       return columns * weights.taps * channels * weights.elementSize;
