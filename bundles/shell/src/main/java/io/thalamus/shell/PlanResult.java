@@ -32,6 +32,9 @@ record PlanResult(String model, Plan plan, boolean verbose, Style style) impleme
   private static final int LONGEST_NAME = 24;
   private static final int NAMED = 1;
 
+  /** What would be shown as no time at all. */
+  private static final double SHORTEST = 500;
+
   @Override
   public String text() {
     Lines lines = new Lines().add(summary()).gap().add(steps());
@@ -62,7 +65,8 @@ record PlanResult(String model, Plan plan, boolean verbose, Style style) impleme
 
   /** A time that was not measured is marked. */
   private static String time(double nanos, boolean isMeasured) {
-    return (isMeasured ? "" : "~") + Units.time(Duration.ofNanos(Math.round(nanos)));
+    String text = nanos < SHORTEST ? "<1 us" : Units.time(Duration.ofNanos(Math.round(nanos)));
+    return (isMeasured ? "" : "~") + text;
   }
 
   private String legend() {

@@ -23,7 +23,7 @@ public final class Main {
           new InFramework(
               "policies",
               "the searching policy beside NNAPI's, expected and measured (--dir DIR --device"
-                  + " cpu,simd --models LIST --policy search --measure 4000 --millis 2000 --noise"
+                  + " cpu,simd --models LIST --policy search --measure 10000 --millis 2000 --noise"
                   + " 10)",
               List.of()),
           new InFramework(

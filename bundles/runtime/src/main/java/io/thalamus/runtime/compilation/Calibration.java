@@ -20,6 +20,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Executor;
@@ -57,31 +59,56 @@ final class Calibration {
       }
     }
     List<RegisteredDevice> devices = preparer.devices();
-    for (RegisteredDevice device : devices) {
-      observe(device, patience.toNanos() / devices.size());
+    List<Observed> all = new ArrayList<>();
+    try {
+      for (RegisteredDevice device : devices) {
+        PartitionPolicy policy = new Preferring(device.id());
+        all.add(new Observed(preparer.prepareToMeasure(policy, true)));
+        all.add(new Observed(preparer.prepareToMeasure(policy, false)));
+      }
+      observe(all, patience);
+      for (int i = 0; i < devices.size(); i++) {
+        RegisteredDevice device = devices.get(i);
+        measurements.learn(all.get(2 * i).steps(device), all.get(2 * i + 1).steps(device));
+      }
+    } finally {
+      all.forEach(Observed::close);
     }
   }
 
-  private void observe(RegisteredDevice device, long nanos) throws NeuralNetworksException {
-    PartitionPolicy policy = new Preferring(device.id());
-    try (Observed apart = new Observed(preparer.prepareToMeasure(policy, true));
-        Observed together = new Observed(preparer.prepareToMeasure(policy, false))) {
-      List<MemorySegment> inputs = inputs();
-      List<MemorySegment> outputs = outputs();
-      long end = System.nanoTime() + nanos;
-      // By turns: both see the same weather, and the same state of the compiler's work.
-      for (int run = 0; run < FEWEST_RUNS || System.nanoTime() - end < 0; run++) {
-        execute(apart.compilation, inputs, outputs);
-        execute(together.compilation, inputs, outputs);
-      }
-      measurements.learn(apart.steps(device), together.steps(device));
+  /**
+   * Executes whichever plan had the least time so far: all see the same weather, and the last of
+   * their executions, which count, come late, when the JVM has compiled what it will.
+   */
+  private void observe(List<Observed> all, Duration patience) throws NeuralNetworksException {
+    List<MemorySegment> inputs = inputs();
+    List<MemorySegment> outputs = outputs();
+    long end = System.nanoTime() + patience.toNanos();
+    boolean isEnough = false;
+    while (!isEnough || System.nanoTime() - end < 0) {
+      Observed next = isEnough ? leastServed(all) : fewestRuns(all);
+      long start = System.nanoTime();
+      execute(next.compilation, inputs, outputs);
+      next.spent += System.nanoTime() - start;
+      next.runs++;
+      isEnough = fewestRuns(all).runs >= FEWEST_RUNS;
     }
+  }
+
+  private static Observed leastServed(List<Observed> all) {
+    return Collections.min(all, Comparator.comparingLong(observed -> observed.spent));
+  }
+
+  private static Observed fewestRuns(List<Observed> all) {
+    return Collections.min(all, Comparator.comparingInt(observed -> observed.runs));
   }
 
   /** A plan while it is observed. */
   private final class Observed implements AutoCloseable {
     private final PreparedPlan plan;
     private final CompilationImpl compilation;
+    private long spent;
+    private int runs;
 
     Observed(PreparedPlan plan) {
       this.plan = plan;

@@ -2,7 +2,6 @@
 package io.thalamus.runtime.search;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -33,7 +32,7 @@ final class Descent {
     while (isBetter && evaluations > 0) {
       double before = best;
       cost.of(choices, goal);
-      for (int[] part : parts(choices)) {
+      for (int[] part : parts()) {
         best = move(choices, part, goal, best);
       }
       int[] single = new int[1];
@@ -87,47 +86,25 @@ final class Descent {
   }
 
   /** The steps of the cut evaluated last, and their connected parts where there are several. */
-  private List<int[]> parts(int[] choices) {
-    int[] group = new int[costs.operations];
-    Arrays.setAll(group, operation -> operation);
-    for (int operation = 0; operation < costs.operations; operation++) {
-      for (int value : costs.reads[operation]) {
-        int writer = costs.writer[value];
-        if (writer >= 0 && cost.stepOf(writer) == cost.stepOf(operation)) {
-          group[root(group, operation)] = root(group, writer);
-        }
-      }
-    }
+  private List<int[]> parts() {
     List<List<Integer>> steps = new ArrayList<>();
-    List<List<Integer>> connected = new ArrayList<>();
-    for (int i = 0; i < Math.max(cost.steps(), costs.operations); i++) {
+    for (int step = 0; step < cost.steps(); step++) {
       steps.add(new ArrayList<>());
-      connected.add(new ArrayList<>());
     }
     for (int operation = 0; operation < costs.operations; operation++) {
       steps.get(cost.stepOf(operation)).add(operation);
-      connected.get(root(group, operation)).add(operation);
     }
     List<int[]> parts = new ArrayList<>();
-    for (List<Integer> part : steps) {
-      if (part.size() > 1) {
-        parts.add(part.stream().mapToInt(Integer::intValue).toArray());
+    for (List<Integer> step : steps) {
+      if (step.size() > 1) {
+        parts.add(step.stream().mapToInt(Integer::intValue).toArray());
       }
     }
-    for (List<Integer> part : connected) {
-      if (part.size() > 1 && part.size() < steps.get(cost.stepOf(part.getFirst())).size()) {
-        parts.add(part.stream().mapToInt(Integer::intValue).toArray());
+    for (int[] part : Parts.connected(costs, (a, b) -> cost.stepOf(a) == cost.stepOf(b) ? 1 : 0)) {
+      if (part.length > 1 && part.length < steps.get(cost.stepOf(part[0])).size()) {
+        parts.add(part);
       }
     }
     return parts;
-  }
-
-  private static int root(int[] group, int operation) {
-    int at = operation;
-    while (group[at] != at) {
-      group[at] = group[group[at]];
-      at = group[at];
-    }
-    return at;
   }
 }

@@ -37,7 +37,25 @@ public final class SearchPolicy implements PartitionPolicy {
 
   private static final int BISECTIONS = 6;
 
+  /** No two measurements of the same thing agree better than to some percents. */
+  private static final double NOISE = 0.05;
+
   private final NnapiPolicy nnapi = new NnapiPolicy();
+  private final double noise;
+
+  /** With the usual idea of noise. */
+  public SearchPolicy() {
+    this(NOISE);
+  }
+
+  /**
+   * A policy that takes this for noise.
+   *
+   * @param noise the share of the whole that a cut must save to be worth more than NNAPI's
+   */
+  SearchPolicy(double noise) {
+    this.noise = noise;
+  }
 
   @Override
   public String name() {
@@ -55,7 +73,7 @@ public final class SearchPolicy implements PartitionPolicy {
     if (problem.candidates().size() + 1 > FrontierSearch.MOST_CHOICES) {
       return usual;
     }
-    int[] found = new Search(problem, usual).run();
+    int[] found = new Search(problem, usual, noise).run();
     for (int operation = 0; operation < found.length; operation++) {
       if (found[operation] == problem.candidates().size()) {
         found[operation] = INTERPRETER;
@@ -70,9 +88,11 @@ public final class SearchPolicy implements PartitionPolicy {
     private final GraphCosts costs;
     private final CutCost cost;
     private final int[] usual;
+    private final double noise;
 
-    Search(PartitionProblem problem, int[] nnapis) {
+    Search(PartitionProblem problem, int[] nnapis, double noise) {
       this.problem = problem;
+      this.noise = noise;
       this.costs = new GraphCosts(problem, nnapis);
       this.cost = new CutCost(costs, new Dependencies(problem.graph()));
       this.usual = nnapis.clone();
@@ -85,11 +105,35 @@ public final class SearchPolicy implements PartitionPolicy {
       Goal goal = problem.preference() == ExecutionPreference.LOW_POWER ? Goal.FRUGAL : Goal.FAST;
       int[] best = cheapest(goal);
       if (problem.powerBudget().isEmpty()) {
-        return best;
+        return withoutTrifles(best, goal);
       }
       double limit = problem.powerBudget().getAsDouble() * problem.referenceEnergy();
       cost.of(best, goal);
-      return cost.energy() <= limit ? best : within(limit, goal);
+      return cost.energy() <= limit
+          ? withoutTrifles(best, goal.within(limit))
+          : within(limit, goal);
+    }
+
+    /**
+     * As near to NNAPI's cut as noise allows: parts that were moved go back, as long as all of that
+     * costs less than could be measured.
+     */
+    private int[] withoutTrifles(int[] found, Goal goal) {
+      double most = cost.of(found, goal) * (1 + noise);
+      if (cost.of(usual, goal) <= most) {
+        return usual;
+      }
+      int[] kept = found;
+      for (int[] part : Parts.thatDiffer(costs, found, usual)) {
+        int[] without = kept.clone();
+        for (int operation : part) {
+          without[operation] = usual[operation];
+        }
+        if (cost.of(without, goal) <= most) {
+          kept = without;
+        }
+      }
+      return kept;
     }
 
     /** The cheapest of what several beginnings lead to. */
