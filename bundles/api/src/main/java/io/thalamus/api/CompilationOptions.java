@@ -22,6 +22,9 @@ import java.util.OptionalDouble;
  * @param powerBudget the energy that an inference may need, as a share of what the CPU device would
  *     need for all of it, by the power usage that devices declare. A policy that cannot keep it
  *     comes as near as it can, and the plan says so; {@code nnapi} does not look at it
+ * @param sampling the share of executions, 0 to 1, whose answers are compared with the reference; a
+ *     device that computed something wrong is not used any more, and the execution gets the
+ *     reference's answer; empty for what the runtime is configured to
  */
 public record CompilationOptions(
     ExecutionPreference preference,
@@ -30,7 +33,8 @@ public record CompilationOptions(
     List<String> devices,
     Fallback fallback,
     Optional<String> policy,
-    OptionalDouble powerBudget) {
+    OptionalDouble powerBudget,
+    OptionalDouble sampling) {
   /** All devices, fast single answers, medium priority, fallback allowed. */
   public static final CompilationOptions DEFAULT =
       new CompilationOptions(
@@ -40,6 +44,7 @@ public record CompilationOptions(
           List.of(),
           Fallback.ALLOW,
           Optional.empty(),
+          OptionalDouble.empty(),
           OptionalDouble.empty());
 
   public CompilationOptions {
@@ -51,41 +56,71 @@ public record CompilationOptions(
     if (powerBudget.isPresent() && !(powerBudget.getAsDouble() > 0)) {
       throw new IllegalArgumentException("a power budget is greater than 0, not " + powerBudget);
     }
+    if (sampling.isPresent() && !(sampling.getAsDouble() >= 0 && sampling.getAsDouble() <= 1)) {
+      throw new IllegalArgumentException("sampling must be from 0 to 1: " + sampling);
+    }
     devices = List.copyOf(devices);
   }
 
   public CompilationOptions with(ExecutionPreference value) {
-    return new CompilationOptions(value, priority, timeout, devices, fallback, policy, powerBudget);
+    return new CompilationOptions(
+        value, priority, timeout, devices, fallback, policy, powerBudget, sampling);
   }
 
   public CompilationOptions with(Priority value) {
     return new CompilationOptions(
-        preference, value, timeout, devices, fallback, policy, powerBudget);
+        preference, value, timeout, devices, fallback, policy, powerBudget, sampling);
   }
 
   public CompilationOptions withTimeout(Duration value) {
     return new CompilationOptions(
-        preference, priority, Optional.of(value), devices, fallback, policy, powerBudget);
+        preference, priority, Optional.of(value), devices, fallback, policy, powerBudget, sampling);
   }
 
   public CompilationOptions withDevices(List<String> value) {
     return new CompilationOptions(
-        preference, priority, timeout, value, fallback, policy, powerBudget);
+        preference, priority, timeout, value, fallback, policy, powerBudget, sampling);
   }
 
   public CompilationOptions with(Fallback value) {
     return new CompilationOptions(
-        preference, priority, timeout, devices, value, policy, powerBudget);
+        preference, priority, timeout, devices, value, policy, powerBudget, sampling);
   }
 
   public CompilationOptions withPolicy(String value) {
     return new CompilationOptions(
-        preference, priority, timeout, devices, fallback, Optional.of(value), powerBudget);
+        preference,
+        priority,
+        timeout,
+        devices,
+        fallback,
+        Optional.of(value),
+        powerBudget,
+        sampling);
   }
 
   public CompilationOptions withPowerBudget(double value) {
     return new CompilationOptions(
-        preference, priority, timeout, devices, fallback, policy, OptionalDouble.of(value));
+        preference,
+        priority,
+        timeout,
+        devices,
+        fallback,
+        policy,
+        OptionalDouble.of(value),
+        sampling);
+  }
+
+  public CompilationOptions withSampling(double value) {
+    return new CompilationOptions(
+        preference,
+        priority,
+        timeout,
+        devices,
+        fallback,
+        policy,
+        powerBudget,
+        OptionalDouble.of(value));
   }
 
   /** What happens where a device fails or leaves. */

@@ -24,6 +24,7 @@ import java.util.Set;
  * @param exactQuantized whether its quantized results equal the reference bit for bit
  * @param state whether it serves
  * @param reason why it does not serve; empty where it does
+ * @param health how it has behaved
  */
 public record DeviceDescription(
     String id,
@@ -39,12 +40,19 @@ public record DeviceDescription(
     Set<String> extensions,
     boolean exactQuantized,
     State state,
-    String reason) {
+    String reason,
+    DeviceHealth health) {
 
   /** Whether a device serves. */
   public enum State {
     AVAILABLE,
-    /** Its facts are impossible; it is never used. */
-    REFUSED
+    /** Its facts are impossible, or its name is taken; it is not used. */
+    REFUSED,
+    /** It failed too often, hung or gave a wrong answer; it is not used until a probe passes. */
+    QUARANTINED,
+    /** It takes no more work; its running calls are waited for. */
+    LEAVING,
+    /** It has left, but a call of it never returned: a thread and its class loader are lost. */
+    LEAKED
   }
 }

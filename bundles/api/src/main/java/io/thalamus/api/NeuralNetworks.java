@@ -14,7 +14,10 @@ import org.osgi.annotation.versioning.ProviderType;
  */
 @ProviderType
 public interface NeuralNetworks {
-  /** The devices that are here now, in the order of their arrival; the CPU device is the last. */
+  /**
+   * The devices that are here now, in the order of their arrival; the CPU device is the last. Those
+   * that have left, but hold a thread for ever, come after it.
+   */
   List<DeviceDescription> devices();
 
   /**

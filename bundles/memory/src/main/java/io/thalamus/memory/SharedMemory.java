@@ -137,13 +137,14 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   /**
-   * Keeps the memory mapped until the lease is closed.
+   * Keeps the memory mapped until the lease is closed. Closed memory that another lease keeps can
+   * still be lent.
    *
-   * @throws IllegalStateException where this memory is closed already
+   * @throws IllegalStateException where this memory is closed and unmapped
    */
   public Lease lend() {
     synchronized (lock) {
-      if (closed) {
+      if (closed && leases == 0) {
         throw new IllegalStateException("the memory is closed");
       }
       leases++;

@@ -70,7 +70,7 @@ public final class BenchCommand {
       @Descriptor(
               "MODEL [INPUT...] [--device D] [--vs D2] [--threads N] [--seconds S]"
                   + " [--vs-policy P2] [--preference P] [--priority P] [--fallback F] [--policy P]"
-                  + " [--power-budget SHARE] [--mean M --std S] [--json];"
+                  + " [--power-budget SHARE] [--sampling RATE] [--mean M --std S] [--json];"
                   + " nn:bench --help says more")
           String[] arguments)
       throws UsageException, CommandException {

@@ -170,7 +170,7 @@ public final class BundlesCommand {
     long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000;
     while (System.nanoTime() - end < 0) {
       for (DeviceDescription device : networks.devices()) {
-        if (devices.contains(device.id())) {
+        if (devices.contains(device.id()) && isHere(device)) {
           if (device.state() == DeviceDescription.State.REFUSED) {
             throw new CommandException(
                 name + " is active, but its device is refused: " + device.reason());
@@ -185,6 +185,11 @@ public final class BundlesCommand {
             + " is active, but its device "
             + String.join(", ", devices)
             + " does not come; scr:list shows which component waits for what");
+  }
+
+  private static boolean isHere(DeviceDescription device) {
+    return device.state() != DeviceDescription.State.LEAVING
+        && device.state() != DeviceDescription.State.LEAKED;
   }
 
   private List<String> serving() {

@@ -100,7 +100,7 @@ public final class CandidatesCommand {
   }
 
   private List<String> devices() {
-    return networks.devices().stream().map(DeviceDescription::id).toList();
+    return networks.devices().stream().map(DeviceDescription::id).distinct().toList();
   }
 
   private static Collection<?> files(CommandSession session) throws Exception {

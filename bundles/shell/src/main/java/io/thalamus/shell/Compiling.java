@@ -24,7 +24,8 @@ final class Compiling {
         .option("priority", "P", "low, medium (usual) or high")
         .option("fallback", "F", "where a device fails: allow (usual), warn or deny")
         .option("policy", "P", "who chooses the devices: nnapi, search, or another that is here")
-        .option("power-budget", "SHARE", "at most this share of the energy of the cpu alone");
+        .option("power-budget", "SHARE", "at most this share of the energy of the cpu alone")
+        .option("sampling", "RATE", "the share of executions, 0 to 1, compared with the reference");
   }
 
   /** What was asked for. */
@@ -52,6 +53,13 @@ final class Compiling {
       options = options.withPolicy(policy.get());
     }
     OptionalDouble budget = arguments.positive("power-budget");
-    return budget.isPresent() ? options.withPowerBudget(budget.getAsDouble()) : options;
+    if (budget.isPresent()) {
+      options = options.withPowerBudget(budget.getAsDouble());
+    }
+    OptionalDouble sampling = arguments.positive("sampling");
+    if (sampling.isPresent() && sampling.getAsDouble() > 1) {
+      throw new UsageException("--sampling RATE is a share of all executions: at most 1");
+    }
+    return sampling.isPresent() ? options.withSampling(sampling.getAsDouble()) : options;
   }
 }

@@ -3,6 +3,8 @@ package io.thalamus.shell;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.DeviceHealth;
+import io.thalamus.api.DeviceHealth.StuckCall;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.PerformanceInfo;
@@ -13,6 +15,8 @@ import io.thalamus.shell.format.Style;
 import io.thalamus.shell.format.Table;
 import io.thalamus.shell.format.Units;
 import java.io.IOException;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -29,6 +33,9 @@ import java.util.stream.Collectors;
  */
 record DevicesResult(List<DeviceDescription> devices, boolean verbose, Style style)
     implements Result {
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("HH:mm:ss", Locale.ROOT);
+
   DevicesResult {
     devices = List.copyOf(devices);
   }
@@ -49,7 +56,7 @@ record DevicesResult(List<DeviceDescription> devices, boolean verbose, Style sty
           device.version(),
           level(device),
           Table.painted(state(device), isServing(device) ? style::good : style::bad),
-          device.reason());
+          trouble(device));
     }
     return table.text();
   }
@@ -57,6 +64,20 @@ record DevicesResult(List<DeviceDescription> devices, boolean verbose, Style sty
   private String all(DeviceDescription device) {
     Table facts = new Table(style, "", "").indent(2);
     facts.row("state", state(device) + (device.reason().isEmpty() ? "" : ": " + device.reason()));
+    DeviceHealth health = device.health();
+    facts.row(
+        "failures",
+        health.failures() + health.quarantines() == 0
+            ? "none"
+            : Units.plural(health.failures(), "failed call")
+                + ", in quarantine "
+                + Units.plural(health.quarantines(), "time"));
+    if (health.samples() > 0) {
+      facts.row(
+          "second opinions",
+          Units.count(health.samples()) + ", of which differ " + Units.count(health.mismatches()));
+    }
+    health.stuckCalls().forEach(call -> facts.row(threadState(device), describe(call)));
     facts.row("type", type(device));
     facts.row("version", device.version());
     facts.row("feature level", level(device) + " (" + device.featureLevel().level() + ")");
@@ -119,7 +140,36 @@ record DevicesResult(List<DeviceDescription> devices, boolean verbose, Style sty
   }
 
   private static String state(DeviceDescription device) {
-    return device.state().name().toLowerCase(Locale.ROOT);
+    String state = device.state().name().toLowerCase(Locale.ROOT);
+    return device
+        .health()
+        .quarantinedUntil()
+        .map(until -> state + " until " + TIME.format(until.atZone(ZoneId.systemDefault())))
+        .orElse(state);
+  }
+
+  /** Why a device does not serve, and what it does not give back. */
+  private static String trouble(DeviceDescription device) {
+    List<String> parts = new ArrayList<>();
+    if (!device.reason().isEmpty()) {
+      parts.add(device.reason());
+    }
+    device
+        .health()
+        .stuckCalls()
+        .forEach(call -> parts.add(threadState(device) + " " + describe(call)));
+    return String.join("; ", parts);
+  }
+
+  /** What a thread is that a device does not give back, for {@code nn:doctor} too. */
+  static String threadState(DeviceDescription device) {
+    return device.state() == DeviceDescription.State.LEAKED ? "leaked thread" : "stuck thread";
+  }
+
+  /** A call that never returned. */
+  static String describe(StuckCall call) {
+    return "%s (in %s for %s), class loader of %s"
+        .formatted(call.thread(), call.call(), Units.time(call.age()), call.classLoader());
   }
 
   private static String level(DeviceDescription device) {
@@ -146,6 +196,7 @@ record DevicesResult(List<DeviceDescription> devices, boolean verbose, Style sty
       json.writeNumberField("featureLevelNumber", device.featureLevel().level());
       json.writeStringField("state", device.state().name());
       json.writeStringField("reason", device.reason());
+      health(json, device.health());
       json.writeBooleanField("exactQuantized", device.exactQuantized());
       json.writeNumberField("modelCacheFiles", device.modelCacheFiles());
       json.writeNumberField("dataCacheFiles", device.dataCacheFiles());
@@ -164,6 +215,28 @@ record DevicesResult(List<DeviceDescription> devices, boolean verbose, Style sty
       json.writeEndObject();
     }
     json.writeEndArray();
+  }
+
+  private static void health(JsonGenerator json, DeviceHealth health) throws IOException {
+    json.writeObjectFieldStart("health");
+    json.writeNumberField("failures", health.failures());
+    json.writeNumberField("quarantines", health.quarantines());
+    if (health.quarantinedUntil().isPresent()) {
+      json.writeStringField("quarantinedUntil", health.quarantinedUntil().get().toString());
+    }
+    json.writeNumberField("samples", health.samples());
+    json.writeNumberField("mismatches", health.mismatches());
+    json.writeArrayFieldStart("stuckCalls");
+    for (StuckCall call : health.stuckCalls()) {
+      json.writeStartObject();
+      json.writeStringField("thread", call.thread());
+      json.writeStringField("call", call.call());
+      json.writeStringField("classLoader", call.classLoader());
+      json.writeNumberField("ageMillis", call.age().toMillis());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeEndObject();
   }
 
   private static void capabilities(JsonGenerator json, DeviceDescription device)

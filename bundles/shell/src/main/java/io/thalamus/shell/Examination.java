@@ -161,7 +161,33 @@ final class Examination {
             "device " + device.id(),
             "it is refused: " + device.reason(),
             "update or uninstall it");
+      } else if (device.state() == DeviceDescription.State.QUARANTINED) {
+        add(
+            Verdict.BROKEN,
+            "device " + device.id(),
+            "it is in quarantine: " + device.reason(),
+            "it comes back when a probe passes; where it does not, update or uninstall it");
       }
+      if (device.health().mismatches() > 0) {
+        add(
+            Verdict.BROKEN,
+            "device " + device.id(),
+            device.health().mismatches()
+                + " of "
+                + Units.plural(device.health().samples(), "sampled result")
+                + " differ from the reference",
+            "nn:certify " + device.id() + " says more");
+      }
+      device
+          .health()
+          .stuckCalls()
+          .forEach(
+              call ->
+                  add(
+                      Verdict.BROKEN,
+                      "device " + device.id(),
+                      DevicesResult.threadState(device) + " " + DevicesResult.describe(call),
+                      "Java cannot end it: update the device, and start this process anew"));
     }
   }
 

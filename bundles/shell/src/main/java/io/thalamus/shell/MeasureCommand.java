@@ -58,7 +58,8 @@ public final class MeasureCommand {
       CommandSession session,
       @Descriptor(
               "MODEL [--seconds S] [--device D] [--preference P] [--priority P] [--fallback F]"
-                  + " [--policy P] [--power-budget SHARE] [--json]; nn:measure --help says more")
+                  + " [--policy P] [--power-budget SHARE] [--sampling RATE] [--json]; nn:measure"
+                  + " --help says more")
           String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);

@@ -63,8 +63,8 @@ public final class PlanCommand {
       CommandSession session,
       @Descriptor(
               "MODEL [-v] [--what-if D] [--svg FILE] [--device D] [--preference P] [--priority P]"
-                  + " [--fallback F] [--policy P] [--power-budget SHARE] [--json];"
-                  + " nn:plan --help says more")
+                  + " [--fallback F] [--policy P] [--power-budget SHARE] [--sampling RATE]"
+                  + " [--json]; nn:plan --help says more")
           String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);
@@ -105,7 +105,11 @@ public final class PlanCommand {
     if (changes.isEmpty()) {
       return options;
     }
-    List<String> here = networks.devices().stream().map(DeviceDescription::id).toList();
+    List<String> here =
+        networks.devices().stream()
+            .filter(device -> device.state() == DeviceDescription.State.AVAILABLE)
+            .map(DeviceDescription::id)
+            .toList();
     Set<String> devices =
         new LinkedHashSet<>(options.devices().isEmpty() ? here : options.devices());
     for (String change : changes.get().split(",")) {

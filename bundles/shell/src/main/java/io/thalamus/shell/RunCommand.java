@@ -68,8 +68,8 @@ public final class RunCommand {
       @Descriptor(
               "MODEL [INPUT...] [--output FILE]... [--device D] [--deadline MS] [--priority P]"
                   + " [--preference P] [--fallback F] [--policy P] [--power-budget SHARE]"
-                  + " [--labels FILE] [--top N]"
-                  + " [--mean M --std S] [--repeat N] [--json]; nn:run --help says more")
+                  + " [--sampling RATE] [--labels FILE] [--top N] [--mean M --std S] [--repeat N]"
+                  + " [--json]; nn:run --help says more")
           String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.DeviceHealth;
+import io.thalamus.api.DeviceHealth.StuckCall;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.ResultCode;
@@ -31,8 +33,12 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -133,6 +139,53 @@ class CommandsTest {
     assertTrue(all.contains("  memory             ashmem, mmap_fd\n"), all);
     assertTrue(all.contains("  TENSOR_FLOAT32                 0.25   0.25\n"), all);
     assertFalse(all.contains("WHILE"), all);
+  }
+
+  @Test
+  void devicesInTroubleSayWhatItIs() throws Exception {
+    Instant until = Instant.parse("2026-01-01T12:00:03Z");
+    StuckCall stuck =
+        new StuckCall(
+            "thalamus-call-3", "execute", "io.thalamus.npu 0.1.0 [12]", Duration.ofSeconds(12));
+    networks.devices =
+        List.of(
+            FakeNetworks.device(
+                "npu",
+                1,
+                DeviceDescription.State.QUARANTINED,
+                "execute did not return in time",
+                new DeviceHealth(7, 2, Optional.of(until), 100, 1, List.of(stuck))),
+            FakeNetworks.device("old", 1, DeviceDescription.State.LEAVING, "it waits"),
+            FakeNetworks.device(
+                "gone",
+                1,
+                DeviceDescription.State.LEAKED,
+                "it has left",
+                new DeviceHealth(1, 1, Optional.empty(), 0, 0, List.of(stuck))));
+    String time =
+        DateTimeFormatter.ofPattern("HH:mm:ss").format(until.atZone(ZoneId.systemDefault()));
+    String thread =
+        "thread thalamus-call-3 (in execute for 12.00 s), class loader of"
+            + " io.thalamus.npu 0.1.0 [12]";
+    assertEquals(
+        "id type version level state npu CPU 0.1.0 1.3 quarantined until "
+            + time
+            + " execute did not return in time; stuck "
+            + thread
+            + " old CPU 0.1.0 1.3 leaving it waits gone CPU 0.1.0 1.3 leaked it has left; leaked "
+            + thread,
+        terminal.type("nn:devices").strip().replaceAll("\\s+", " "));
+    String all = terminal.type("nn:devices -v");
+    assertTrue(all.contains("failures           7 failed calls, in quarantine 2 times\n"), all);
+    assertTrue(all.contains("second opinions    100, of which differ 1\n"), all);
+    String json = terminal.type("nn:devices --json");
+    assertTrue(
+        json.contains(
+            "\"health\":{\"failures\":7,\"quarantines\":2,"
+                + "\"quarantinedUntil\":\"2026-01-01T12:00:03Z\",\"samples\":100,\"mismatches\":1,"
+                + "\"stuckCalls\":[{\"thread\":\"thalamus-call-3\",\"call\":\"execute\","
+                + "\"classLoader\":\"io.thalamus.npu 0.1.0 [12]\",\"ageMillis\":12000}]}"),
+        json);
   }
 
   @Test

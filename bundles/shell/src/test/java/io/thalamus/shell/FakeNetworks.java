@@ -4,6 +4,7 @@ package io.thalamus.shell;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.DeviceHealth;
 import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
@@ -62,6 +63,11 @@ final class FakeNetworks implements NeuralNetworks {
 
   static DeviceDescription device(
       String id, float cost, DeviceDescription.State state, String reason) {
+    return device(id, cost, state, reason, DeviceHealth.GOOD);
+  }
+
+  static DeviceDescription device(
+      String id, float cost, DeviceDescription.State state, String reason, DeviceHealth health) {
     return new DeviceDescription(
         id,
         "thalamus-" + id,
@@ -85,7 +91,8 @@ final class FakeNetworks implements NeuralNetworks {
         Set.of("io.thalamus"),
         true,
         state,
-        reason);
+        reason,
+        health);
   }
 
   @Override

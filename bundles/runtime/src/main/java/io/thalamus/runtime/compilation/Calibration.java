@@ -114,7 +114,14 @@ final class Calibration {
       this.plan = plan;
       this.compilation =
           new CompilationImpl(
-              model, CompilationOptions.DEFAULT, preparer, plan, asyncThreads, closed -> {});
+              model,
+              CompilationOptions.DEFAULT,
+              preparer,
+              plan,
+              asyncThreads,
+              () -> 0,
+              outdated -> {},
+              closed -> {});
     }
 
     List<StepObservation> steps(RegisteredDevice device) {

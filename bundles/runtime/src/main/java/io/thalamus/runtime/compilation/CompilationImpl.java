@@ -21,7 +21,9 @@ import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.DoubleSupplier;
 
 /**
  * A compilation. Its plan can be exchanged at any time: executions that run finish on the plan they
@@ -34,6 +36,9 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private final CompilationOptions options;
   private final Preparer preparer;
   private final Executor asyncThreads;
+  private final DoubleSupplier defaultSampling;
+  private final AtomicLong executions = new AtomicLong();
+  private final Consumer<CompilationImpl> onOutdated;
   private final Consumer<CompilationImpl> onClose;
   private final ScratchPool scratch = new ScratchPool();
   private final List<SharedMemory.Lease> pools;
@@ -51,6 +56,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
    * A compilation.
    *
    * @param plan is released by it
+   * @param defaultSampling the share of executions to compare, where the options say nothing
+   * @param onOutdated called when it wants to be planned again
    * @param onClose called once
    */
   CompilationImpl(
@@ -59,6 +66,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       Preparer preparer,
       PreparedPlan plan,
       Executor asyncThreads,
+      DoubleSupplier defaultSampling,
+      Consumer<CompilationImpl> onOutdated,
       Consumer<CompilationImpl> onClose) {
     this.model = model;
     this.options = options;
@@ -66,6 +75,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     this.current = plan;
     this.lastPlan = plan.planned().description();
     this.asyncThreads = asyncThreads;
+    this.defaultSampling = defaultSampling;
+    this.onOutdated = onOutdated;
     this.onClose = onClose;
     // The file of a loaded model may be closed before; its constants must stay.
     this.pools = model.pools().stream().map(SharedMemory::lend).toList();
@@ -147,6 +158,30 @@ final class CompilationImpl implements Compilation, ExecutionHost {
         isNews && options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
         "repeated elsewhere: {0}",
         reason);
+  }
+
+  @Override
+  public boolean takeSample() {
+    double rate = options.sampling().orElseGet(defaultSampling);
+    if (rate <= 0) {
+      return false;
+    }
+    // The first one, and then as evenly as the rate allows.
+    long number = executions.getAndIncrement();
+    return Math.ceil((number + 1) * rate) > Math.ceil(number * rate);
+  }
+
+  @Override
+  public Optional<DevicePreparedModel> prepareOnReference(ExecutionStep step) {
+    return preparer.prepareOnReference(step);
+  }
+
+  @Override
+  public void neverAgain(ExecutionStep step) {
+    if (preparer.avoid(step.device())) {
+      LOG.log(Level.DEBUG, "a compilation does without {0} from now on", step.device().id());
+      onOutdated.accept(this);
+    }
   }
 
   @Override

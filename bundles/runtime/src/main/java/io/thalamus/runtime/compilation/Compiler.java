@@ -109,6 +109,8 @@ public final class Compiler implements DeviceListener, AutoCloseable {
             preparer,
             plan,
             asyncThreads,
+            registry::samplingRate,
+            this::replanLater,
             closed -> {
               live.remove(closed);
               measurements.flush();

@@ -36,12 +36,22 @@ final class DeviceChoice {
   /**
    * Refuses names that nobody has, and the same device twice.
    *
-   * @throws NeuralNetworksException with BAD_DATA
+   * @throws NeuralNetworksException with BAD_DATA; with UNAVAILABLE_DEVICE for one in quarantine
    */
   void check() throws NeuralNetworksException {
     List<RegisteredDevice> here = registry.devices();
     List<RegisteredDevice> seen = new ArrayList<>();
     for (String name : names) {
+      Optional<RegisteredDevice> quarantined = find(registry.quarantined(), name);
+      if (quarantined.isPresent()) {
+        throw new NeuralNetworksException(
+            ResultCode.UNAVAILABLE_DEVICE,
+            "the device '"
+                + name
+                + "' is in quarantine: "
+                + quarantined.get().quarantineReason()
+                + "; nn:devices says until when");
+      }
       RegisteredDevice device =
           find(here, name)
               .orElseThrow(
@@ -55,6 +65,11 @@ final class DeviceChoice {
       }
       seen.add(device);
     }
+  }
+
+  /** The reference, whether it is chosen or not. */
+  Optional<RegisteredDevice> reference() {
+    return registry.devices().stream().filter(RegisteredDevice::isReference).findFirst();
   }
 
   private static Optional<RegisteredDevice> find(List<RegisteredDevice> here, String name) {

@@ -29,10 +29,15 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
-/** Plans a model and has the devices prepare it. Thread-safe; keeps nothing. */
+/**
+ * Plans a model and has the devices prepare it. Thread-safe; keeps nothing but which devices the
+ * model is too much for.
+ */
 final class Preparer {
   private static final System.Logger LOG = System.getLogger(Preparer.class.getPackageName());
 
@@ -42,6 +47,7 @@ final class Preparer {
   private final Model model;
   private final CompilationOptions options;
   private final DeviceChoice choice;
+  private final Set<RegisteredDevice> avoided = ConcurrentHashMap.newKeySet();
 
   Preparer(
       Policies policies,
@@ -60,6 +66,15 @@ final class Preparer {
 
   private Partitioner partitioner(PartitionPolicy policy) {
     return new Partitioner(policy, levels, measurements, options.powerBudget());
+  }
+
+  /**
+   * Gives a device nothing of this model from now on.
+   *
+   * @return whether that is new
+   */
+  boolean avoid(RegisteredDevice device) {
+    return avoided.add(device);
   }
 
   /** The plan of the moment. Nothing is prepared. */
@@ -134,6 +149,7 @@ final class Preparer {
     while (true) {
       List<RegisteredDevice> devices = new ArrayList<>(choice.now());
       devices.removeAll(failed);
+      devices.removeAll(avoided);
       PlannedModel planned = plan(devices);
       if (current.isPresent() && planned.isSameAs(current.get())) {
         unchanged.accept(planned.description());
@@ -147,6 +163,9 @@ final class Preparer {
           throw e.reason();
         }
         failed.add(e.device());
+        if (e.reason().code() == ResultCode.RESOURCE_EXHAUSTED_PERSISTENT) {
+          avoid(e.device());
+        }
         if (devices.size() == 1) {
           throw e.reason();
         }
@@ -242,6 +261,22 @@ final class Preparer {
             : reasons.stream().collect(Collectors.joining("; "));
     throw new NeuralNetworksException(
         ResultCode.OP_FAILED, "no other device takes it (" + why + ")");
+  }
+
+  /** Prepares a step on the reference, whether that is chosen or not, where it takes it. */
+  Optional<DevicePreparedModel> prepareOnReference(ExecutionStep step) {
+    Optional<RegisteredDevice> reference = choice.reference();
+    if (reference.isEmpty()
+        || reference.get().supportedOperations(step.model()).operations().cardinality()
+            < step.operations().size()) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(reference.get().prepare(step.model(), PrepareConfig.DEFAULT));
+    } catch (DeviceException e) {
+      LOG.log(Level.DEBUG, "the reference does not take a step: {0}", e.getMessage());
+      return Optional.empty();
+    }
   }
 
   /** Prepares the whole model on the reference. */

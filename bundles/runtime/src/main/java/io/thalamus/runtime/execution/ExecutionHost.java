@@ -29,6 +29,15 @@ public interface ExecutionHost {
    */
   DevicePreparedModel prepareElsewhere(ExecutionStep step) throws NeuralNetworksException;
 
+  /** Whether the answers of the execution that begins now are compared with the reference. */
+  boolean takeSample();
+
+  /**
+   * Prepares a step on the reference, for a second opinion, be the reference among the devices to
+   * use or not; empty where it does not take it.
+   */
+  Optional<DevicePreparedModel> prepareOnReference(ExecutionStep step);
+
   /**
    * The whole model on the reference, retained for the caller.
    *
@@ -38,6 +47,9 @@ public interface ExecutionHost {
 
   /** Tells the compilation that something is repeated elsewhere, and why. */
   void fallenBack(ExecutionStep step, String reason);
+
+  /** Tells the compilation that the device of a step can never execute it. */
+  void neverAgain(ExecutionStep step);
 
   ScratchPool scratch();
 

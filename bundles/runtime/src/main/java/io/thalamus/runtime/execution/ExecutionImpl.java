@@ -247,7 +247,7 @@ public final class ExecutionImpl implements Execution {
             .withLoopTimeout(loopTimeout)
             .withMeasureTiming(measureTiming)
             .with(control);
-    StepRunner steps = new StepRunner(host, config, control, log, scratch);
+    StepRunner steps = new StepRunner(host, config, control, log, scratch, host.takeSample());
     Frame frame = frame(plan, scratch);
     Ending ending = new PlanRunner(plan, steps, log, config).run(frame);
     boolean wasCompound = !plan.planned().isSimple();

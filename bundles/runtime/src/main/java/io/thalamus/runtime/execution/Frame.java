@@ -3,6 +3,7 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.model.Lifetime.ConstantReference;
 import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
 import io.thalamus.runtime.plan.PlannedGraph;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import java.util.List;
@@ -35,6 +36,11 @@ final class Frame {
 
   Operand operand(int index) {
     return graph.graph().operands().get(index);
+  }
+
+  /** The shape that a device is told: none where the model says it all. */
+  Shape givenShape(int index) {
+    return operand(index).isSizeKnown() ? Shape.NONE : get(index).shape();
   }
 
   Value get(int index) {

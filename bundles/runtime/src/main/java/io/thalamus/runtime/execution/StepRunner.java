@@ -10,6 +10,7 @@ import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
@@ -18,8 +19,10 @@ import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.registry.CallOutcome;
 import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.registry.RegisteredDevice;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Runs steps on their devices, and where one fails, on another: NNAPI's partial fallback, which
@@ -31,13 +34,23 @@ final class StepRunner {
   private final RunControl control;
   private final StepLog log;
   private final Scratch scratch;
+  private final Optional<SecondOpinion> secondOpinion;
+  private Fault lastFault = Fault.NONE;
 
+  /**
+   * A runner for one execution.
+   *
+   * @param isSampled whether what devices answer is compared with the reference
+   */
   StepRunner(
       ExecutionHost host,
       ExecutionConfig config,
       RunControl control,
       StepLog log,
-      Scratch scratch) {
+      Scratch scratch,
+      boolean isSampled) {
+    this.secondOpinion =
+        isSampled ? Optional.of(new SecondOpinion(host, config)) : Optional.empty();
     this.scratch = scratch;
     this.host = host;
     this.config = config;
@@ -49,14 +62,17 @@ final class StepRunner {
   Ending run(PreparedStep prepared, Frame frame) {
     ExecutionStep step = prepared.step();
     long start = System.nanoTime();
-    Ending ending = attempt(step, prepared.primary(), frame);
-    if (ending.isDone()) {
+    Ending ending = attempt(prepared, prepared.primary(), frame);
+    // A sampled one took the time of the second opinion too.
+    if (ending.isDone() && secondOpinion.isEmpty()) {
       prepared.times().add(System.nanoTime() - start);
     }
     if (ending.isDone() || ending.isFinal()) {
       return ending;
     }
+    Fault fault = lastFault;
     if (!host.isFallbackAllowed()) {
+      fault.hold();
       return Ending.failedForGood(
           ending.code(), ending.message() + " (this compilation allows no fallback)");
     }
@@ -65,20 +81,48 @@ final class StepRunner {
       return ending;
     }
     host.fallenBack(step, ending.message());
+    if (ending.code() == ResultCode.RESOURCE_EXHAUSTED_PERSISTENT) {
+      host.neverAgain(step);
+    }
     try {
       DevicePreparedModel other = prepared.fallback(host::prepareElsewhere);
-      return attempt(step, other, frame);
+      Ending repeated = attempt(prepared, other, frame);
+      // What nobody can execute is no fault of the first who tried.
+      if (repeated.isDone()) {
+        fault.hold();
+      }
+      return repeated;
     } catch (NeuralNetworksException e) {
+      fault.hold();
       return Ending.failed(ending.code(), ending.message() + "; " + e.getMessage());
     }
   }
 
-  private Ending attempt(ExecutionStep step, DevicePreparedModel model, Frame frame) {
+  /**
+   * What a device did wrong in an attempt.
+   *
+   * @param device null where it did nothing wrong
+   */
+  private record Fault(RegisteredDevice device, ErrorStatus status, String what) {
+    private static final Fault NONE = new Fault(null, ErrorStatus.NONE, "");
+
+    void hold() {
+      if (device != null) {
+        device.failed(status, what);
+      }
+    }
+  }
+
+  private Ending attempt(PreparedStep prepared, DevicePreparedModel model, Frame frame) {
+    ExecutionStep step = prepared.step();
+    lastFault = Fault.NONE;
     Ending stopped = stopped();
     if (stopped != null) {
       return stopped;
     }
     Request request = request(step, frame);
+    List<Value> room =
+        secondOpinion.isPresent() ? step.outputs().stream().map(frame::get).toList() : List.of();
     long start = System.nanoTime();
     CallOutcome outcome = model.execute(request, config);
     long nanos = System.nanoTime() - start;
@@ -94,13 +138,44 @@ final class StepRunner {
                   StatusMapping.toResultCode(failed.status()),
                   step.describe() + " failed on " + model.device().id() + ": " + failed.message());
         };
+    Optional<String> objection =
+        ending.isDone() && secondOpinion.isPresent()
+            ? secondOpinion
+                .get()
+                .objection(prepared, model.device(), frame, request, room, step.describe())
+            : Optional.empty();
+    if (objection.isPresent()) {
+      ending = nonsense(step, model, "it computed something wrong: " + objection.get());
+      for (int i = 0; i < room.size(); i++) {
+        frame.set(step.outputs().get(i), room.get(i));
+      }
+    }
     log.add(step, model.device().id(), step.operations().size(), nanos, ending.code());
     if (ending.isDone()) {
       return ending;
     }
+    // A wrong answer was told to the device already.
+    if (outcome.isAnswered()
+        && objection.isEmpty()
+        && !ending.isFinal()
+        && reads(model.device(), request)) {
+      ErrorStatus status =
+          outcome.result() instanceof Failed failed ? failed.status() : ErrorStatus.GENERAL_FAILURE;
+      lastFault = new Fault(model.device(), status, ending.message());
+    }
     // A device that was told to stop says so in its own words; the caller wants the reason.
     Ending reason = stopped();
     return reason != null ? reason : ending;
+  }
+
+  private static boolean reads(RegisteredDevice device, Request request) {
+    List<SharedMemory> memories = new ArrayList<>();
+    for (MemoryPool pool : request.pools()) {
+      if (pool instanceof MemoryPool.Shared shared) {
+        memories.add(shared.memory());
+      }
+    }
+    return device.reads(memories);
   }
 
   /** Why the execution must not go on, or null where it may. */
@@ -141,8 +216,7 @@ final class StepRunner {
       memories.add(memory);
       pools.add(new MemoryPool.Shared(memory));
     }
-    Shape shape = frame.operand(index).isSizeKnown() ? Shape.NONE : value.shape();
-    return new Request.Location(pool, value.offset(), value.length(), shape);
+    return new Request.Location(pool, value.offset(), value.length(), frame.givenShape(index));
   }
 
   private Ending completed(
@@ -155,10 +229,10 @@ final class StepRunner {
           model,
           "it returned " + shapes.size() + " shapes for " + outputs.size() + " outputs");
     }
+    Value[] written = new Value[outputs.size()];
     for (int i = 0; i < outputs.size(); i++) {
-      int index = outputs.get(i);
-      Value value = frame.get(index);
-      Operand operand = frame.operand(index);
+      Value value = frame.get(outputs.get(i));
+      Operand operand = frame.operand(outputs.get(i));
       if (value.isOmitted() || operand.isSizeKnown()) {
         continue;
       }
@@ -170,7 +244,13 @@ final class StepRunner {
       if (!shapes.get(i).isSufficient() || bytes > value.length()) {
         return nonsense(step, model, "it wrote " + bytes + " bytes to room for " + value.length());
       }
-      frame.set(index, value.written(bytes, actual));
+      written[i] = value.written(bytes, actual);
+    }
+    // Only now: where one is nonsense, whoever repeats the step needs the room of all.
+    for (int i = 0; i < written.length; i++) {
+      if (written[i] != null) {
+        frame.set(outputs.get(i), written[i]);
+      }
     }
     if (config.measureTiming()) {
       log.add(completed.timing());

@@ -5,6 +5,7 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.registry.DevicePreparedModel;
+import java.util.Optional;
 
 /** A step as its device prepared it, and as another one did where it failed. Thread-safe. */
 public final class PreparedStep {
@@ -12,6 +13,7 @@ public final class PreparedStep {
   private final DevicePreparedModel primary;
   private final StepTimes times = new StepTimes();
   private DevicePreparedModel fallback;
+  private DevicePreparedModel reference;
   private boolean closed;
 
   /** A step with what its device prepared, which it owns. */
@@ -61,11 +63,36 @@ public final class PreparedStep {
     return fallback;
   }
 
+  /** Prepares a step on the reference. */
+  @FunctionalInterface
+  public interface ReferencePreparer {
+    /** The step prepared there; empty where the reference does not take it. */
+    Optional<DevicePreparedModel> prepare(ExecutionStep step);
+  }
+
+  /** The step on the reference, prepared at the first call and kept; empty where it cannot be. */
+  public synchronized Optional<DevicePreparedModel> reference(ReferencePreparer preparer) {
+    if (closed) {
+      throw new IllegalStateException("the plan is closed");
+    }
+    if (reference != null && !reference.device().isServing()) {
+      reference.close();
+      reference = null;
+    }
+    if (reference == null) {
+      reference = preparer.prepare(step).orElse(null);
+    }
+    return Optional.ofNullable(reference);
+  }
+
   synchronized void close() {
     closed = true;
     primary.close();
     if (fallback != null) {
       fallback.close();
+    }
+    if (reference != null) {
+      reference.close();
     }
   }
 }

@@ -3,9 +3,12 @@ package io.thalamus.runtime.registry;
 
 /** Learns which devices come and go. Called in the thread of the change, outside of any lock. */
 public interface DeviceListener {
-  /** A device serves from now on. */
+  /** A device serves from now on: it has come, or a probe let it out of quarantine. */
   void arrived(RegisteredDevice device);
 
-  /** A device takes no more work; its running calls may not have returned yet. */
+  /**
+   * A device takes no more work: it leaves, or goes into quarantine. Its running calls may not have
+   * returned yet.
+   */
   void departing(RegisteredDevice device);
 }

@@ -10,7 +10,12 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Model;
+import io.thalamus.model.OperationCode;
+import io.thalamus.runtime.registry.DeviceCalls.Terms;
+import io.thalamus.runtime.registry.GuardedCall.Outcome;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -24,14 +29,21 @@ public final class DevicePreparedModel implements AutoCloseable {
       System.getLogger(DevicePreparedModel.class.getPackageName());
 
   private final RegisteredDevice device;
+  private final boolean hasLoop;
   private final Object lock = new Object();
   private PreparedModel model;
   private int running;
   private boolean closed;
+  private volatile long longestNanos;
 
-  DevicePreparedModel(RegisteredDevice device, PreparedModel model) {
+  DevicePreparedModel(RegisteredDevice device, PreparedModel prepared, Model model) {
     this.device = device;
-    this.model = model;
+    this.model = prepared;
+    this.hasLoop =
+        model
+            .subgraphs()
+            .flatMap(graph -> graph.operations().stream())
+            .anyMatch(operation -> operation.type() == OperationCode.WHILE);
   }
 
   /** Where it lives. */
@@ -54,18 +66,60 @@ public final class DevicePreparedModel implements AutoCloseable {
    * runtime: hardware can hang, and its caller must get an answer all the same.
    */
   public CallOutcome execute(Request request, ExecutionConfig config) {
-    if (device.enter() == null) {
-      return CallOutcome.of(unavailable());
+    return execute(request, config, false);
+  }
+
+  CallOutcome execute(Request request, ExecutionConfig config, boolean isProbe) {
+    if (device.enter(isProbe) == null) {
+      return CallOutcome.refused(
+          ErrorStatus.DEVICE_UNAVAILABLE, device.absence().orElse("it has left"));
     }
-    ExecutionConfig watched = config.with(watched(config.control()));
     if (!device.isGuarded()) {
-      return CallOutcome.of(call(request, watched));
+      return CallOutcome.answered(call(request, config, config.control()));
     }
-    return device.guard(() -> call(request, watched), config);
+    Duration limit = limit(config);
+    long start = device.time().nanoTime();
+    Outcome<ExecutionResult> outcome =
+        device
+            .calls()
+            .make(
+                new Terms("execute", limit, config.control()),
+                control -> call(request, config, control),
+                late -> {});
+    return switch (outcome.end()) {
+      case NONE -> {
+        measured(device.time().nanoTime() - start);
+        yield CallOutcome.answered(outcome.answer());
+      }
+      case NO_THREAD -> {
+        device.exit();
+        yield CallOutcome.refused(
+            RegisteredDevice.status(outcome.end()),
+            RegisteredDevice.describe(outcome.end(), limit));
+      }
+      case HUNG, DEADLINE, CANCELLED, LEFT ->
+          CallOutcome.abandoned(
+              RegisteredDevice.status(outcome.end()),
+              RegisteredDevice.describe(outcome.end(), limit));
+    };
+  }
+
+  /**
+   * How long an execution may take: some times the longest until now, for each of those that the
+   * device works on together. A loop may take its time on top of that.
+   */
+  private Duration limit(ExecutionConfig config) {
+    HealthSettings settings = device.settings();
+    long longest = longestNanos;
+    Duration limit =
+        longest == 0
+            ? settings.firstExecution()
+            : device.limit(longest * Math.max(1, device.calls().size()), settings.executionFloor());
+    return hasLoop ? limit.plus(config.loopTimeout()) : limit;
   }
 
   /** Calls the device, which was entered, and leaves it. */
-  private ExecutionResult call(Request request, ExecutionConfig config) {
+  private ExecutionResult call(Request request, ExecutionConfig config, ExecutionControl control) {
     List<SharedMemory.Lease> leases = new ArrayList<>(request.pools().size());
     PreparedModel entered = enter();
     try {
@@ -77,7 +131,7 @@ public final class DevicePreparedModel implements AutoCloseable {
           leases.add(shared.memory().lend());
         }
       }
-      ExecutionResult result = entered.execute(request, config);
+      ExecutionResult result = entered.execute(request, config.with(watched(control)));
       return result != null ? result : failed("it returned no result");
     } catch (OutOfMemoryError e) {
       return new ExecutionResult.Failed(
@@ -91,6 +145,13 @@ public final class DevicePreparedModel implements AutoCloseable {
       }
       device.exit();
     }
+  }
+
+  /** Remembers the longest time, and forgets it slowly: the first one may have been compiling. */
+  private void measured(long nanos) {
+    // Two threads may overwrite each other's value: an estimate is all it is.
+    long decayed = longestNanos - (longestNanos >> 6);
+    longestNanos = Math.max(1, Math.max(nanos, decayed));
   }
 
   private PreparedModel enter() {
@@ -135,22 +196,31 @@ public final class DevicePreparedModel implements AutoCloseable {
 
   @Override
   public void close() {
-    PreparedModel idle;
-    synchronized (lock) {
-      if (closed) {
-        return;
+    // A departure waits for it, as for any other call.
+    device.beginClosing();
+    try {
+      PreparedModel idle;
+      synchronized (lock) {
+        if (closed) {
+          return;
+        }
+        closed = true;
+        idle = takeIfIdle();
       }
-      closed = true;
-      idle = takeIfIdle();
+      device.forget(this);
+      closeNow(idle);
+    } finally {
+      device.exit();
     }
-    device.forget(this);
-    closeNow(idle);
   }
 
   private void closeNow(PreparedModel open) {
-    if (open == null) {
-      return;
+    if (open != null) {
+      device.close(() -> closeQuietly(open));
     }
+  }
+
+  private void closeQuietly(PreparedModel open) {
     try {
       open.close();
     } catch (RuntimeException | LinkageError e) {

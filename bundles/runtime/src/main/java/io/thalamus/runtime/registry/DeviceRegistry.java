@@ -2,9 +2,15 @@
 package io.thalamus.runtime.registry;
 
 import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.DeviceDescription.State;
+import io.thalamus.api.DeviceHealth;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.ExecutionControl;
+import io.thalamus.runtime.registry.DeviceCalls.Terms;
+import io.thalamus.runtime.registry.GuardedCall.End;
+import io.thalamus.runtime.registry.GuardedCall.Outcome;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,10 +22,12 @@ import java.util.stream.Stream;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.component.annotations.ReferencePolicyOption;
+import org.osgi.service.metatype.annotations.Designate;
 
 /**
  * The devices that are here now. Thread-safe. Devices whose facts are impossible, or whose name is
@@ -32,30 +40,42 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
     service = DeviceRegistry.class,
     immediate = true,
     configurationPid = "io.thalamus.runtime.devices")
+@Designate(ocd = DeviceSettings.class)
 public final class DeviceRegistry implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeviceRegistry.class.getPackageName());
 
-  private final Duration drainTime;
   private final Object lock = new Object();
   private final List<Entry> entries = new ArrayList<>();
+  private final List<Entry> departed = new ArrayList<>();
   private final CallThreads callThreads = new CallThreads();
-  private long changes;
+  private final Timekeeper time;
+  private final Watch watch;
   private final List<DeviceListener> listeners = new CopyOnWriteArrayList<>();
-
-  /** Settings of the registry. */
-  public @interface Settings {
-    /** How long a departing device may finish its running calls before they are abandoned. */
-    long drainMillis() default 5000;
-  }
+  private long changes;
+  private volatile HealthSettings settings;
 
   @Activate
-  public DeviceRegistry(Settings settings) {
-    this(Duration.ofMillis(settings.drainMillis()));
+  public DeviceRegistry(DeviceSettings settings) {
+    this(HealthSettings.of(settings), new SystemTime());
   }
 
-  /** A registry that waits this long for the calls of a departing device. */
-  public DeviceRegistry(Duration drainTime) {
-    this.drainTime = drainTime;
+  /** A registry with these settings, and the machine's clock. */
+  public DeviceRegistry(HealthSettings settings) {
+    this(settings, new SystemTime());
+  }
+
+  /** A registry with these settings that lives by another clock, which it closes. */
+  public DeviceRegistry(HealthSettings settings, Timekeeper time) {
+    this.settings = settings;
+    this.time = time;
+    this.watch =
+        new Watch(callThreads, time, () -> this.settings, this::quarantined, this::announce);
+  }
+
+  /** Other settings count from now on. */
+  @Modified
+  void modified(DeviceSettings changed) {
+    settings = HealthSettings.of(changed);
   }
 
   /** A device has come. */
@@ -78,56 +98,89 @@ public final class DeviceRegistry implements AutoCloseable {
 
   /** A device goes. */
   public void removeDevice(Device device) {
-    RegisteredDevice leaving = null;
+    Entry entry;
     Optional<RegisteredDevice> next = Optional.empty();
     synchronized (lock) {
-      Entry entry = entries.stream().filter(e -> e.device == device).findFirst().orElse(null);
+      entry = entries.stream().filter(e -> e.device == device).findFirst().orElse(null);
       if (entry == null) {
         return;
       }
       entries.remove(entry);
-      leaving = entry.registered;
-      if (leaving != null) {
-        leaving.refuseCalls();
+      if (entry.registered != null) {
+        entry.registered.refuseCalls();
+        departed.add(entry);
         changes++;
         next = admitWhoeverWaits();
       }
     }
-    if (leaving != null) {
-      depart(leaving);
+    if (entry.registered != null) {
+      depart(entry.registered);
+      synchronized (lock) {
+        // What is shown of it from now on must not keep its bundle.
+        entry.device = null;
+        departed.removeIf(Entry::isGone);
+      }
     }
     next.ifPresent(this::announce);
   }
 
   private void announce(RegisteredDevice device) {
     LOG.log(Level.DEBUG, "device {0} {1} serves", device.id(), device.info().version());
+    changed();
     listeners.forEach(listener -> listener.arrived(device));
+  }
+
+  private void quarantined(RegisteredDevice device) {
+    changed();
+    listeners.forEach(listener -> listener.departing(device));
+  }
+
+  private void changed() {
+    synchronized (lock) {
+      changes++;
+    }
   }
 
   private void depart(RegisteredDevice device) {
     listeners.forEach(listener -> listener.departing(device));
-    int stuck = device.drain(drainTime);
+    int stuck = device.drain(settings.drainTime());
     if (stuck > 0) {
       LOG.log(
           Level.WARNING,
-          "device {0} left with {1} calls still running after {2} ms",
+          "device {0} left with {1} calls still running after {2} ms: {3}",
           device.id(),
           stuck,
-          drainTime.toMillis());
+          settings.drainTime().toMillis(),
+          device.health().stuckCalls());
     }
   }
 
-  private static Entry inspect(Device device, Object idProperty) {
-    DeviceInfo info;
+  private Entry inspect(Device device, Object idProperty) {
+    DeviceCalls calls =
+        new DeviceCalls(callThreads, time, DeviceCalls.classLoader(device), call -> {});
+    Duration limit = settings.answerTime();
+    Outcome<Facts> outcome =
+        calls.make(
+            new Terms("info", limit, ExecutionControl.NONE), control -> facts(device), late -> {});
+    Facts facts =
+        outcome.end() == End.NONE
+            ? outcome.answer()
+            : new Facts(
+                null, "asked for facts, " + RegisteredDevice.describe(outcome.end(), limit));
+    DeviceInfo info = facts.info();
+    String objection = info == null ? facts.objection() : DeviceFacts.objection(info).orElse("");
+    return new Entry(device, info, idOf(idProperty, info), objection);
+  }
+
+  /** What a device says of itself; null where it says nothing useful. */
+  private record Facts(DeviceInfo info, String objection) {}
+
+  private static Facts facts(Device device) {
     try {
-      info = device.info();
-    } catch (RuntimeException | LinkageError e) {
-      return new Entry(device, null, idOf(idProperty, null), "it broke when asked for facts: " + e);
+      return new Facts(device.info(), "it has no facts");
+    } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
+      return new Facts(null, "it broke when asked for facts: " + e);
     }
-    if (info == null) {
-      return new Entry(device, null, idOf(idProperty, null), "it has no facts");
-    }
-    return new Entry(device, info, idOf(idProperty, info), DeviceFacts.objection(info).orElse(""));
   }
 
   private static String idOf(Object property, DeviceInfo info) {
@@ -156,7 +209,7 @@ public final class DeviceRegistry implements AutoCloseable {
       return Optional.empty();
     }
     entry.reason = "";
-    entry.registered = new RegisteredDevice(entry.id, entry.device, entry.info, callThreads);
+    entry.registered = new RegisteredDevice(entry.id, entry.device, entry.info, watch);
     changes++;
     return Optional.of(entry.registered);
   }
@@ -173,12 +226,30 @@ public final class DeviceRegistry implements AutoCloseable {
   public List<RegisteredDevice> devices() {
     synchronized (lock) {
       List<RegisteredDevice> serving =
-          entries.stream().map(entry -> entry.registered).filter(d -> d != null).toList();
+          entries.stream()
+              .map(entry -> entry.registered)
+              .filter(device -> device != null && device.isServing())
+              .toList();
       return Stream.concat(
               serving.stream().filter(device -> !device.isReference()),
               serving.stream().filter(RegisteredDevice::isReference))
           .toList();
     }
+  }
+
+  /** Those that are in quarantine, in the order of their arrival. */
+  public List<RegisteredDevice> quarantined() {
+    synchronized (lock) {
+      return entries.stream()
+          .map(entry -> entry.registered)
+          .filter(device -> device != null && device.isQuarantined())
+          .toList();
+    }
+  }
+
+  /** The share of executions that are compared with the reference where nobody says otherwise. */
+  public double samplingRate() {
+    return settings.samplingRate();
   }
 
   /** How many arrivals and departures there have been: a mark to see whether anything changed. */
@@ -188,16 +259,23 @@ public final class DeviceRegistry implements AutoCloseable {
     }
   }
 
-  /** Those that serve and those that are refused; the reference is the last. */
+  /**
+   * Those that are here, serving or not, the reference being the last; then those that are leaving,
+   * and those that have left but hold a thread.
+   */
   public List<DeviceDescription> descriptions() {
     List<Entry> now;
+    List<Entry> before;
     synchronized (lock) {
       now = entries.stream().filter(entry -> entry.info != null).map(Entry::copy).toList();
+      departed.removeIf(Entry::isGone);
+      before = List.copyOf(departed);
     }
-    return Stream.concat(
-            now.stream().filter(entry -> !entry.isReference()),
-            now.stream().filter(Entry::isReference))
-        .map(Entry::describe)
+    return Stream.of(
+            now.stream().filter(entry -> !entry.isReference()).map(Entry::describe),
+            now.stream().filter(Entry::isReference).map(Entry::describe),
+            before.stream().map(Entry::describeDeparted))
+        .flatMap(each -> each)
         .toList();
   }
 
@@ -211,16 +289,23 @@ public final class DeviceRegistry implements AutoCloseable {
     listeners.remove(listener);
   }
 
-  /** Ends the threads; the devices have been taken away before. */
+  /** Ends the threads. Whoever still waits for a device goes on without it. */
   @Deactivate
   @Override
   public void close() {
+    List<RegisteredDevice> left;
+    synchronized (lock) {
+      left =
+          entries.stream().map(entry -> entry.registered).filter(device -> device != null).toList();
+    }
     callThreads.close();
+    left.forEach(device -> device.calls().abandon());
+    time.close();
   }
 
   /** A device service, serving or refused. Guarded by the registry's lock. */
   private static final class Entry {
-    private final Device device;
+    private Device device;
     private final DeviceInfo info;
     private final String id;
     private final boolean isImpossible;
@@ -250,7 +335,29 @@ public final class DeviceRegistry implements AutoCloseable {
       return registered != null && registered.isReference();
     }
 
+    /** Whether it has left, and no thread is in it any more. */
+    boolean isGone() {
+      return device == null && !registered.isStuck();
+    }
+
     DeviceDescription describe() {
+      if (registered == null) {
+        return describe(State.REFUSED, reason, DeviceHealth.GOOD);
+      }
+      DeviceHealth health = registered.health();
+      return health.quarantinedUntil().isPresent()
+          ? describe(State.QUARANTINED, registered.quarantineReason(), health)
+          : describe(State.AVAILABLE, reason, health);
+    }
+
+    DeviceDescription describeDeparted() {
+      DeviceHealth health = registered.health();
+      return device != null
+          ? describe(State.LEAVING, "its running calls are waited for", health)
+          : describe(State.LEAKED, "it has left, but does not give back its threads", health);
+    }
+
+    private DeviceDescription describe(State state, String why, DeviceHealth health) {
       return new DeviceDescription(
           id,
           info.name(),
@@ -264,8 +371,9 @@ public final class DeviceRegistry implements AutoCloseable {
           info.memoryDomain(),
           info.extensions(),
           info.exactQuantized(),
-          registered != null ? DeviceDescription.State.AVAILABLE : DeviceDescription.State.REFUSED,
-          reason);
+          state,
+          why,
+          health);
     }
   }
 }

@@ -1,59 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.registry;
 
+import io.thalamus.api.DeviceHealth;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
-import io.thalamus.hal.ExecutionConfig;
-import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.runtime.registry.DeviceCalls.Terms;
+import io.thalamus.runtime.registry.GuardedCall.End;
+import io.thalamus.runtime.registry.GuardedCall.Outcome;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /**
  * A device as long as it is here, and the only way to call it. Thread-safe.
  *
  * <p>Calls are counted, so that a departure can wait for them. Once the device has left, every call
  * is refused, its prepared models are closed, and nothing here refers to its bundle any more.
+ *
+ * <p>All calls of a device but the reference are watched: one that takes too long is given up, and
+ * the device goes into quarantine. Only executions of CPU devices run in the threads of their
+ * callers, and cannot be given up: handing them over would cost more than small models do.
  */
 public final class RegisteredDevice {
   /** The name of the CPU device that everything falls back to. */
   public static final String REFERENCE_NAME = "thalamus-cpu";
 
-  /** How long a device may take to stop once it was told to, before its caller goes on. */
-  private static final Duration GRACE = Duration.ofMillis(500);
-
   private final String id;
   private final DeviceInfo info;
+  private final Watch watch;
+  private final HealthMonitor health;
+  private final Quarantine quarantine;
+  private final DeviceCalls calls;
   private final Object lock = new Object();
   private final Set<DevicePreparedModel> prepared = new HashSet<>();
-  private final Set<GuardedCall> calls = new HashSet<>();
-  private final CallThreads threads;
   private Device device;
   private int running;
   private boolean leaving;
   private volatile boolean abandoned;
+  private volatile boolean doesNotClose;
+  private volatile long longestPrepareNanos;
 
-  /** A device that serves, called in threads of the runtime where it is no CPU device. */
-  RegisteredDevice(String id, Device device, DeviceInfo info, CallThreads threads) {
+  /** A device that serves, watched as the watch says. */
+  RegisteredDevice(String id, Device device, DeviceInfo info, Watch watch) {
     this.id = id;
     this.device = device;
     this.info = info;
-    this.threads = threads;
+    this.watch = watch;
+    this.health = new HealthMonitor(watch.time(), watch::settings);
+    this.quarantine = new Quarantine(this, health, watch);
+    this.calls = watch.calls(device, quarantine::hung);
   }
 
-  /** A device that serves, called in the threads of its callers. */
+  /** A device that serves; its calls are not watched. */
   public RegisteredDevice(String id, Device device, DeviceInfo info) {
-    this(id, device, info, null);
+    this(id, device, info, Watch.none());
   }
 
   /** The short name, for example {@code cpu}. */
@@ -71,44 +84,77 @@ public final class RegisteredDevice {
     return info.type() == DeviceType.CPU && info.name().equals(REFERENCE_NAME);
   }
 
-  /** Whether its callers do not wait for it for ever. */
+  /** Whether those whose executions it runs do not wait for it for ever. */
   public boolean isGuarded() {
-    return threads != null && info.type() != DeviceType.CPU;
+    return isWatched() && info.type() != DeviceType.CPU;
   }
 
-  /** Makes a call, which was entered, in another thread. */
-  CallOutcome guard(Supplier<ExecutionResult> work, ExecutionConfig config) {
-    GuardedCall call = new GuardedCall(work);
-    synchronized (lock) {
-      calls.add(call);
-    }
-    try {
-      threads.execute(call);
-    } catch (RejectedExecutionException e) {
-      exit();
-      return CallOutcome.of(
-          new ExecutionResult.Failed(
-              ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "too many calls wait for devices"));
-    }
-    try {
-      return call.await(config, GRACE);
-    } finally {
-      synchronized (lock) {
-        calls.remove(call);
-      }
-    }
+  /** Whether other calls than executions are watched. */
+  private boolean isWatched() {
+    return watch.isOn() && !isReference();
   }
 
-  /** Whether it takes work. */
+  /** Whether it takes work: it is neither leaving nor in quarantine. */
   public boolean isServing() {
-    synchronized (lock) {
-      return !leaving;
+    return absence().isEmpty();
+  }
+
+  /** Why it takes no work, or nothing where it does. */
+  Optional<String> absence() {
+    if (isLeaving()) {
+      return Optional.of("it has left");
     }
+    return health.isQuarantined()
+        ? Optional.of("it is in quarantine: " + health.reason())
+        : Optional.empty();
   }
 
   /** Whether its departure no longer waits for its running calls. */
   public boolean isAbandoned() {
     return abandoned;
+  }
+
+  boolean isLeaving() {
+    synchronized (lock) {
+      return leaving;
+    }
+  }
+
+  boolean isQuarantined() {
+    return health.isQuarantined();
+  }
+
+  /** Why it is in quarantine. */
+  public String quarantineReason() {
+    return health.reason();
+  }
+
+  /** How it has behaved. */
+  public DeviceHealth health() {
+    return new DeviceHealth(
+        health.failures(),
+        health.quarantines(),
+        health.until(),
+        health.samples(),
+        health.mismatches(),
+        calls.stuck());
+  }
+
+  /** Whether a thread is in it that nobody waits for. */
+  boolean isStuck() {
+    return calls.isStuck();
+  }
+
+  DeviceCalls calls() {
+    return calls;
+  }
+
+  HealthSettings settings() {
+    return watch.settings();
+  }
+
+  Timekeeper time() {
+    return watch.time();
   }
 
   /**
@@ -117,71 +163,232 @@ public final class RegisteredDevice {
    * @return what it promised; nothing where it failed to answer
    */
   public Support supportedOperations(Model model) {
-    Device entered = enter();
+    return supportedOperations(model, false);
+  }
+
+  Support supportedOperations(Model model, boolean isProbe) {
+    Device entered = enter(isProbe);
     if (entered == null) {
-      return Support.none("it has left");
+      return Support.none(absence().orElse("it has left"));
     }
+    Function<ExecutionControl, Support> work = control -> ask(entered, model);
+    if (!isWatched()) {
+      return work.apply(ExecutionControl.NONE);
+    }
+    Outcome<Support> outcome =
+        calls.make(
+            new Terms("supportedOperations", settings().answerTime(), ExecutionControl.NONE),
+            work,
+            late -> {});
+    if (outcome.end() == End.NO_THREAD) {
+      exit();
+    }
+    return outcome.end() == End.NONE
+        ? outcome.answer()
+        : Support.broken(describe(outcome.end(), settings().answerTime()));
+  }
+
+  /** Asks the device, which was entered, and leaves it. */
+  private Support ask(Device entered, Model model) {
+    List<SharedMemory.Lease> leases = new ArrayList<>();
     try {
+      model.pools().forEach(pool -> leases.add(pool.lend()));
       BitSet answer = entered.supportedOperations(model);
       int operations = model.main().operations().size();
       if (answer == null || answer.length() > operations) {
-        return Support.none("its answer does not have " + operations + " flags");
+        return broken("its answer does not have " + operations + " flags");
       }
-      return new Support((BitSet) answer.clone(), "it does not support it");
+      return new Support((BitSet) answer.clone(), "it does not support it", false);
     } catch (DeviceException e) {
       return Support.none("it refused the model: " + e.getMessage());
     } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
-      return Support.none("it broke when asked: " + e);
+      return broken("it broke when asked: " + e);
     } finally {
+      leases.forEach(SharedMemory.Lease::close);
       exit();
     }
+  }
+
+  private Support broken(String why) {
+    failed(ErrorStatus.GENERAL_FAILURE, why);
+    return Support.broken(why);
   }
 
   /**
    * Prepares a model. The result is owned by the caller, and closed at the latest when the device
    * leaves.
    *
-   * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE where it has left
+   * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE where it has left, is in
+   *     quarantine or did not answer
    */
   public DevicePreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
-    Device entered = enter();
+    return prepare(model, config, false);
+  }
+
+  DevicePreparedModel prepare(Model model, PrepareConfig config, boolean isProbe)
+      throws DeviceException {
+    Device entered = enter(isProbe);
     if (entered == null) {
-      throw new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, id + " has left");
+      throw new DeviceException(
+          ErrorStatus.DEVICE_UNAVAILABLE, id + ": " + absence().orElse("it has left"));
     }
+    Function<ExecutionControl, Preparation> work =
+        control -> preparation(entered, model, config.with(control));
+    if (!isWatched()) {
+      return work.apply(config.control()).orThrow();
+    }
+    Duration limit = limit(longestPrepareNanos, settings().prepareFloor());
+    ExecutionControl stop =
+        () ->
+            config.deadline().hasPassed()
+                ? ExecutionControl.Signal.DEADLINE
+                : config.control().checkpoint();
+    Outcome<Preparation> outcome =
+        calls.make(new Terms("prepare", limit, stop), work, Preparation::close);
+    if (outcome.end() == End.NO_THREAD) {
+      exit();
+    }
+    if (outcome.end() == End.NONE) {
+      return outcome.answer().orThrow();
+    }
+    throw new DeviceException(status(outcome.end()), id + ": " + describe(outcome.end(), limit));
+  }
+
+  /** What a device made of a model, one of them null. */
+  private record Preparation(DevicePreparedModel model, DeviceException failure) {
+    DevicePreparedModel orThrow() throws DeviceException {
+      if (failure != null) {
+        throw failure;
+      }
+      return model;
+    }
+
+    void close() {
+      if (model != null) {
+        model.close();
+      }
+    }
+  }
+
+  /** Has the device, which was entered, prepare, and leaves it. */
+  private Preparation preparation(Device entered, Model model, PrepareConfig config) {
+    List<SharedMemory.Lease> leases = new ArrayList<>();
     try {
+      model.pools().forEach(pool -> leases.add(pool.lend()));
+      long start = time().nanoTime();
       PreparedModel answer = entered.prepare(model, config);
       if (answer == null) {
         throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " prepared nothing");
       }
-      DevicePreparedModel handle = new DevicePreparedModel(this, answer);
-      boolean isTooLate;
-      synchronized (lock) {
-        // While it is leaving, the departure waits for this call, and closes the model after it.
-        isTooLate = abandoned;
-        if (!isTooLate) {
-          prepared.add(handle);
-        }
+      longestPrepareNanos = Math.max(longestPrepareNanos, time().nanoTime() - start);
+      return adopt(new DevicePreparedModel(this, answer, model));
+    } catch (DeviceException e) {
+      if (reads(model.pools())) {
+        failed(e.status(), e.getMessage());
       }
-      if (isTooLate) {
-        handle.close();
-        throw new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, id + " left meanwhile");
-      }
-      return handle;
+      return new Preparation(null, e);
     } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " broke: " + e, e);
+      failed(ErrorStatus.GENERAL_FAILURE, "it broke: " + e);
+      return new Preparation(
+          null, new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " broke: " + e, e));
     } finally {
+      leases.forEach(SharedMemory.Lease::close);
       exit();
     }
   }
 
-  /** Begins a call, unless the device leaves: then null. */
-  Device enter() {
+  private Preparation adopt(DevicePreparedModel handle) {
     synchronized (lock) {
-      if (leaving) {
+      // While it is leaving, the departure waits for this call, and closes the model after it.
+      if (!abandoned) {
+        prepared.add(handle);
+        return new Preparation(handle, null);
+      }
+    }
+    handle.close();
+    return new Preparation(
+        null, new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, id + " left meanwhile"));
+  }
+
+  /** Whether it can map memories of all these kinds: a failure over others is no fault of it. */
+  public boolean reads(List<SharedMemory> memories) {
+    return memories.stream().allMatch(memory -> info.memoryKinds().contains(memory.kind()));
+  }
+
+  /** Closes something of the device, and does not wait for ever for it. */
+  void close(Runnable closing) {
+    if (!isWatched()) {
+      closing.run();
+      return;
+    }
+    // One that did not close once will hardly do so at the next: then nobody waits.
+    Duration limit = doesNotClose ? Duration.ZERO : settings().answerTime();
+    Outcome<Boolean> outcome =
+        calls.make(
+            new Terms(DeviceCalls.CLOSE, limit, ExecutionControl.NONE),
+            control -> {
+              closing.run();
+              return true;
+            },
+            late -> {});
+    if (outcome.end() == End.HUNG) {
+      doesNotClose = true;
+    } else if (outcome.end() == End.NO_THREAD) {
+      closing.run();
+    }
+  }
+
+  /** How long a call may take, of which the longest until now took so long. */
+  Duration limit(long longestNanos, Duration floor) {
+    long estimate = longestNanos * settings().executionFactor();
+    return estimate > floor.toNanos() ? Duration.ofNanos(estimate) : floor;
+  }
+
+  /** Why there is no answer, for people. */
+  static String describe(End end, Duration limit) {
+    return switch (end) {
+      case HUNG -> "it did not answer within " + limit.toMillis() + " ms";
+      case DEADLINE, CANCELLED -> "it did not stop when it was told to";
+      case LEFT -> "it left before it was done";
+      case NO_THREAD -> "too many calls wait for devices";
+      case NONE -> "";
+    };
+  }
+
+  static ErrorStatus status(End end) {
+    return switch (end) {
+      case DEADLINE -> ErrorStatus.MISSED_DEADLINE_TRANSIENT;
+      case HUNG, LEFT -> ErrorStatus.DEVICE_UNAVAILABLE;
+      case NO_THREAD -> ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT;
+      case CANCELLED, NONE -> ErrorStatus.GENERAL_FAILURE;
+    };
+  }
+
+  /** Holds a failed call against the device; see {@link Quarantine#failed}. */
+  public void failed(ErrorStatus status, String what) {
+    quarantine.failed(status, what);
+  }
+
+  /** A step was executed again on the reference; what differs is held against the device. */
+  public void sampled(Optional<String> difference) {
+    quarantine.sampled(difference);
+  }
+
+  /** Begins a call, unless the device takes no work: then null. */
+  Device enter(boolean isProbe) {
+    synchronized (lock) {
+      if (leaving || (!isProbe && health.isQuarantined())) {
         return null;
       }
       running++;
       return device;
+    }
+  }
+
+  /** Begins a call that gives something back, which is welcome even while the device leaves. */
+  void beginClosing() {
+    synchronized (lock) {
+      running++;
     }
   }
 
@@ -217,29 +424,24 @@ public final class RegisteredDevice {
    */
   int drain(Duration patience) {
     List<DevicePreparedModel> left;
-    List<GuardedCall> waiting;
     int stuck;
     synchronized (lock) {
       leaving = true;
       awaitCalls(System.nanoTime() + patience.toNanos());
       stuck = running;
-      waiting = List.copyOf(calls);
       device = null;
       left = List.copyOf(prepared);
       abandoned = true;
     }
-    waiting.forEach(
-        call ->
-            call.abandon(
-                new ExecutionResult.Failed(
-                    ErrorStatus.DEVICE_UNAVAILABLE, "it left before it was done")));
+    calls.abandon();
     left.forEach(DevicePreparedModel::close);
     return stuck;
   }
 
   private void awaitCalls(long end) {
     boolean interrupted = false;
-    while (running > 0) {
+    // Calls that were given up already are not waited for a second time.
+    while (running > calls.stuckInside()) {
       long nanos = end - System.nanoTime();
       if (nanos <= 0) {
         break;
@@ -267,10 +469,15 @@ public final class RegisteredDevice {
    *
    * @param operations the operations that it supports
    * @param reason why it does not support the others
+   * @param isBroken whether it failed to answer
    */
-  public record Support(BitSet operations, String reason) {
+  public record Support(BitSet operations, String reason, boolean isBroken) {
     static Support none(String reason) {
-      return new Support(new BitSet(), reason);
+      return new Support(new BitSet(), reason, false);
+    }
+
+    static Support broken(String reason) {
+      return new Support(new BitSet(), reason, true);
     }
   }
 }

@@ -59,6 +59,23 @@ public class LimitedDevice implements Device {
             operation.type() != OperationCode.IF && operation.type() != OperationCode.WHILE);
   }
 
+  /** An accelerator with this cost, that executes what its interpreter knows, on floats only. */
+  public static LimitedDevice floats(String id, double cost) {
+    List<OperationCode> known =
+        List.of(
+            OperationCode.ADD,
+            OperationCode.SUB,
+            OperationCode.MUL,
+            OperationCode.MAXIMUM,
+            OperationCode.MINIMUM);
+    return new LimitedDevice(
+        info("test-" + id, DeviceType.ACCELERATOR, cost).build(),
+        (graph, operation) ->
+            known.contains(operation.type())
+                && graph.operands().get(operation.inputs().get(0)).type()
+                    == OperandCode.TENSOR_FLOAT32);
+  }
+
   /** The reference: it executes everything at the cost of 1. */
   public static LimitedDevice cpu() {
     return new LimitedDevice(

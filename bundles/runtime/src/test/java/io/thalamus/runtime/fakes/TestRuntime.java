@@ -16,6 +16,7 @@ import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.registry.DeviceRegistry;
+import io.thalamus.runtime.registry.HealthSettings;
 import io.thalamus.runtime.search.SearchPolicy;
 import java.time.Clock;
 import java.time.Duration;
@@ -37,7 +38,11 @@ public final class TestRuntime implements AutoCloseable {
         }
       };
 
-  public final DeviceRegistry registry = new DeviceRegistry(Duration.ofSeconds(2));
+  /** What tests run with where they say nothing. */
+  public static final HealthSettings SETTINGS =
+      HealthSettings.DEFAULT.withDrainTime(Duration.ofSeconds(2));
+
+  public final DeviceRegistry registry;
   public final Policies policies = new Policies(NnapiPolicy.NAME);
   public final ModelLoader loader = new ModelLoader();
   public final AsyncThreads threads = new AsyncThreads();
@@ -45,7 +50,8 @@ public final class TestRuntime implements AutoCloseable {
   private final Compiler compiler;
   private final NeuralNetworksComponent networks;
 
-  private TestRuntime(ModelRules rules) {
+  private TestRuntime(ModelRules rules, DeviceRegistry registry) {
+    this.registry = registry;
     policies.addPolicy(new SearchPolicy());
     compiler = new Compiler(registry, policies, threads, rules, measurements);
     networks = new NeuralNetworksComponent(registry, compiler, loader);
@@ -63,7 +69,16 @@ public final class TestRuntime implements AutoCloseable {
 
   /** With these rules and devices, in order. */
   public static TestRuntime of(ModelRules rules, Device... devices) {
-    TestRuntime runtime = new TestRuntime(rules);
+    return of(rules, new DeviceRegistry(SETTINGS), devices);
+  }
+
+  /** With a clock that the test moves, and these devices, in order. */
+  public static TestRuntime stepped(SteppedTime time, HealthSettings settings, Device... devices) {
+    return of(new NnapiRules(), new DeviceRegistry(settings, time), devices);
+  }
+
+  private static TestRuntime of(ModelRules rules, DeviceRegistry registry, Device... devices) {
+    TestRuntime runtime = new TestRuntime(rules, registry);
     for (Device device : devices) {
       runtime.add(device);
     }
@@ -90,5 +105,6 @@ public final class TestRuntime implements AutoCloseable {
     networks.close();
     compiler.close();
     threads.close();
+    registry.close();
   }
 }

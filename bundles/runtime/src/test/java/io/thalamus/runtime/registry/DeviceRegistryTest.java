@@ -27,7 +27,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Order, names, refusals and notices. */
 class DeviceRegistryTest {
-  private final DeviceRegistry registry = new DeviceRegistry(Duration.ofMillis(100));
+  private final DeviceRegistry registry =
+      new DeviceRegistry(HealthSettings.DEFAULT.withDrainTime(Duration.ofMillis(100)));
 
   @AfterEach
   void close() {

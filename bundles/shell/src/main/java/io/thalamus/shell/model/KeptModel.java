@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * A model that stays loaded, with the compilations that commands made of it: these live on while
@@ -52,6 +53,13 @@ public final class KeptModel {
       uses++;
     }
     return new Use();
+  }
+
+  /** A use, unless the model is about to be closed. */
+  Optional<OpenModel> useUnlessRetired() {
+    synchronized (lock) {
+      return retired ? Optional.empty() : Optional.of(use());
+    }
   }
 
   void retire() {

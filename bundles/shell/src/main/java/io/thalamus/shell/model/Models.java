@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -25,6 +26,7 @@ public final class Models {
   private final NeuralNetworks networks;
   private final Object lock = new Object();
   private final Map<String, KeptModel> kept = new LinkedHashMap<>();
+  private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
   /**
    * Called by the component runtime.
@@ -43,6 +45,15 @@ public final class Models {
       kept.values().forEach(KeptModel::retire);
       kept.clear();
     }
+  }
+
+  /** Runs a task from now on whenever a model has come or gone. */
+  void addListener(Runnable listener) {
+    listeners.add(listener);
+  }
+
+  void removeListener(Runnable listener) {
+    listeners.remove(listener);
   }
 
   /**
@@ -77,10 +88,13 @@ public final class Models {
   public KeptModel keep(String name, Path file) throws CommandException {
     requireFree(name);
     KeptModel model = new KeptModel(networks, name, load(file));
+    boolean isNew;
     synchronized (lock) {
-      if (kept.putIfAbsent(name, model) == null) {
-        return model;
-      }
+      isNew = kept.putIfAbsent(name, model) == null;
+    }
+    if (isNew) {
+      listeners.forEach(Runnable::run);
+      return model;
     }
     model.retire();
     requireFree(name);
@@ -114,6 +128,7 @@ public final class Models {
                   : "; loaded are " + String.join(", ", names)));
     }
     model.retire();
+    listeners.forEach(Runnable::run);
   }
 
   /** The kept models in the order of their loading. */

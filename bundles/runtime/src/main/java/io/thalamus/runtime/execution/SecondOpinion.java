@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult.Completed;
+import io.thalamus.hal.MemoryPool;
+import io.thalamus.hal.Request;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.memory.SharedMemoryException;
+import io.thalamus.model.Shape;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.plan.PreparedStep;
+import io.thalamus.runtime.plan.TemporariesLayout;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Executes what a device has executed again on the reference, into memory of its own, and compares.
+ * Used by the one thread that executes.
+ */
+final class SecondOpinion {
+  private static final System.Logger LOG = System.getLogger(SecondOpinion.class.getPackageName());
+
+  private final ExecutionHost host;
+  private final ExecutionConfig config;
+
+  SecondOpinion(ExecutionHost host, ExecutionConfig config) {
+    this.host = host;
+    this.config = config.withMeasureTiming(false);
+  }
+
+  /**
+   * What is wrong with an answer; nothing where it is right, or nobody can tell. The device is told
+   * of either.
+   *
+   * @param request what the device has executed
+   * @param room where the outputs had to go, before the device told their shapes
+   * @param name of the step, for people
+   */
+  Optional<String> objection(
+      PreparedStep prepared,
+      RegisteredDevice device,
+      Frame frame,
+      Request request,
+      List<Value> room,
+      String name) {
+    ExecutionStep step = prepared.step();
+    Agreement agreement = new Agreement(step.model(), device.info());
+    if (device.isReference() || !agreement.isComparable()) {
+      return Optional.empty();
+    }
+    Optional<DevicePreparedModel> reference = prepared.reference(host::prepareOnReference);
+    if (reference.isEmpty()) {
+      LOG.log(Level.DEBUG, "{0}: no second opinion, the reference does not take it", name);
+      return Optional.empty();
+    }
+    long bytes = room.stream().mapToLong(value -> TemporariesLayout.align(value.length())).sum();
+    if (bytes == 0) {
+      return Optional.empty();
+    }
+    try (SharedMemory own = SharedMemory.allocate(MemoryKind.ASHMEM, bytes)) {
+      Request again = again(request, room, own);
+      if (!(reference.get().execute(again, config).result() instanceof Completed answer)) {
+        // Nobody can tell who is right; the caller has an answer.
+        return Optional.empty();
+      }
+      Optional<String> difference = compare(agreement, step, frame, answer, room, own);
+      device.sampled(difference.map(what -> name + ", " + what));
+      return difference;
+    } catch (SharedMemoryException e) {
+      LOG.log(Level.DEBUG, "{0}: no second opinion: {1}", name, e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  /** The same request with its outputs one after the other in other memory. */
+  private static Request again(Request request, List<Value> room, SharedMemory own) {
+    List<MemoryPool> pools = new ArrayList<>(request.pools());
+    pools.add(new MemoryPool.Shared(own));
+    List<Request.Argument> outputs = new ArrayList<>();
+    long offset = 0;
+    for (int i = 0; i < room.size(); i++) {
+      if (request.outputs().get(i) instanceof Request.Location given) {
+        outputs.add(new Request.Location(pools.size() - 1, offset, given.length(), given.shape()));
+        offset += TemporariesLayout.align(given.length());
+      } else {
+        outputs.add(Request.Argument.NO_VALUE);
+      }
+    }
+    return new Request(request.inputs(), outputs, pools);
+  }
+
+  private static Optional<String> compare(
+      Agreement agreement,
+      ExecutionStep step,
+      Frame frame,
+      Completed answer,
+      List<Value> room,
+      SharedMemory own) {
+    long offset = 0;
+    for (int i = 0; i < room.size(); i++) {
+      int index = step.outputs().get(i);
+      Value value = frame.get(index);
+      if (value.isOmitted()) {
+        continue;
+      }
+      if (!frame.operand(index).isSizeKnown()) {
+        Shape shape = answer.outputs().get(i).shape();
+        if (!shape.equals(value.shape())) {
+          return Optional.of(
+              "output %d: its shape is %s, on the reference %s".formatted(i, value.shape(), shape));
+        }
+      }
+      MemorySegment expected = own.segment().asSlice(offset, value.length());
+      Optional<String> difference = agreement.difference(i, value.bytes(), expected);
+      if (difference.isPresent()) {
+        return difference;
+      }
+      offset += TemporariesLayout.align(room.get(i).length());
+    }
+    return Optional.empty();
+  }
+}

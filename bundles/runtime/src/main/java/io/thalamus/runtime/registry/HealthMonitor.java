@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.registry;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * What is held against a device, and whether it is in quarantine for it. Thread-safe.
+ *
+ * <p>Failures that pass by themselves weigh a quarter of the others. A device that hung or computed
+ * something wrong goes into quarantine at once. A quarantine that follows another one soon is twice
+ * as long; a device that served for as long as the longest quarantine begins anew.
+ */
+final class HealthMonitor {
+  /** The weight of a failure; of one that passes by itself, see {@link #PASSING}. */
+  static final int LASTING = 4;
+
+  static final int PASSING = 1;
+
+  private final Timekeeper time;
+  private final Supplier<HealthSettings> settings;
+  private long[] whens = new long[0];
+  private int[] weights = new int[0];
+  private int next;
+  private long failures;
+  private long quarantines;
+  private long samples;
+  private long mismatches;
+  private int inRow;
+  private long servingSince;
+  private Instant until;
+  private volatile String reason = "";
+  private volatile boolean quarantined;
+
+  HealthMonitor(Timekeeper time, Supplier<HealthSettings> settings) {
+    this.time = time;
+    this.settings = settings;
+    this.servingSince = time.nanoTime();
+  }
+
+  /** Whether the device is not to be used. */
+  boolean isQuarantined() {
+    return quarantined;
+  }
+
+  /** Why it is in quarantine. */
+  String reason() {
+    return reason;
+  }
+
+  /** When it is tried again. */
+  synchronized Optional<Instant> until() {
+    return quarantined ? Optional.of(until) : Optional.empty();
+  }
+
+  synchronized long failures() {
+    return failures;
+  }
+
+  synchronized long quarantines() {
+    return quarantines;
+  }
+
+  synchronized long samples() {
+    return samples;
+  }
+
+  synchronized long mismatches() {
+    return mismatches;
+  }
+
+  /** A step was executed again on the reference. */
+  synchronized void sampled(boolean isSame) {
+    samples++;
+    if (!isSame) {
+      mismatches++;
+    }
+  }
+
+  /**
+   * The device failed a call.
+   *
+   * @return whether that was one too many: the device is to go into quarantine
+   */
+  synchronized boolean failed(int weight) {
+    failures++;
+    if (quarantined) {
+      return false;
+    }
+    HealthSettings now = settings.get();
+    long nanos = time.nanoTime();
+    remember(nanos, weight, now.failures() * LASTING);
+    long sum = 0;
+    for (int i = 0; i < weights.length; i++) {
+      if (nanos - whens[i] <= now.window().toNanos()) {
+        sum += weights[i];
+      }
+    }
+    return sum >= (long) now.failures() * LASTING;
+  }
+
+  /** As many as can matter: all of the least weight. */
+  private void remember(long nanos, int weight, int capacity) {
+    if (whens.length != capacity) {
+      whens = new long[capacity];
+      weights = new int[capacity];
+      next = 0;
+    }
+    whens[next] = nanos;
+    weights[next] = weight;
+    next = (next + 1) % capacity;
+  }
+
+  /**
+   * Puts the device into quarantine.
+   *
+   * @return how long it lasts; empty where the device is in quarantine already
+   */
+  synchronized Optional<Duration> quarantine(String why) {
+    if (quarantined) {
+      return Optional.empty();
+    }
+    long served = time.nanoTime() - servingSince;
+    if (served >= settings.get().longestQuarantine().toNanos()) {
+      inRow = 0;
+    }
+    quarantined = true;
+    quarantines++;
+    reason = why;
+    return Optional.of(extend());
+  }
+
+  /** A probe failed: the quarantine goes on. */
+  synchronized Duration prolong(String why) {
+    reason = why;
+    return extend();
+  }
+
+  private Duration extend() {
+    inRow++;
+    Duration delay = settings.get().quarantine(inRow);
+    until = time.now().plus(delay);
+    return delay;
+  }
+
+  /** The probe passed. */
+  synchronized void release() {
+    quarantined = false;
+    reason = "";
+    servingSince = time.nanoTime();
+    whens = new long[0];
+    weights = new int[0];
+  }
+}

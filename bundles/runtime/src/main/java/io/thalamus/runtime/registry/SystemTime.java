@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.registry;
+
+import io.thalamus.runtime.RuntimeThreads;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** The machine's clocks, and one thread, which ends when nothing waits for its time. */
+final class SystemTime implements Timekeeper {
+  private static final System.Logger LOG = System.getLogger(SystemTime.class.getPackageName());
+  private static final long IDLE_SECONDS = 5;
+  private static final long END_SECONDS = 5;
+
+  private final ScheduledThreadPoolExecutor thread =
+      new ScheduledThreadPoolExecutor(1, RuntimeThreads.named("thalamus-health-"));
+
+  SystemTime() {
+    thread.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
+    thread.allowCoreThreadTimeOut(true);
+  }
+
+  @Override
+  public long nanoTime() {
+    return System.nanoTime();
+  }
+
+  @Override
+  public Instant now() {
+    return Instant.now();
+  }
+
+  @Override
+  public void after(Duration delay, Runnable task) {
+    try {
+      thread.schedule(() -> run(task), delay.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      // Closed: the devices that it would have been about are gone too.
+      LOG.log(Level.DEBUG, "not done, since the runtime stops");
+    }
+  }
+
+  private static void run(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      // The top of a thread: the executor would keep it to itself.
+      LOG.log(Level.ERROR, "the watch over the devices failed", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    thread.shutdownNow();
+    try {
+      thread.awaitTermination(END_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
