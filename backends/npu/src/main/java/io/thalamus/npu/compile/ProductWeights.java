@@ -58,8 +58,8 @@ final class ProductWeights {
   record Tile(ProductWeights weights, int firstColumn, int columns, int firstChannel, int channels)
       implements Constant {
     /**
-     * Written out, since the JDK keeps what it makes for a record in a cache of its own, softly: with
-     * a component of this bundle's types it would hold the bundle's class loader.
+     * Written out, since the JDK keeps what it makes for a record in a cache of its own, softly:
+     * with a component of this bundle's types it would hold the bundle's class loader.
      */
     @Override
     public boolean equals(Object other) {
