@@ -27,6 +27,11 @@ public final class Main {
                   + " 10)",
               List.of()),
           new InFramework(
+              "wrong-answers",
+              "how many wrong answers of a device are found by sampling (--requests 1000 --rate 0.1"
+                  + " --sampling 0.01,0.1,1 --seed 7 --model FILE)",
+              List.of()),
+          new InFramework(
               "hotplug",
               "requests while a device comes and goes (--requests 1000 --threads 4 --cycles 20"
                   + " --device simd --models LIST --serve 800 --absent 300 --recording FILE)",

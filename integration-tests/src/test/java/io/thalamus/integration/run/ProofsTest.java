@@ -122,6 +122,14 @@ class ProofsTest {
   }
 
   @Test
+  void wrongAnswersAreFoundBySampling() throws Exception {
+    List<String> lines =
+        run("wrong-answers", List.of(), "--requests", "60", "--sampling", "0.1,1", "--rate", "0.2");
+    lines.stream().filter(line -> line.startsWith("sampling")).forEach(this::tell);
+    assertTrue(lines.contains("sampling100Percent.reachedTheApplication = 0"), lines::toString);
+  }
+
+  @Test
   void unknownOptionsAreWrongUsage() throws Exception {
     try (Host host = Host.start(ROOT, List.of())) {
       for (List<String> wrong : List.of(List.of("--no-such", "x"), List.of("--dir"))) {
