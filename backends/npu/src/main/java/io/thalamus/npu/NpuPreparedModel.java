@@ -23,6 +23,7 @@ import io.thalamus.npu.command.Executable;
 import io.thalamus.npu.command.Executable.Place;
 import io.thalamus.npu.machine.MachineFault;
 import io.thalamus.npu.machine.Memory;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -36,6 +37,9 @@ import java.util.function.BooleanSupplier;
  * by whoever prepared it.
  */
 public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
+  private static final System.Logger LOG =
+      System.getLogger(NpuPreparedModel.class.getPackageName());
+
   private final List<Shape> shapes;
   private final BooleanSupplier isStopped;
   private volatile Program program;
@@ -93,6 +97,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   /** Keeps the program that it has, as no better one could be made. */
   void keep(DeviceException reason) {
     secondStageFailure = reason;
+    LOG.log(Level.WARNING, "a model keeps its first program, since the second failed", reason);
   }
 
   /** Why there is no better program; null where there is, or may come. */

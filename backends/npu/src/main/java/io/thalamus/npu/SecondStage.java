@@ -2,6 +2,7 @@
 package io.thalamus.npu;
 
 import io.thalamus.hal.DeviceException;
+import io.thalamus.model.ErrorStatus;
 import java.util.ArrayDeque;
 import java.util.function.BooleanSupplier;
 
@@ -55,6 +56,10 @@ final class SecondStage implements AutoCloseable {
       }
     } catch (DeviceException e) {
       job.model.keep(e);
+    } catch (RuntimeException e) {
+      // The thread lives on for the models behind this one, which runs as it did.
+      job.model.keep(
+          new DeviceException(ErrorStatus.GENERAL_FAILURE, "the second stage failed: " + e, e));
     }
   }
 

@@ -24,6 +24,24 @@ public record Architecture(
     int dram,
     double bytesPerSecond,
     double latencySeconds) {
+  public Architecture {
+    requirePositive(lanes, "lanes");
+    requirePositive(scratchpad, "bytes of scratchpad");
+    requirePositive(accumulators, "accumulators");
+    requirePositive(dram, "bytes of DRAM");
+    requirePositive(bytesPerSecond, "bytes per second");
+    if (!(latencySeconds >= 0) || Double.isInfinite(latencySeconds)) {
+      throw new IllegalArgumentException(
+          "a latency of " + latencySeconds + " s is none: give 0 or more");
+    }
+  }
+
+  private static void requirePositive(double value, String what) {
+    if (!(value > 0) || Double.isInfinite(value)) {
+      throw new IllegalArgumentException(value + " " + what + ": give more than 0");
+    }
+  }
+
   /** Parts of the scratchpad, and of the accumulators, that are locked one by one. */
   public static final int BANKS = 64;
 
