@@ -110,8 +110,9 @@ final class Activation {
   private static Kernel floating(ResolvedOperation operation, FloatUnaryOperator function) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
+        work.done(1);
         elements.set(outputs[0], i, function.apply(elements.get(inputs[0], i)));
       }
     };
@@ -121,8 +122,9 @@ final class Activation {
   private static Kernel stored(ResolvedOperation operation, IntUnaryOperator function) {
     IntElements elements = IntElements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
+        work.done(1);
         elements.set(outputs[0], i, function.applyAsInt(elements.get(inputs[0], i)));
       }
     };

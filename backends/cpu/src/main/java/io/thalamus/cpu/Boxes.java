@@ -2,6 +2,7 @@
 package io.thalamus.cpu;
 
 import io.thalamus.driver.KernelException;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.operations.Detection.Suppression;
 import java.util.Arrays;
 
@@ -15,16 +16,18 @@ final class Boxes {
   private final float[] corners;
   private final float[] scores;
   private final int scoresOfBox;
+  private final WorkMeter work;
 
   /**
    * Boxes that share scores by their number.
    *
    * @param scoresOfBox how many consecutive scores belong to the same box
    */
-  Boxes(float[] corners, float[] scores, int scoresOfBox) {
+  Boxes(float[] corners, float[] scores, int scoresOfBox, WorkMeter work) {
     this.corners = corners;
     this.scores = scores;
     this.scoresOfBox = scoresOfBox;
+    this.work = work;
   }
 
   private float corner(int score, int corner) {
@@ -98,6 +101,7 @@ final class Boxes {
     int rest = end;
     int limit = most < 0 ? end - first : most;
     while (start < rest && start - first < limit) {
+      work.done(2L * (rest - start));
       int best = start;
       for (int i = start + 1; i < rest; i++) {
         if (scores[chosen[i]] > scores[chosen[best]]) {
@@ -136,6 +140,7 @@ final class Boxes {
       int[] chosen) {
     int end = 0;
     for (int c = 1; c < classes; c++) {
+      work.done(count);
       int start = end;
       for (int box = 0; box < count; box++) {
         int score = first + box * classes + c;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.ResolvedOperation;
@@ -30,12 +31,14 @@ public final class BroadcastPairs {
   }
 
   /** Visits all elements of the result in order. */
-  public void forEach(Visitor visitor) {
-    walk(visitor, 0, 0, 0, 0);
+  public void forEach(WorkMeter work, Visitor visitor) {
+    walk(work, visitor, 0, 0, 0, 0);
   }
 
-  private long walk(Visitor visitor, int axis, long first, long second, long result) {
+  private long walk(
+      WorkMeter work, Visitor visitor, int axis, long first, long second, long result) {
     if (axis == dimensions.length) {
+      work.done(1);
       visitor.visit(first, second, result);
       return result + 1;
     }
@@ -43,6 +46,7 @@ public final class BroadcastPairs {
     for (int i = 0; i < dimensions[axis]; i++) {
       next =
           walk(
+              work,
               visitor,
               axis + 1,
               first + (long) i * firstStrides[axis],

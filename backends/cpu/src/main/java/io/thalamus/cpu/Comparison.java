@@ -53,8 +53,9 @@ final class Comparison {
     NumberReader first = NumberReader.real(operation.view().input(0));
     NumberReader second = NumberReader.real(operation.view().input(1));
     BroadcastPairs pairs = BroadcastPairs.of(operation);
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         pairs.forEach(
+            work,
             (a, b, result) -> {
               boolean answer = question.ask(first.get(inputs[0], a), second.get(inputs[1], b));
               IntElements.UNSIGNED8.set(outputs[0], result, answer ? 1 : 0);

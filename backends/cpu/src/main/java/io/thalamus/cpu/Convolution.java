@@ -76,14 +76,16 @@ final class Convolution {
     long weights = operation.inputShape(1).elementCount();
     long step = windows.channelStride();
     Kernel kernel =
-        (in, out, scratch) -> {
-          elements.widen(in[0], inputs, scratch, 0);
-          elements.widen(in[1], weights, scratch, inputs);
+        (in, out, scratch, work) -> {
+          elements.widen(work, in[0], inputs, scratch, 0);
+          elements.widen(work, in[1], weights, scratch, inputs);
           windows.forEach(
+              work,
               (at, result) -> {
                 int firstChannel = filter.firstChannel(at.channel());
                 float sum = 0;
                 for (int y = at.firstY(); y < at.endY(); y++) {
+                  at.startRow(filter.depth);
                   for (int x = at.firstX(); x < at.endX(); x++) {
                     long input = at.input(y, x, firstChannel);
                     long weight =
@@ -110,14 +112,17 @@ final class Convolution {
     long weights = operation.inputShape(1).elementCount();
     long step = windows.channelStride();
     Kernel kernel =
-        (in, out, scratch) -> {
-          elements.widen(in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
-          weightElements.widen(in[1], accumulation.filterZeroPoint(), weights, scratch, inputs);
+        (in, out, scratch, work) -> {
+          elements.widen(work, in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
+          weightElements.widen(
+              work, in[1], accumulation.filterZeroPoint(), weights, scratch, inputs);
           windows.forEach(
+              work,
               (at, result) -> {
                 int firstChannel = filter.firstChannel(at.channel());
                 int sum = IntElements.SIGNED32.get(in[2], at.channel());
                 for (int y = at.firstY(); y < at.endY(); y++) {
+                  at.startRow(filter.depth);
                   for (int x = at.firstX(); x < at.endX(); x++) {
                     long input = at.input(y, x, firstChannel);
                     long weight =

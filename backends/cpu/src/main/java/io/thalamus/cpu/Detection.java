@@ -11,6 +11,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Detection.NmsParameters;
@@ -60,10 +61,12 @@ final class Detection {
   }
 
   /** All elements of an input. */
-  private static float[] reals(OperationView operation, int input, MemorySegment segment) {
+  private static float[] reals(
+      WorkMeter work, OperationView operation, int input, MemorySegment segment) {
     RealElements elements = RealElements.of(operation.input(input));
-    float[] reals = new float[(int) operation.input(input).shape().elementCount()];
+    float[] reals = new float[Math.toIntExact(operation.input(input).shape().elementCount())];
     for (int i = 0; i < reals.length; i++) {
+      work.done(1);
       reals[i] = elements.get(segment, i);
     }
     return reals;
@@ -99,15 +102,16 @@ final class Detection {
     TransformParameters parameters = operation.parameters(TransformParameters.class);
     OperationView view = operation.view();
     RealElements results = RealElements.of(view.output());
-    return (inputs, outputs, scratch) -> {
-      float[] boxes = reals(view, 0, inputs[0]);
-      float[] deltas = reals(view, 1, inputs[1]);
-      float[] images = reals(view, 3, inputs[3]);
+    return (inputs, outputs, scratch, work) -> {
+      float[] boxes = reals(work, view, 0, inputs[0]);
+      float[] deltas = reals(work, view, 1, inputs[1]);
+      float[] images = reals(work, view, 3, inputs[3]);
       float[] target = new float[deltas.length];
       for (int box = 0; box < parameters.boxes(); box++) {
         int image = imageOf(inputs[2], box, parameters.images());
         Boxes.check(boxes, box);
         for (int c = 0; c < parameters.classes(); c++) {
+          work.done(1);
           int delta = box * parameters.classes() + c;
           transform(boxes, box, deltas, delta, images[2 * image], images[2 * image + 1], target);
         }
@@ -146,11 +150,11 @@ final class Detection {
     }
 
     @Override
-    public List<Shape> measure(MemorySegment[] inputs, MemorySegment scratch) {
+    public List<Shape> measure(MemorySegment[] inputs, MemorySegment scratch, WorkMeter work) {
       int classes = parameters.classes();
-      float[] scores = reals(view, 0, inputs[0]);
-      float[] corners = reals(view, 1, inputs[1]);
-      Boxes boxes = new Boxes(corners, scores, 1);
+      float[] scores = reals(work, view, 0, inputs[0]);
+      float[] corners = reals(work, view, 1, inputs[1]);
+      Boxes boxes = new Boxes(corners, scores, 1, work);
       Boxes.Rule rule =
           boxes.lowering(
               parameters.suppression(),
@@ -205,7 +209,8 @@ final class Detection {
     }
 
     @Override
-    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+    public void run(
+        MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
       RealElements scores = RealElements.of(view.output(0));
       Mover corners = Mover.of(view.output(1).type());
       IntElements integers = IntElements.SIGNED32;
@@ -213,7 +218,8 @@ final class Detection {
       for (int i = 0; i < count; i++) {
         int score = integers.get(scratch, 1 + 2L * i);
         scores.set(outputs[0], i, FloatElements.FLOAT32.get(scratch, 2 + 2L * i));
-        corners.copy(inputs[1], (long) score * CORNERS, outputs[1], (long) i * CORNERS, CORNERS);
+        corners.copy(
+            work, inputs[1], (long) score * CORNERS, outputs[1], (long) i * CORNERS, CORNERS);
         integers.set(outputs[2], i, score % parameters.classes());
         int image = integers.get(inputs[2], score / parameters.classes());
         integers.set(outputs[3], i, image);
@@ -243,9 +249,9 @@ final class Detection {
     }
 
     @Override
-    public List<Shape> measure(MemorySegment[] inputs, MemorySegment scratch) {
-      float[] images = reals(view, 3, inputs[3]);
-      float[] anchors = anchors(inputs[2]);
+    public List<Shape> measure(MemorySegment[] inputs, MemorySegment scratch, WorkMeter work) {
+      float[] images = reals(work, view, 3, inputs[3]);
+      float[] anchors = anchors(inputs[2], work);
       int boxes = boxesOfImage();
       float[] scores = new float[boxes];
       float[] deltas = new float[boxes * CORNERS];
@@ -257,6 +263,7 @@ final class Detection {
         float width = images[2 * image + 1];
         load(image, inputs, scores, deltas);
         for (int box = 0; box < boxes; box++) {
+          work.done(1);
           Boxes.check(anchors, box);
           transform(anchors, box, deltas, box, height, width, corners);
           chosen[box] = box;
@@ -267,7 +274,7 @@ final class Detection {
           end = parameters.mostBefore();
         }
         end = keepLargeInside(corners, height, width, chosen, end);
-        Boxes all = new Boxes(corners, scores, 1);
+        Boxes all = new Boxes(corners, scores, 1, work);
         Boxes.Rule rule = Boxes.hard(parameters.overlapThreshold());
         end = all.suppress(chosen, 0, end, parameters.mostAfter(), rule);
         for (int i = 0; i < end; i++) {
@@ -284,8 +291,8 @@ final class Detection {
     }
 
     /** The anchors at all cells. */
-    private float[] anchors(MemorySegment segment) {
-      float[] bare = reals(view, 2, segment);
+    private float[] anchors(MemorySegment segment, WorkMeter work) {
+      float[] bare = reals(work, view, 2, segment);
       float[] anchors = new float[boxesOfImage() * CORNERS];
       int next = 0;
       for (int y = 0; y < parameters.height(); y++) {
@@ -339,7 +346,8 @@ final class Detection {
     }
 
     @Override
-    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+    public void run(
+        MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
       RealElements scores = RealElements.of(view.output(0));
       RealElements corners = RealElements.of(view.output(1));
       int count = IntElements.SIGNED32.get(scratch, 0);
@@ -359,10 +367,10 @@ final class Detection {
   private static Kernel postprocessing(ResolvedOperation operation) {
     PostprocessingParameters parameters = operation.parameters(PostprocessingParameters.class);
     OperationView view = operation.view();
-    return (inputs, outputs, scratch) -> {
-      float[] scores = reals(view, 0, inputs[0]);
-      float[] deltas = reals(view, 1, inputs[1]);
-      float[] anchors = reals(view, 2, inputs[2]);
+    return (inputs, outputs, scratch, work) -> {
+      float[] scores = reals(work, view, 0, inputs[0]);
+      float[] deltas = reals(work, view, 1, inputs[1]);
+      float[] anchors = reals(work, view, 2, inputs[2]);
       for (MemorySegment output : outputs) {
         output.fill((byte) 0);
       }
@@ -373,8 +381,8 @@ final class Detection {
         DetectionWriter writer = new DetectionWriter(view, outputs, parameters, image);
         int count =
             parameters.isRegular()
-                ? regular(parameters, own, corners, writer)
-                : byBestClass(parameters, own, corners, writer);
+                ? regular(parameters, own, corners, writer, work)
+                : byBestClass(parameters, own, corners, writer, work);
         IntElements.SIGNED32.set(outputs[3], image, count);
       }
     };
@@ -407,11 +415,12 @@ final class Detection {
       PostprocessingParameters parameters,
       float[] scores,
       float[] corners,
-      DetectionWriter writer) {
+      DetectionWriter writer,
+      WorkMeter work) {
     int classes = parameters.classes();
     int[] chosen = new int[scores.length];
     int count =
-        new Boxes(corners, scores, classes)
+        new Boxes(corners, scores, classes, work)
             .suppressByClass(
                 0,
                 parameters.anchors(),
@@ -432,7 +441,8 @@ final class Detection {
       PostprocessingParameters parameters,
       float[] scores,
       float[] corners,
-      DetectionWriter writer) {
+      DetectionWriter writer,
+      WorkMeter work) {
     int classes = parameters.classes();
     float[] best = new float[parameters.anchors()];
     int[] chosen = new int[best.length];
@@ -446,7 +456,7 @@ final class Detection {
         chosen[end++] = a;
       }
     }
-    Boxes boxes = new Boxes(corners, best, 1);
+    Boxes boxes = new Boxes(corners, best, 1, work);
     Boxes.Rule rule = Boxes.hard(parameters.overlapThreshold());
     end = boxes.suppress(chosen, 0, end, parameters.mostDetections(), rule);
     int shown = Math.min(classes - 1, parameters.mostClasses());

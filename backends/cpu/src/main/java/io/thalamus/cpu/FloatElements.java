@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperandType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -44,8 +45,10 @@ public enum FloatElements {
   public abstract float get(MemorySegment segment, long index);
 
   /** Writes all elements as native floats to an index of another segment. */
-  public void widen(MemorySegment from, long count, MemorySegment to, long toIndex) {
+  public void widen(
+      WorkMeter work, MemorySegment from, long count, MemorySegment to, long toIndex) {
     for (long i = 0; i < count; i++) {
+      work.done(1);
       to.setAtIndex(ValueLayout.JAVA_FLOAT, toIndex + i, get(from, i));
     }
   }

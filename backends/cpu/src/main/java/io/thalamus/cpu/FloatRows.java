@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import io.thalamus.driver.WorkMeter;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -20,22 +21,33 @@ final class FloatRows {
   }
 
   /** Copies a row of an operand into scratch memory. */
-  void load(MemorySegment operand, long from, MemorySegment scratch, long to, int count) {
+  void load(
+      WorkMeter work, MemorySegment operand, long from, MemorySegment scratch, long to, int count) {
+    work.done(count);
     for (int i = 0; i < count; i++) {
       FloatElements.FLOAT32.set(scratch, to + i, elements.get(operand, from + i));
     }
   }
 
   /** Copies a row of scratch memory into an operand. */
-  void store(MemorySegment scratch, long from, MemorySegment operand, long to, int count) {
+  void store(
+      WorkMeter work, MemorySegment scratch, long from, MemorySegment operand, long to, int count) {
+    work.done(count);
     for (int i = 0; i < count; i++) {
       elements.set(operand, to + i, FloatElements.FLOAT32.get(scratch, from + i));
     }
   }
 
   /** The product of a row of a matrix and a row of scratch memory. */
-  float dot(MemorySegment matrix, long row, MemorySegment scratch, long vector, int count) {
+  float dot(
+      WorkMeter work,
+      MemorySegment matrix,
+      long row,
+      MemorySegment scratch,
+      long vector,
+      int count) {
     float sum = 0;
+    work.done(count);
     for (int i = 0; i < count; i++) {
       sum += elements.get(matrix, row * count + i) * FloatElements.FLOAT32.get(scratch, vector + i);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import java.lang.foreign.MemorySegment;
@@ -86,8 +87,15 @@ public enum IntElements {
   public abstract int get(MemorySegment segment, long index);
 
   /** Writes all elements, less a zero point, as native ints to an index of another segment. */
-  public void widen(MemorySegment from, int zeroPoint, long count, MemorySegment to, long toIndex) {
+  public void widen(
+      WorkMeter work,
+      MemorySegment from,
+      int zeroPoint,
+      long count,
+      MemorySegment to,
+      long toIndex) {
     for (long i = 0; i < count; i++) {
+      work.done(1);
       to.setAtIndex(ValueLayout.JAVA_INT, toIndex + i, get(from, i) - zeroPoint);
     }
   }

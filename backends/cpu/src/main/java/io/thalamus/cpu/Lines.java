@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Shape;
 
 /** The lines of a tensor's elements along one axis. */
@@ -21,10 +22,11 @@ record Lines(long outer, long size, long inner) {
     void visit(long first, long end, long step);
   }
 
-  void forEach(Visitor visitor) {
+  void forEach(WorkMeter work, Visitor visitor) {
     for (long i = 0; i < outer; i++) {
       for (long j = 0; j < inner; j++) {
         long first = i * size * inner + j;
+        work.done(size);
         visitor.visit(first, first + size * inner, inner);
       }
     }

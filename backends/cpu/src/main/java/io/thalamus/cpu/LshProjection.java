@@ -6,6 +6,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.LshProjection.Form;
 import io.thalamus.operations.LshProjection.Parameters;
@@ -32,12 +33,13 @@ final class LshProjection implements Kernel {
   }
 
   @Override
-  public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+  public void run(
+      MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
     for (int table = 0; table < parameters.tables(); table++) {
       int signature = 0;
       for (int i = 0; i < parameters.bits(); i++) {
         long index = (long) table * parameters.bits() + i;
-        int bit = bit(inputs, elements.get(inputs[0], index), scratch);
+        int bit = bit(inputs, elements.get(inputs[0], index), scratch, work);
         signature = signature << 1 | bit;
         if (parameters.form() == Form.DENSE) {
           IntElements.SIGNED32.set(outputs[0], index, bit);
@@ -52,11 +54,12 @@ final class LshProjection implements Kernel {
     }
   }
 
-  private int bit(MemorySegment[] inputs, float seed, MemorySegment scratch) {
+  private int bit(MemorySegment[] inputs, float seed, MemorySegment scratch, WorkMeter work) {
     int size = parameters.itemSize();
     FloatElements.FLOAT32.set(scratch, 0, seed);
     double score = 0;
     for (int i = 0; i < parameters.items(); i++) {
+      work.done(size);
       MemorySegment.copy(inputs[1], (long) i * size, scratch, Float.BYTES, size);
       double hash = FarmHash.fingerprint(scratch, Float.BYTES + size);
       score += parameters.hasWeights() ? elements.get(inputs[2], i) * hash : hash;

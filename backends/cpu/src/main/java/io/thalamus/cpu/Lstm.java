@@ -6,6 +6,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.CellActivation;
 import io.thalamus.operations.Lstm.Cell;
@@ -83,7 +84,8 @@ final class Lstm implements Kernel {
   }
 
   @Override
-  public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+  public void run(
+      MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
     if (parameters.hasScratchOutput()) {
       outputs[0].fill((byte) 0);
     }
@@ -95,38 +97,55 @@ final class Lstm implements Kernel {
       for (int b = 0; b < sequence.batches(); b++) {
         long outputRow = (long) b * cell.outputs();
         long cellRow = (long) b * cell.cells();
-        rows.load(inputs[cell.outputState()], outputRow, scratch, at.outputState(), cell.outputs());
-        rows.load(inputs[cell.cellState()], cellRow, scratch, at.cellState(), cell.cells());
+        rows.load(
+            work, inputs[cell.outputState()], outputRow, scratch, at.outputState(), cell.outputs());
+        rows.load(work, inputs[cell.cellState()], cellRow, scratch, at.cellState(), cell.cells());
         for (int t = 0; t < sequence.steps(); t++) {
           long row = sequence.row(route.isBackward() ? sequence.steps() - 1 - t : t, b);
-          step(cell, at, row, inputs, scratch);
+          step(cell, at, row, inputs, scratch, work);
           long target = row * route.depth() + route.offset();
-          rows.store(scratch, at.outputState(), outputs[route.output()], target, cell.outputs());
+          rows.store(
+              work, scratch, at.outputState(), outputs[route.output()], target, cell.outputs());
         }
         if (!route.stateOutputs().isEmpty()) {
           MemorySegment outputState = outputs[route.stateOutputs().get(0)];
           MemorySegment cellState = outputs[route.stateOutputs().get(1)];
-          rows.store(scratch, at.outputState(), outputState, outputRow, cell.outputs());
-          rows.store(scratch, at.cellState(), cellState, cellRow, cell.cells());
+          rows.store(work, scratch, at.outputState(), outputState, outputRow, cell.outputs());
+          rows.store(work, scratch, at.cellState(), cellState, cellRow, cell.cells());
         }
       }
     }
   }
 
-  private void step(Cell cell, Layout at, long row, MemorySegment[] inputs, MemorySegment scratch) {
+  private void step(
+      Cell cell,
+      Layout at,
+      long row,
+      MemorySegment[] inputs,
+      MemorySegment scratch,
+      WorkMeter work) {
     int size = cell.inputSize();
-    rows.load(inputs[cell.input()], row * size, scratch, at.input(), size);
+    rows.load(work, inputs[cell.input()], row * size, scratch, at.input(), size);
     if (cell.auxiliary() >= 0) {
       int auxiliary = cell.auxiliarySize();
-      rows.load(inputs[cell.auxiliary()], row * auxiliary, scratch, at.auxiliary(), auxiliary);
+      rows.load(
+          work, inputs[cell.auxiliary()], row * auxiliary, scratch, at.auxiliary(), auxiliary);
     }
     CellActivation activation = parameters.activation();
     if (cell.inputGate().isPresent()) {
       Gate gate = cell.inputGate().get();
-      gate(cell, gate, at, at.inputGate(), CellActivation.SIGMOID, inputs, scratch);
+      gate(cell, gate, at, at.inputGate(), CellActivation.SIGMOID, inputs, scratch, work);
     }
-    gate(cell, cell.forgetGate(), at, at.forgetGate(), CellActivation.SIGMOID, inputs, scratch);
-    gate(cell, cell.cellGate(), at, at.cellGate(), activation, inputs, scratch);
+    gate(
+        cell,
+        cell.forgetGate(),
+        at,
+        at.forgetGate(),
+        CellActivation.SIGMOID,
+        inputs,
+        scratch,
+        work);
+    gate(cell, cell.cellGate(), at, at.cellGate(), activation, inputs, scratch, work);
     for (int i = 0; i < cell.cells(); i++) {
       float forget = FLOATS.get(scratch, at.forgetGate() + i);
       float admit =
@@ -136,7 +155,15 @@ final class Lstm implements Kernel {
               + admit * FLOATS.get(scratch, at.cellGate() + i);
       FLOATS.set(scratch, at.cellState() + i, clip(state, parameters.cellClip()));
     }
-    gate(cell, cell.outputGate(), at, at.outputGate(), CellActivation.SIGMOID, inputs, scratch);
+    gate(
+        cell,
+        cell.outputGate(),
+        at,
+        at.outputGate(),
+        CellActivation.SIGMOID,
+        inputs,
+        scratch,
+        work);
     for (int i = 0; i < cell.cells(); i++) {
       float shown = activation.apply(FLOATS.get(scratch, at.cellState() + i));
       float gate = FLOATS.get(scratch, at.outputGate() + i);
@@ -146,7 +173,7 @@ final class Lstm implements Kernel {
       float output =
           cell.projectionWeights() < 0
               ? FLOATS.get(scratch, at.outputGate() + i)
-              : projection(cell, at, i, inputs, scratch);
+              : projection(cell, at, i, inputs, scratch, work);
       FLOATS.set(scratch, at.outputState() + i, output);
     }
   }
@@ -159,17 +186,18 @@ final class Lstm implements Kernel {
       long result,
       CellActivation activation,
       MemorySegment[] inputs,
-      MemorySegment scratch) {
+      MemorySegment scratch,
+      WorkMeter work) {
     boolean isNormalized = gate.norm() >= 0;
     for (int i = 0; i < cell.cells(); i++) {
       float sum = isNormalized ? 0 : rows.get(inputs[gate.bias()], i);
-      sum += rows.dot(inputs[gate.weights()], i, scratch, at.input(), cell.inputSize());
+      sum += rows.dot(work, inputs[gate.weights()], i, scratch, at.input(), cell.inputSize());
       if (gate.auxiliaryWeights() >= 0) {
         MemorySegment weights = inputs[gate.auxiliaryWeights()];
-        sum += rows.dot(weights, i, scratch, at.auxiliary(), cell.auxiliarySize());
+        sum += rows.dot(work, weights, i, scratch, at.auxiliary(), cell.auxiliarySize());
       }
       MemorySegment recurrent = inputs[gate.recurrentWeights()];
-      sum += rows.dot(recurrent, i, scratch, at.outputState(), cell.outputs());
+      sum += rows.dot(work, recurrent, i, scratch, at.outputState(), cell.outputs());
       if (gate.peephole() >= 0) {
         sum += rows.get(inputs[gate.peephole()], i) * FLOATS.get(scratch, at.cellState() + i);
       }
@@ -205,10 +233,15 @@ final class Lstm implements Kernel {
   }
 
   private float projection(
-      Cell cell, Layout at, int output, MemorySegment[] inputs, MemorySegment scratch) {
+      Cell cell,
+      Layout at,
+      int output,
+      MemorySegment[] inputs,
+      MemorySegment scratch,
+      WorkMeter work) {
     float sum = cell.projectionBias() < 0 ? 0 : rows.get(inputs[cell.projectionBias()], output);
     MemorySegment weights = inputs[cell.projectionWeights()];
-    sum += rows.dot(weights, output, scratch, at.outputGate(), cell.cells());
+    sum += rows.dot(work, weights, output, scratch, at.outputGate(), cell.cells());
     return clip(sum, parameters.projectionClip());
   }
 

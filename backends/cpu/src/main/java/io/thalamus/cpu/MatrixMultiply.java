@@ -39,11 +39,12 @@ final class MatrixMultiply {
     long inputs = (long) parameters.batches() * size;
     long weights = (long) units * size;
     Kernel kernel =
-        (in, out, scratch) -> {
-          elements.widen(in[0], inputs, scratch, 0);
-          elements.widen(in[1], weights, scratch, inputs);
+        (in, out, scratch, work) -> {
+          elements.widen(work, in[0], inputs, scratch, 0);
+          elements.widen(work, in[1], weights, scratch, inputs);
           for (long batch = 0; batch < parameters.batches(); batch++) {
             for (long unit = 0; unit < units; unit++) {
+              work.done(size);
               long input = batch * size;
               long weight = inputs + unit * size;
               float sum = 0;
@@ -69,11 +70,12 @@ final class MatrixMultiply {
     long inputs = (long) parameters.batches() * size;
     long weights = (long) units * size;
     Kernel kernel =
-        (in, out, scratch) -> {
-          elements.widen(in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
-          elements.widen(in[1], accumulation.filterZeroPoint(), weights, scratch, inputs);
+        (in, out, scratch, work) -> {
+          elements.widen(work, in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
+          elements.widen(work, in[1], accumulation.filterZeroPoint(), weights, scratch, inputs);
           for (long batch = 0; batch < parameters.batches(); batch++) {
             for (int unit = 0; unit < units; unit++) {
+              work.done(size);
               long input = batch * size;
               long weight = inputs + (long) unit * size;
               int sum = IntElements.SIGNED32.get(in[2], unit);

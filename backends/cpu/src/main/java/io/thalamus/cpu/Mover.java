@@ -2,6 +2,7 @@
 package io.thalamus.cpu;
 
 import io.thalamus.driver.Kernel;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperandType;
 import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.Moves;
@@ -23,6 +24,14 @@ public final class Mover {
   private static final ValueLayout.OfShort SHORT =
       ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
+  private static final Mover BYTES = new Mover(1);
+
+  /** Elements that are copied between two looks at the work done. */
+  private static final long MOST_AT_ONCE = 1 << 20;
+
+  /** Elements of a dense copy that take the time of one in a loop. */
+  private static final long COPIED_LIKE_ONE = 8;
+
   private final int size;
 
   private Mover(int size) {
@@ -35,13 +44,26 @@ public final class Mover {
   }
 
   /** Copies {@code count} elements from one index to another. */
-  public void copy(MemorySegment from, long fromIndex, MemorySegment to, long toIndex, long count) {
-    MemorySegment.copy(from, fromIndex * size, to, toIndex * size, count * size);
+  public void copy(
+      WorkMeter work,
+      MemorySegment from,
+      long fromIndex,
+      MemorySegment to,
+      long toIndex,
+      long count) {
+    // Parts of a copy within one operand may overlap, and then must not be moved one by one.
+    long most = from == to ? count : MOST_AT_ONCE;
+    for (long i = 0; i < count; i += most) {
+      long part = Math.min(most, count - i);
+      work.done(1 + part / COPIED_LIKE_ONE);
+      MemorySegment.copy(from, (fromIndex + i) * size, to, (toIndex + i) * size, part * size);
+    }
   }
 
   /** Writes an element, given by its bits, {@code count} times. */
-  public void fill(MemorySegment to, long count, int bits) {
+  public void fill(WorkMeter work, MemorySegment to, long count, int bits) {
     for (long i = 0; i < count; i++) {
+      work.done(1);
       switch (size) {
         case Integer.BYTES -> to.setAtIndex(INT, i, bits);
         case Short.BYTES -> to.setAtIndex(SHORT, i, (short) bits);
@@ -50,23 +72,24 @@ public final class Mover {
     }
   }
 
-  private void copy(StridedCopy copy, MemorySegment from, MemorySegment to) {
+  private void copy(WorkMeter work, StridedCopy copy, MemorySegment from, MemorySegment to) {
     int length = copy.runLength();
     long fromStride = copy.runSourceStride();
     long toStride = copy.runTargetStride();
     if (fromStride == 1 && toStride == 1) {
-      copy.forEachRun((source, target) -> copy(from, source, to, target, length));
+      copy.forEachRun((source, target) -> copy(work, from, source, to, target, length));
       return;
     }
     copy.forEachRun(
         (source, target) -> {
           for (int i = 0; i < length; i++) {
-            copy(from, source + i * fromStride, to, target + i * toStride, 1);
+            copy(work, from, source + i * fromStride, to, target + i * toStride, 1);
           }
         });
   }
 
   private static void rescale(
+      WorkMeter work,
       StridedCopy copy,
       LookupTable rescaling,
       IntElements elements,
@@ -74,6 +97,7 @@ public final class Mover {
       MemorySegment to) {
     copy.forEachRun(
         (source, target) -> {
+          work.done(copy.runLength());
           for (int i = 0; i < copy.runLength(); i++) {
             int stored = elements.get(from, source + i * copy.runSourceStride());
             elements.set(to, target + i * copy.runTargetStride(), rescaling.apply(stored));
@@ -83,7 +107,8 @@ public final class Mover {
 
   /** A kernel whose output has the elements of its first input in the same order. */
   public static Kernel unchanged() {
-    return (inputs, outputs, scratch) -> outputs[0].copyFrom(inputs[0]);
+    return (inputs, outputs, scratch, work) ->
+        BYTES.copy(work, inputs[0], 0, outputs[0], 0, inputs[0].byteSize());
   }
 
   /** The kernel for an operation that only moves elements. */
@@ -92,17 +117,17 @@ public final class Mover {
     OperandType type = operation.view().output(0).type();
     Mover mover = of(type);
     OptionalInt fill = moves.fill();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       if (fill.isPresent()) {
-        mover.fill(outputs[0], operation.outputShape(0).elementCount(), fill.getAsInt());
+        mover.fill(work, outputs[0], operation.outputShape(0).elementCount(), fill.getAsInt());
       }
       for (Part part : moves.parts()) {
         MemorySegment from = inputs[part.input()];
         MemorySegment to = outputs[part.output()];
         if (part.rescaling().isPresent()) {
-          rescale(part.copy(), part.rescaling().get(), IntElements.of(type), from, to);
+          rescale(work, part.copy(), part.rescaling().get(), IntElements.of(type), from, to);
         } else {
-          mover.copy(part.copy(), from, to);
+          mover.copy(work, part.copy(), from, to);
         }
       }
     };

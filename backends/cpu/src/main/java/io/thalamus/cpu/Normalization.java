@@ -50,8 +50,9 @@ final class Normalization {
   private static Kernel l2(ResolvedOperation operation) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Norm.class).axis());
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         lines.forEach(
+            work,
             (first, end, step) -> {
               float sum = 0;
               for (long i = first; i < end; i += step) {
@@ -72,8 +73,9 @@ final class Normalization {
     int inputZeroPoint = operation.view().input(0).zeroPoint();
     int outputZeroPoint = operation.view().output().zeroPoint();
     Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Norm.class).axis());
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         lines.forEach(
+            work,
             (first, end, step) -> {
               int sum = 0;
               for (long i = first; i < end; i += step) {
@@ -94,10 +96,12 @@ final class Normalization {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     Lines lines = Lines.of(operation.inputShape(0), response.axis());
     long radius = response.radius();
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         lines.forEach(
+            work,
             (first, end, step) -> {
               for (long i = first; i < end; i += step) {
+                work.done(2 * radius);
                 float sum = 0;
                 for (long j = Math.max(first, i - radius * step);
                     j < Math.min(end, i + (radius + 1) * step);
@@ -120,9 +124,10 @@ final class Normalization {
     int height = layout.height(shape);
     int width = layout.width(shape);
     Index4 index = new Index4(layout, shape);
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (int b = 0; b < shape.dimension(0); b++) {
         for (int c = 0; c < layout.channels(shape); c++) {
+          work.done(3L * height * width);
           float sum = 0;
           for (int y = 0; y < height; y++) {
             for (int x = 0; x < width; x++) {

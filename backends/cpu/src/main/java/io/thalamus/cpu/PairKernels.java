@@ -20,8 +20,9 @@ public final class PairKernels {
   public static Kernel floating(ResolvedOperation operation, FloatBinaryOperator function) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     BroadcastPairs pairs = BroadcastPairs.of(operation);
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         pairs.forEach(
+            work,
             (a, b, result) ->
                 elements.set(
                     outputs[0],
@@ -33,8 +34,9 @@ public final class PairKernels {
   public static Kernel stored(ResolvedOperation operation, IntBinaryOperator function) {
     IntElements elements = IntElements.of(operation.view().output().type());
     BroadcastPairs pairs = BroadcastPairs.of(operation);
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         pairs.forEach(
+            work,
             (a, b, result) ->
                 elements.set(
                     outputs[0],

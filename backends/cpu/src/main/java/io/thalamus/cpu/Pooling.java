@@ -64,8 +64,9 @@ final class Pooling {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     FloatRange range = operation.parameters(Parameters.class).activation().range();
     Windows windows = windows(operation);
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         windows.forEach(
+            work,
             (at, result) ->
                 elements.set(outputs[0], result, range.clamp(pool.apply(elements, inputs[0], at))));
   }
@@ -74,8 +75,9 @@ final class Pooling {
     IntElements elements = IntElements.of(operation.view().output().type());
     IntRange range = operation.parameters(Parameters.class).stored().orElseThrow();
     Windows windows = windows(operation);
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         windows.forEach(
+            work,
             (at, result) ->
                 elements.set(outputs[0], result, range.clamp(pool.apply(elements, inputs[0], at))));
   }
@@ -83,6 +85,7 @@ final class Pooling {
   private static float average(FloatElements elements, MemorySegment input, Windows.Position at) {
     float sum = 0;
     for (int y = at.firstY(); y < at.endY(); y++) {
+      at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
         sum += elements.get(input, at.input(y, x, at.channel()));
       }
@@ -93,6 +96,7 @@ final class Pooling {
   private static float maximum(FloatElements elements, MemorySegment input, Windows.Position at) {
     float maximum = Float.NEGATIVE_INFINITY;
     for (int y = at.firstY(); y < at.endY(); y++) {
+      at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
         maximum = Math.max(maximum, elements.get(input, at.input(y, x, at.channel())));
       }
@@ -104,6 +108,7 @@ final class Pooling {
   private static float norm(FloatElements elements, MemorySegment input, Windows.Position at) {
     float sum = 0;
     for (int y = at.firstY(); y < at.endY(); y++) {
+      at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
         float value = elements.get(input, at.input(y, x, at.channel()));
         sum += value * value;
@@ -116,6 +121,7 @@ final class Pooling {
   private static int average(IntElements elements, MemorySegment input, Windows.Position at) {
     int sum = 0;
     for (int y = at.firstY(); y < at.endY(); y++) {
+      at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
         sum += elements.get(input, at.input(y, x, at.channel()));
       }
@@ -126,6 +132,7 @@ final class Pooling {
   private static int maximum(IntElements elements, MemorySegment input, Windows.Position at) {
     int maximum = Integer.MIN_VALUE;
     for (int y = at.firstY(); y < at.endY(); y++) {
+      at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
         maximum = Math.max(maximum, elements.get(input, at.input(y, x, at.channel())));
       }

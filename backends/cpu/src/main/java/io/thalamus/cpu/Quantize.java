@@ -57,8 +57,9 @@ final class Quantize {
     IntElements to = IntElements.of(output.type());
     IntRange range = IntRange.of((OperandCode) output.type());
     long count = operation.outputShape(0).elementCount();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
+        work.done(1);
         long rounded = FixedPoint.round(from.get(inputs[0], i) / output.scale());
         to.set(outputs[0], i, Math.clamp(rounded + output.zeroPoint(), range.min(), range.max()));
       }
@@ -81,8 +82,9 @@ final class Quantize {
     }
     float[] byChannel = scales;
     long elementsOfChannel = run;
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
+        work.done(1);
         float scale = byChannel[(int) (i / elementsOfChannel % byChannel.length)];
         to.set(outputs[0], i, scale * (from.get(inputs[0], i) - input.zeroPoint()));
       }
@@ -99,8 +101,9 @@ final class Quantize {
     if (isFloat(from) && isFloat(to)) {
       FloatElements source = FloatElements.of(from);
       FloatElements target = FloatElements.of(to);
-      return (inputs, outputs, scratch) -> {
+      return (inputs, outputs, scratch, work) -> {
         for (long i = 0; i < count; i++) {
+          work.done(1);
           target.set(outputs[0], i, source.get(inputs[0], i));
         }
       };
@@ -108,8 +111,9 @@ final class Quantize {
     if (isFloat(to)) {
       IntElements source = IntElements.of(from);
       FloatElements target = FloatElements.of(to);
-      return (inputs, outputs, scratch) -> {
+      return (inputs, outputs, scratch, work) -> {
         for (long i = 0; i < count; i++) {
+          work.done(1);
           target.set(outputs[0], i, source.get(inputs[0], i));
         }
       };
@@ -119,15 +123,17 @@ final class Quantize {
     IntRange range = IntRange.of((OperandCode) to);
     if (isFloat(from)) {
       FloatElements source = FloatElements.of(from);
-      return (inputs, outputs, scratch) -> {
+      return (inputs, outputs, scratch, work) -> {
         for (long i = 0; i < count; i++) {
+          work.done(1);
           target.set(outputs[0], i, range.clamp((int) source.get(inputs[0], i)));
         }
       };
     }
     IntElements source = IntElements.of(from);
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
+        work.done(1);
         target.set(outputs[0], i, range.clamp(source.get(inputs[0], i)));
       }
     };

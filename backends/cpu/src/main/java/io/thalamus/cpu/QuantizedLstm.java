@@ -10,6 +10,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.FixedPoint16;
@@ -55,9 +56,11 @@ final class QuantizedLstm {
     }
 
     @Override
-    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+    public void run(
+        MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
       for (int b = 0; b < parameters.batches(); b++) {
         for (int u = 0; u < parameters.units(); u++) {
+          work.done(4L * (parameters.inputSize() + parameters.units()));
           long index = (long) b * parameters.units() + u;
           int admit = FixedPoint16.logistic(argument(inputs, 0, b, u), GATE_BITS);
           int forget = FixedPoint16.logistic(argument(inputs, 1, b, u), GATE_BITS);
@@ -121,7 +124,8 @@ final class QuantizedLstm {
     }
 
     @Override
-    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+    public void run(
+        MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
       int units = parameters.units();
       long admitted = 0;
       long forgotten = units;
@@ -133,10 +137,10 @@ final class QuantizedLstm {
         long first = (long) b * units;
         MemorySegment oldState = inputs[CELL_STATE];
         MemorySegment newState = outputs[1];
-        gate(parameters.forgetGate(), inputs, b, oldState, scratch, forgotten);
-        gate(parameters.cellGate(), inputs, b, oldState, scratch, candidates);
+        gate(parameters.forgetGate(), inputs, b, oldState, scratch, forgotten, work);
+        gate(parameters.cellGate(), inputs, b, oldState, scratch, candidates, work);
         if (parameters.inputGate().isPresent()) {
-          gate(parameters.inputGate().get(), inputs, b, oldState, scratch, admitted);
+          gate(parameters.inputGate().get(), inputs, b, oldState, scratch, admitted, work);
         }
         for (int u = 0; u < units; u++) {
           int forget = FixedPoint16.logistic(SIGNED16.get(scratch, forgotten + u), GATE_BITS);
@@ -151,7 +155,7 @@ final class QuantizedLstm {
           int limit = parameters.cellClip();
           SIGNED16.set(newState, first + u, limit > 0 ? Math.clamp(state, -limit, limit) : state);
         }
-        gate(parameters.outputGate(), inputs, b, newState, scratch, shown);
+        gate(parameters.outputGate(), inputs, b, newState, scratch, shown, work);
         for (int u = 0; u < units; u++) {
           int show = FixedPoint16.logistic(SIGNED16.get(scratch, shown + u), GATE_BITS);
           int state = FixedPoint16.tanh(SIGNED16.get(newState, first + u), stateBits);
@@ -159,6 +163,7 @@ final class QuantizedLstm {
           SIGNED16.set(scratch, hidden + u, Math.clamp(value, Byte.MIN_VALUE, Byte.MAX_VALUE));
         }
         for (int o = 0; o < parameters.outputs(); o++) {
+          work.done(units);
           long index = (long) b * parameters.outputs() + o;
           int output =
               parameters.projection().isPresent()
@@ -182,9 +187,11 @@ final class QuantizedLstm {
         int batch,
         MemorySegment cellState,
         MemorySegment scratch,
-        long result) {
+        long result,
+        WorkMeter work) {
       int units = parameters.units();
       for (int u = 0; u < units; u++) {
+        work.done(parameters.inputSize() + parameters.outputs());
         int ofInput =
             dot(
                 inputs[0],

@@ -28,12 +28,13 @@ final class RandomMultinomial {
     Parameters parameters = operation.parameters(Parameters.class);
     FloatElements elements = FloatElements.of(operation.view().input(0).type());
     int classes = parameters.classes();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       Philox random = random(inputs[2]);
       double[] sums = new double[classes];
       for (int b = 0; b < parameters.batches(); b++) {
         accumulate(elements, inputs[0], (long) b * classes, sums);
         for (int s = 0; s < parameters.samples(); s++) {
+          work.done(classes);
           double target = random.nextDouble() * sums[classes - 1];
           int chosen = 0;
           while (chosen < classes - 1 && sums[chosen] <= target) {

@@ -6,6 +6,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Recurrent.RnnCell;
 import io.thalamus.operations.Recurrent.RnnParameters;
@@ -49,7 +50,8 @@ final class Recurrent {
     }
 
     @Override
-    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+    public void run(
+        MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
       Sequence sequence = parameters.sequence();
       for (RnnPass pass : parameters.passes()) {
         RnnCell cell = pass.cell();
@@ -57,36 +59,41 @@ final class Recurrent {
         long state = (long) cell.inputSize() + cell.auxiliarySize();
         for (int b = 0; b < sequence.batches(); b++) {
           long stateRow = (long) b * cell.units();
-          rows.load(inputs[cell.state()], stateRow, scratch, state, cell.units());
+          rows.load(work, inputs[cell.state()], stateRow, scratch, state, cell.units());
           for (int t = 0; t < sequence.steps(); t++) {
             long row = sequence.row(route.isBackward() ? sequence.steps() - 1 - t : t, b);
-            step(cell, row, inputs, scratch, state);
+            step(cell, row, inputs, scratch, state, work);
             long target = row * route.depth() + route.offset();
-            rows.store(scratch, state, outputs[route.output()], target, cell.units());
+            rows.store(work, scratch, state, outputs[route.output()], target, cell.units());
           }
           for (int output : route.stateOutputs()) {
-            rows.store(scratch, state, outputs[output], stateRow, cell.units());
+            rows.store(work, scratch, state, outputs[output], stateRow, cell.units());
           }
         }
       }
     }
 
     private void step(
-        RnnCell cell, long row, MemorySegment[] inputs, MemorySegment scratch, long state) {
+        RnnCell cell,
+        long row,
+        MemorySegment[] inputs,
+        MemorySegment scratch,
+        long state,
+        WorkMeter work) {
       int size = cell.inputSize();
-      rows.load(inputs[cell.input()], row * size, scratch, 0, size);
+      rows.load(work, inputs[cell.input()], row * size, scratch, 0, size);
       if (cell.auxiliary() >= 0) {
         int auxiliary = cell.auxiliarySize();
-        rows.load(inputs[cell.auxiliary()], row * auxiliary, scratch, size, auxiliary);
+        rows.load(work, inputs[cell.auxiliary()], row * auxiliary, scratch, size, auxiliary);
       }
       for (int u = 0; u < cell.units(); u++) {
         float sum = rows.get(inputs[cell.bias()], u);
-        sum += rows.dot(inputs[cell.weights()], u, scratch, 0, size);
+        sum += rows.dot(work, inputs[cell.weights()], u, scratch, 0, size);
         if (cell.auxiliary() >= 0) {
           MemorySegment weights = inputs[cell.auxiliaryWeights()];
-          sum += rows.dot(weights, u, scratch, size, cell.auxiliarySize());
+          sum += rows.dot(work, weights, u, scratch, size, cell.auxiliarySize());
         }
-        sum += rows.dot(inputs[cell.recurrentWeights()], u, scratch, state, cell.units());
+        sum += rows.dot(work, inputs[cell.recurrentWeights()], u, scratch, state, cell.units());
         float result = parameters.activation().apply(sum);
         FloatElements.FLOAT32.set(scratch, state + cell.units() + u, result);
       }
@@ -115,22 +122,23 @@ final class Recurrent {
     }
 
     @Override
-    public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+    public void run(
+        MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
       FloatElements floats = FloatElements.FLOAT32;
       int size = parameters.inputSize();
       int memory = parameters.memory();
       long sums = (long) size + memory;
       for (int b = 0; b < parameters.batches(); b++) {
-        rows.load(inputs[0], (long) b * size, scratch, 0, size);
+        rows.load(work, inputs[0], (long) b * size, scratch, 0, size);
         for (int f = 0; f < parameters.filters(); f++) {
           long state = ((long) b * parameters.filters() + f) * memory;
-          rows.load(inputs[4], state, scratch, size, memory);
-          floats.set(scratch, sums - 1, rows.dot(inputs[1], f, scratch, 0, size));
-          floats.set(scratch, sums + f, rows.dot(inputs[2], f, scratch, size, memory));
+          rows.load(work, inputs[4], state, scratch, size, memory);
+          floats.set(scratch, sums - 1, rows.dot(work, inputs[1], f, scratch, 0, size));
+          floats.set(scratch, sums + f, rows.dot(work, inputs[2], f, scratch, size, memory));
           // The oldest product leaves; the place of the newest waits for the next input.
           floats.set(scratch, size, 0);
-          rows.store(scratch, size + 1L, outputs[0], state, memory - 1);
-          rows.store(scratch, size, outputs[0], state + memory - 1, 1);
+          rows.store(work, scratch, size + 1L, outputs[0], state, memory - 1);
+          rows.store(work, scratch, size, outputs[0], state + memory - 1, 1);
         }
         for (int u = 0; u < parameters.units(); u++) {
           float sum = parameters.hasBias() ? rows.get(inputs[3], u) : 0;
@@ -138,7 +146,7 @@ final class Recurrent {
             sum += floats.get(scratch, sums + (long) u * parameters.rank() + r);
           }
           floats.set(scratch, 0, parameters.activation().apply(sum));
-          rows.store(scratch, 0, outputs[1], (long) b * parameters.units() + u, 1);
+          rows.store(work, scratch, 0, outputs[1], (long) b * parameters.units() + u, 1);
         }
       }
     }

@@ -9,6 +9,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.IntRange;
@@ -102,12 +103,15 @@ final class Reduction {
     StridedCopy walk = parameters.walk();
     return new Accumulating(parameters.results()) {
       @Override
-      public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+      public void run(
+          MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
         for (int i = 0; i < parameters.results(); i++) {
+          work.done(1);
           sums.set(scratch, i, start);
         }
         walk.forEachRun(
             (source, target) -> {
+              work.done(walk.runLength());
               for (int i = 0; i < walk.runLength(); i++) {
                 long result = target + i * walk.runTargetStride();
                 float value = elements.get(inputs[0], source + i * walk.runSourceStride());
@@ -115,6 +119,7 @@ final class Reduction {
               }
             });
         for (int i = 0; i < parameters.results(); i++) {
+          work.done(1);
           elements.set(outputs[0], i, sums.get(scratch, i) / divisor);
         }
       }
@@ -129,12 +134,15 @@ final class Reduction {
     StridedCopy walk = parameters.walk();
     return new Accumulating(parameters.results()) {
       @Override
-      public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+      public void run(
+          MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
         for (int i = 0; i < parameters.results(); i++) {
+          work.done(1);
           sums.set(scratch, i, start);
         }
         walk.forEachRun(
             (source, target) -> {
+              work.done(walk.runLength());
               for (int i = 0; i < walk.runLength(); i++) {
                 long result = target + i * walk.runTargetStride();
                 int value = elements.get(inputs[0], source + i * walk.runSourceStride());
@@ -142,6 +150,7 @@ final class Reduction {
               }
             });
         for (int i = 0; i < parameters.results(); i++) {
+          work.done(1);
           elements.set(outputs[0], i, finish.applyAsInt(sums.get(scratch, i)));
         }
       }

@@ -10,6 +10,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
@@ -32,6 +33,9 @@ final class Regions {
 
   /** Weights of samples are stored in eight bits where the image is quantized. */
   private static final float WEIGHT_SCALE = 1 / 255f;
+
+  /** A sample lies between four cells. */
+  private static final int CELLS_OF_SAMPLE = 4;
 
   private Regions() {}
 
@@ -146,10 +150,17 @@ final class Regions {
   }
 
   private static void forEachSample(
-      Grid grid, Samples rows, Samples columns, int row, int column, SampleVisitor visitor) {
+      WorkMeter work,
+      Grid grid,
+      Samples rows,
+      Samples columns,
+      int row,
+      int column,
+      SampleVisitor visitor) {
     for (int i = 0; i < rows.count(); i++) {
       Between y = Between.of(rows.position(row, i), grid.height());
       for (int j = 0; j < columns.count(); j++) {
+        work.done(CELLS_OF_SAMPLE);
         visitor.visit(y, Between.of(columns.position(column, j), grid.width()));
       }
     }
@@ -182,7 +193,7 @@ final class Regions {
   private static Kernel align(ResolvedOperation operation) {
     Grid grid = new Grid(operation);
     FloatElements elements = FloatElements.of(operation.view().output().type());
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         forEachCell(
             grid,
             inputs,
@@ -191,6 +202,7 @@ final class Regions {
                 float[] sum = new float[1];
                 int channel = c;
                 forEachSample(
+                    work,
                     grid,
                     rows,
                     columns,
@@ -202,7 +214,7 @@ final class Regions {
                 elements.set(
                     outputs[0],
                     grid.targets.of(box, row, column, c),
-                    sum[0] / (rows.count() * columns.count()));
+                    sum[0] / ((float) rows.count() * columns.count()));
               }
             });
   }
@@ -232,12 +244,12 @@ final class Regions {
     OperandView output = operation.view().output();
     IntElements elements = IntElements.of(input.type());
     IntRange range = IntRange.of((OperandCode) output.type());
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         forEachCell(
             grid,
             inputs,
             (region, rows, columns, row, column, box) -> {
-              int samples = rows.count() * columns.count();
+              float samples = (float) rows.count() * columns.count();
               // How many samples there are is known only by the size of the box.
               Requantization average =
                   Requantization.of(
@@ -246,6 +258,7 @@ final class Regions {
                 int[] sum = new int[1];
                 int channel = c;
                 forEachSample(
+                    work,
                     grid,
                     rows,
                     columns,
@@ -292,8 +305,8 @@ final class Regions {
     NumberReader numbers = NumberReader.stored(operation.view().input(0).type());
     Mover mover = Mover.of(operation.view().output().type());
     int empty = operation.view().input(0).zeroPoint();
-    return (inputs, outputs, scratch) -> {
-      mover.fill(outputs[0], operation.outputShape(0).elementCount(), empty);
+    return (inputs, outputs, scratch, work) -> {
+      mover.fill(work, outputs[0], operation.outputShape(0).elementCount(), empty);
       for (int box = 0; box < grid.output.dimension(0); box++) {
         Region region = grid.region(inputs, box);
         int left = FixedPoint.round(region.left());
@@ -312,6 +325,7 @@ final class Regions {
             for (int c = 0; c < grid.channels(); c++) {
               long best = -1;
               for (int y = firstRow; y < endRow; y++) {
+                work.done(endColumn - firstColumn);
                 for (int x = firstColumn; x < endColumn; x++) {
                   long index = grid.sources.of(region.image(), y, x, c);
                   if (best < 0 || numbers.get(inputs[0], index) > numbers.get(inputs[0], best)) {
@@ -320,7 +334,8 @@ final class Regions {
                 }
               }
               if (best >= 0) {
-                mover.copy(inputs[0], best, outputs[0], grid.targets.of(box, row, column, c), 1);
+                mover.copy(
+                    work, inputs[0], best, outputs[0], grid.targets.of(box, row, column, c), 1);
               }
             }
           }
@@ -337,7 +352,7 @@ final class Regions {
     RealElements scores = RealElements.of(operation.view().output(0));
     RealElements keypoints = RealElements.of(operation.view().output(1));
     Index4 cells = new Index4(parameters.layout(), operation.inputShape(0));
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       float[] corners = new float[parameters.boxes() * CORNERS];
       for (int i = 0; i < corners.length; i++) {
         corners[i] = boxes.get(inputs[1], i);
@@ -349,6 +364,7 @@ final class Regions {
         float width = corners[box * CORNERS + 2] - left;
         float height = corners[box * CORNERS + 3] - top;
         for (int k = 0; k < parameters.keypoints(); k++) {
+          work.done((long) parameters.size() * parameters.size());
           int image = box;
           int keypoint = k;
           Peak peak =

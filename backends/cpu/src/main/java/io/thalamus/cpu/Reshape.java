@@ -63,15 +63,16 @@ final class Reshape {
 
   private static Kernel rank(ResolvedOperation operation) {
     int rank = operation.inputShape(0).rank();
-    return (inputs, outputs, scratch) -> IntElements.SIGNED32.set(outputs[0], 0, rank);
+    return (inputs, outputs, scratch, work) -> IntElements.SIGNED32.set(outputs[0], 0, rank);
   }
 
   private static Kernel fill(ResolvedOperation operation) {
     Mover mover = Mover.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
-        mover.copy(inputs[1], 0, outputs[0], i, 1);
+        work.done(1);
+        mover.copy(work, inputs[1], 0, outputs[0], i, 1);
       }
     };
   }

@@ -8,6 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
@@ -45,7 +46,7 @@ final class Resize {
     Index4 sources = new Index4(layout, operation.inputShape(0));
     Index4 targets = new Index4(layout, output);
     Mover mover = Mover.of(operation.view().output().type());
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (int b = 0; b < output.dimension(0); b++) {
         for (int y = 0; y < layout.height(output); y++) {
           int fromY = parameters.height().nearest(y);
@@ -53,7 +54,7 @@ final class Resize {
             int fromX = parameters.width().nearest(x);
             for (int c = 0; c < layout.channels(output); c++) {
               long source = sources.of(b, fromY, fromX, c);
-              mover.copy(inputs[0], source, outputs[0], targets.of(b, y, x, c), 1);
+              mover.copy(work, inputs[0], source, outputs[0], targets.of(b, y, x, c), 1);
             }
           }
         }
@@ -76,8 +77,9 @@ final class Resize {
   private static Kernel bilinear(ResolvedOperation operation) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     Interpolation interpolation = new Interpolation(operation);
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         interpolation.run(
+            work,
             index -> elements.get(inputs[0], index),
             (index, value) -> elements.set(outputs[0], index, value));
   }
@@ -88,8 +90,9 @@ final class Resize {
     IntElements elements = IntElements.of(type);
     int least = IntRange.of(type).min();
     Interpolation interpolation = new Interpolation(operation);
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         interpolation.run(
+            work,
             index -> elements.get(inputs[0], index) - least,
             (index, value) -> elements.set(outputs[0], index, (int) (value + 0.5f) + least));
   }
@@ -107,7 +110,7 @@ final class Resize {
       targets = new Index4(parameters.layout(), output);
     }
 
-    void run(Reader reader, Writer writer) {
+    void run(WorkMeter work, Reader reader, Writer writer) {
       Sampling rows = parameters.height();
       Sampling columns = parameters.width();
       for (int b = 0; b < output.dimension(0); b++) {
@@ -121,6 +124,7 @@ final class Resize {
             int left = columns.lower(column);
             int right = columns.upper(column);
             float along = column - left;
+            work.done(4L * parameters.layout().channels(output));
             for (int c = 0; c < parameters.layout().channels(output); c++) {
               float value =
                   reader.get(sources.of(b, top, left, c)) * (1 - down) * (1 - along)

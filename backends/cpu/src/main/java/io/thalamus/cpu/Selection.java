@@ -41,8 +41,9 @@ final class Selection {
     OperandType type = operation.view().output().type();
     Mover mover = Mover.of(type);
     long count = operation.outputShape(0).elementCount();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
+        work.done(1);
         boolean isFirst = IntElements.UNSIGNED8.get(inputs[0], i) != 0;
         MemorySegment chosen = isFirst ? inputs[1] : inputs[2];
         Optional<LookupTable> rescaling = isFirst ? choice.first() : choice.second();
@@ -50,7 +51,7 @@ final class Selection {
           IntElements elements = IntElements.of(type);
           elements.set(outputs[0], i, rescaling.get().apply(elements.get(chosen, i)));
         } else {
-          mover.copy(chosen, i, outputs[0], i, 1);
+          mover.copy(work, chosen, i, outputs[0], i, 1);
         }
       }
     };
@@ -65,11 +66,12 @@ final class Selection {
   private static Kernel arg(ResolvedOperation operation, Preference preference) {
     Axis axis = operation.parameters(Axis.class);
     NumberReader numbers = NumberReader.stored(operation.view().input(0).type());
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       long result = 0;
       for (long outer = 0; outer < axis.outer(); outer++) {
         for (long inner = 0; inner < axis.inner(); inner++) {
           long first = outer * axis.size() * axis.inner() + inner;
+          work.done(axis.size());
           int best = 0;
           double bestNumber = numbers.get(inputs[0], first);
           for (int i = 1; i < axis.size(); i++) {
@@ -94,14 +96,16 @@ final class Selection {
     NumberReader numbers = NumberReader.stored(type);
     Mover values = Mover.of(type);
     Mover indexes = Mover.of(TENSOR_INT32);
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long row = 0; row < top.rows(); row++) {
         long first = row * top.k();
         for (int i = 0; i < top.rowLength(); i++) {
           long source = row * top.rowLength() + i;
           double number = numbers.get(inputs[0], source);
+          work.done(1);
           int place = Math.min(i, top.k());
           while (place > 0 && numbers.get(outputs[0], first + place - 1) <= number) {
+            work.done(1);
             place--;
           }
           if (place == top.k()) {
@@ -109,9 +113,9 @@ final class Selection {
           }
           long target = first + place;
           int moved = Math.min(i, top.k() - 1) - place;
-          values.copy(outputs[0], target, outputs[0], target + 1, moved);
-          indexes.copy(outputs[1], target, outputs[1], target + 1, moved);
-          values.copy(inputs[0], source, outputs[0], target, 1);
+          values.copy(work, outputs[0], target, outputs[0], target + 1, moved);
+          indexes.copy(work, outputs[1], target, outputs[1], target + 1, moved);
+          values.copy(work, inputs[0], source, outputs[0], target, 1);
           IntElements.SIGNED32.set(outputs[1], target, i);
         }
       }

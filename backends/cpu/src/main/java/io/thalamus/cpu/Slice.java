@@ -49,7 +49,7 @@ final class Slice {
     Lookup lookup = operation.parameters(Lookup.class);
     Mover mover = Mover.of(operation.view().output().type());
     int length = lookup.rowLength();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       long target = 0;
       for (long outer = 0; outer < lookup.outer(); outer++) {
         for (int i = 0; i < lookup.indexes(); i++) {
@@ -59,7 +59,7 @@ final class Slice {
                 "index " + i + " is " + row + ", outside of [0, " + lookup.rows() + ")");
           }
           long source = (outer * lookup.rows() + row) * length;
-          mover.copy(inputs[lookup.valueInput()], source, outputs[0], target, length);
+          mover.copy(work, inputs[lookup.valueInput()], source, outputs[0], target, length);
           target += length;
         }
       }
@@ -70,12 +70,12 @@ final class Slice {
     KeyLookup lookup = operation.parameters(KeyLookup.class);
     Mover mover = Mover.of(operation.view().output(0).type());
     int length = lookup.rowLength();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       outputs[0].fill((byte) 0);
       for (int i = 0; i < lookup.lookups(); i++) {
         int row = find(inputs[1], lookup.keys(), IntElements.SIGNED32.get(inputs[0], i));
         if (row >= 0) {
-          mover.copy(inputs[2], (long) row * length, outputs[0], (long) i * length, length);
+          mover.copy(work, inputs[2], (long) row * length, outputs[0], (long) i * length, length);
         }
         IntElements.UNSIGNED8.set(outputs[1], i, row >= 0 ? 1 : 0);
       }

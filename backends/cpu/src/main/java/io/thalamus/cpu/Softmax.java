@@ -36,8 +36,9 @@ final class Softmax {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     float beta = operation.parameters(Parameters.class).beta();
     Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Parameters.class).axis());
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         lines.forEach(
+            work,
             (first, end, step) -> {
               float max = Float.NEGATIVE_INFINITY;
               for (long i = first; i < end; i += step) {
@@ -58,8 +59,9 @@ final class Softmax {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     float beta = operation.parameters(Parameters.class).beta();
     Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Parameters.class).axis());
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         lines.forEach(
+            work,
             (first, end, step) -> {
               float max = Float.NEGATIVE_INFINITY;
               for (long i = first; i < end; i += step) {
@@ -86,8 +88,9 @@ final class Softmax {
     int zeroPoint = operation.view().output().zeroPoint();
     StoredScores scores = operation.parameters(Parameters.class).quantized().orElseThrow();
     Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Parameters.class).axis());
-    return (inputs, outputs, scratch) ->
+    return (inputs, outputs, scratch, work) ->
         lines.forEach(
+            work,
             (first, end, step) -> {
               int max = Integer.MIN_VALUE;
               for (long i = first; i < end; i += step) {

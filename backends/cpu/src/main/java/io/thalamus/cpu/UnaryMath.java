@@ -43,8 +43,9 @@ final class UnaryMath {
   private static Kernel floating(ResolvedOperation operation, DoubleUnaryOperator function) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
+        work.done(1);
         elements.set(outputs[0], i, (float) function.applyAsDouble(elements.get(inputs[0], i)));
       }
     };
@@ -53,8 +54,9 @@ final class UnaryMath {
   private static Kernel integers(ResolvedOperation operation, IntUnaryOperator function) {
     IntElements elements = IntElements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
-    return (inputs, outputs, scratch) -> {
+    return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
+        work.done(1);
         elements.set(outputs[0], i, function.applyAsInt(elements.get(inputs[0], i)));
       }
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
 import io.thalamus.operations.Window;
@@ -54,14 +55,15 @@ final class Windows {
   }
 
   /** Visits all positions; the same object is moved from one to the next. */
-  void forEach(Visitor visitor) {
-    Position at = new Position();
+  void forEach(WorkMeter work, Visitor visitor) {
+    Position at = new Position(work);
     for (int batch = 0; batch < output.dimension(0); batch++) {
       for (int y = 0; y < layout.height(output); y++) {
         for (int x = 0; x < layout.width(output); x++) {
           at.moveTo(batch, y, x);
           for (int channel = 0; channel < layout.channels(output); channel++) {
             at.channel = channel;
+            work.done(1);
             visitor.visit(at, outputs.of(batch, y, x, channel));
           }
         }
@@ -82,8 +84,13 @@ final class Windows {
   final class Position {
     private final Axis y = axis(height, layout.height(input));
     private final Axis x = axis(width, layout.width(input));
+    private final WorkMeter work;
     private int batch;
     private int channel;
+
+    private Position(WorkMeter work) {
+      this.work = work;
+    }
 
     private void moveTo(int b, int row, int column) {
       batch = b;
@@ -104,6 +111,11 @@ final class Windows {
     /** One behind the last row. */
     int endY() {
       return y.end;
+    }
+
+    /** Says that all cells of a row come next, each with this much work. */
+    void startRow(long workOfCell) {
+      work.done((x.end - x.first) * workOfCell);
     }
 
     /** The first column. */

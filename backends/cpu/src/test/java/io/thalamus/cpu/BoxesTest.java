@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.thalamus.driver.KernelException;
+import io.thalamus.driver.WorkMeter;
+import io.thalamus.hal.ExecutionConfig;
 import org.junit.jupiter.api.Test;
 
 /** The order of scores, and boxes that share them. */
@@ -30,7 +32,9 @@ class BoxesTest {
     float[] corners = {0, 0, 2, 2, 2, 0, 4, 2, 0, 0, 2, 3};
     float[] scores = {0.5f, 0.4f, 0.6f};
     int[] chosen = {0, 1, 2};
-    int end = new Boxes(corners, scores, 1).suppress(chosen, 0, 3, -1, Boxes.hard(0.6f));
+    int end =
+        new Boxes(corners, scores, 1, new WorkMeter(ExecutionConfig.DEFAULT))
+            .suppress(chosen, 0, 3, -1, Boxes.hard(0.6f));
     assertEquals(2, end);
     assertEquals(2, chosen[0]);
     assertEquals(1, chosen[1]);

@@ -79,7 +79,12 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   }
 
   private ExecutionResult execute(RequestArguments arguments, ExecutionConfig config, long start) {
-    F frame = frames.take(this::newFrame);
+    F frame;
+    try {
+      frame = frames.take(this::frame);
+    } catch (StoppedException e) {
+      return e.failed();
+    }
     if (frame == null) {
       return new Failed(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed");
     }
@@ -89,6 +94,14 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
       if (frames.giveBack(frame)) {
         releaseAll();
       }
+    }
+  }
+
+  private F frame() {
+    try {
+      return newFrame();
+    } catch (OutOfMemoryError e) {
+      throw Room.exhausted("the memory of one more run", e);
     }
   }
 

@@ -23,15 +23,23 @@ final class GraphExecution {
   private final Subgraph graph;
   private final Frame frame;
   private final ExecutionConfig config;
+  private final WorkMeter work;
   private final Shape[] shapes;
   private final MemorySegment[] values;
   private final MemorySegment[] offered;
 
   GraphExecution(GraphProgram program, Frame frame, ExecutionConfig config) {
+    this(program, frame, config, new WorkMeter(config));
+  }
+
+  /** A run inside another one, whose work is counted with it. */
+  private GraphExecution(
+      GraphProgram program, Frame frame, ExecutionConfig config, WorkMeter work) {
     this.program = program;
     this.graph = program.graph();
     this.frame = frame;
     this.config = config;
+    this.work = work;
     this.shapes = program.shapes().clone();
     this.values = frame.begin();
     this.offered = new MemorySegment[graph.outputIndexes().size()];
@@ -117,13 +125,13 @@ final class GraphExecution {
       scratch = late.allocate(bound.kernel().scratchSize());
     }
     if (bound.isMeasured()) {
-      bound.accept(bound.kernel().measure(inputs, scratch), shapes);
+      bound.accept(bound.kernel().measure(inputs, scratch, work), shapes);
     }
     MemorySegment[] outputs = frame.outputs(index);
     for (int i = 0; i < outputs.length; i++) {
       outputs[i] = room(step.operation().outputs().get(i), late);
     }
-    bound.kernel().run(inputs, outputs, scratch);
+    bound.kernel().run(inputs, outputs, scratch, work);
   }
 
   private MemorySegment value(Step step, int input) {
@@ -255,7 +263,7 @@ final class GraphExecution {
   }
 
   private GraphExecution inner(int index, ControlFlowStep step, int which) {
-    return new GraphExecution(step.programs().get(which), frame.inner(index, which), config);
+    return new GraphExecution(step.programs().get(which), frame.inner(index, which), config, work);
   }
 
   private MemorySegment argument(int operand) {

@@ -26,8 +26,9 @@ public interface Kernel {
       }
 
       @Override
-      public void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
-        kernel.run(inputs, outputs, scratch);
+      public void run(
+          MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
+        kernel.run(inputs, outputs, scratch, work);
       }
     };
   }
@@ -39,9 +40,10 @@ public interface Kernel {
    *
    * @param inputs as for {@link #run}
    * @param scratch as for {@link #run}, which finds it as it was left here
+   * @param work as for {@link #run}
    * @throws KernelException where the values of the inputs are not allowed
    */
-  default List<Shape> measure(MemorySegment[] inputs, MemorySegment scratch) {
+  default List<Shape> measure(MemorySegment[] inputs, MemorySegment scratch, WorkMeter work) {
     throw new UnsupportedOperationException("the shapes are known before");
   }
 
@@ -51,7 +53,8 @@ public interface Kernel {
    * @param inputs the bytes of each input, empty where it is left out; not to be written
    * @param outputs the bytes of each output, exactly as large as its shape and type say
    * @param scratch {@link #scratchSize()} bytes of any content, aligned to 64
+   * @param work to be told of all work that grows with the sizes of the arguments
    * @throws KernelException where the values of the inputs are not allowed
    */
-  void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch);
+  void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
@@ -22,7 +23,9 @@ public abstract class KernelDevice extends TableDevice {
 
   @Override
   protected final PreparedModel compile(Model model, PrepareConfig config)
-      throws ValidationException {
-    return new KernelPreparedModel(model, GraphProgram.compile(model, catalog(), table), info());
+      throws ValidationException, DeviceException {
+    GraphProgram program = GraphProgram.compile(model, catalog(), table);
+    checkRoom(program.memory().size());
+    return new KernelPreparedModel(model, program, info());
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
-import io.thalamus.model.ErrorStatus;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -18,15 +17,10 @@ final class LateMemory implements AutoCloseable {
    * @throws StoppedException where the machine has not that much
    */
   MemorySegment allocate(long bytes) {
-    try {
-      if (arena == null) {
-        arena = Arena.ofConfined();
-      }
-      return arena.allocate(Math.max(1, bytes), MemoryPlan.ALIGNMENT).asSlice(0, bytes);
-    } catch (OutOfMemoryError e) {
-      throw new StoppedException(
-          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for " + bytes + " bytes", e);
+    if (arena == null) {
+      arena = Arena.ofConfined();
     }
+    return Room.allocate(arena, bytes);
   }
 
   @Override

@@ -4,7 +4,7 @@ package io.thalamus.driver;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.model.ErrorStatus;
 
-/** An execution cannot go on. Never leaves this package. */
+/** An execution cannot go on. Passes through kernels, and never leaves the prepared model. */
 final class StoppedException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
@@ -13,6 +13,10 @@ final class StoppedException extends RuntimeException {
   StoppedException(ErrorStatus status, String message, Throwable cause) {
     super(message, cause);
     this.status = status;
+  }
+
+  StoppedException(Failed failed) {
+    this(failed.status(), failed.message(), null);
   }
 
   /** What the execution ends with. */

@@ -61,6 +61,11 @@ public abstract class TableDevice implements Device {
     return info;
   }
 
+  /** What the device has for which operation: where its claims come from. */
+  public final OperationTable<?> table() {
+    return table;
+  }
+
   @Override
   public final BitSet supportedOperations(Model model) throws DeviceException {
     try (Leases _ = Leases.hold(model.pools(), "constants")) {
@@ -135,6 +140,9 @@ public abstract class TableDevice implements Device {
       return compile(model, config);
     } catch (ValidationException e) {
       throw new DeviceException(e.status(), e.getMessage(), e);
+    } catch (OutOfMemoryError e) {
+      throw new DeviceException(
+          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
     }
   }
 
@@ -147,6 +155,16 @@ public abstract class TableDevice implements Device {
    */
   protected abstract PreparedModel compile(Model model, PrepareConfig config)
       throws ValidationException, DeviceException;
+
+  /**
+   * Checks that a run of a compiled model can have its memory.
+   *
+   * @throws DeviceException with RESOURCE_EXHAUSTED_PERSISTENT where this JVM may never have so
+   *     much
+   */
+  protected final void checkRoom(long bytes) throws DeviceException {
+    Room.check(bytes);
+  }
 
   /** The operations that the device knows. */
   protected final OperationCatalog catalog() {

@@ -71,8 +71,11 @@ class ExtensionDeviceTest {
       super(
           facts(extensions),
           KernelTable.builder()
-              .add(SQUARE, operation -> (in, out, scratch) -> square(in[0], out[0]), COMPLEX)
-              .add(MAGNITUDE, operation -> (in, out, scratch) -> measure(in[0], out[0]), COMPLEX)
+              .add(SQUARE, operation -> (in, out, scratch, work) -> square(in[0], out[0]), COMPLEX)
+              .add(
+                  MAGNITUDE,
+                  operation -> (in, out, scratch, work) -> measure(in[0], out[0]),
+                  COMPLEX)
               .build(),
           OperationCatalog.standard().with(List.of(new Complex(SQUARE), new Complex(MAGNITUDE))));
     }

@@ -48,12 +48,12 @@ final class TestDevice extends KernelDevice {
             OperandCode.TENSOR_FLOAT32)
         .add(
             OperationCode.RESHAPE,
-            operation -> (inputs, outputs, scratch) -> outputs[0].copyFrom(inputs[0]),
+            operation -> (inputs, outputs, scratch, work) -> outputs[0].copyFrom(inputs[0]),
             OperandCode.TENSOR_FLOAT32)
         .add(
             OperationCode.FLOOR,
             operation ->
-                (inputs, outputs, scratch) -> {
+                (inputs, outputs, scratch, work) -> {
                   duringFloor.run();
                   floor(inputs[0], outputs[0]);
                 },
@@ -61,7 +61,8 @@ final class TestDevice extends KernelDevice {
         .build();
   }
 
-  private static void add(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch) {
+  private static void add(
+      MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
     scratch.asSlice(0, SCRATCH).fill((byte) 0x55);
     for (long i = 0; i < outputs[0].byteSize() / Float.BYTES; i++) {
       float sum =

@@ -56,12 +56,13 @@ final class MatrixMultiply {
   }
 
   private static Kernel kernel(Products products, Element element) {
-    return (in, out, scratch) -> {
+    return (in, out, scratch, work) -> {
       long at = 0;
       for (Pair pair : products.pairs()) {
         for (int row = 0; row < products.rows(); row++) {
           long first = pair.first().offset() + row * pair.first().rowStride();
           for (int column = 0; column < products.columns(); column++) {
+            work.done(products.inner());
             long second = pair.second().offset() + column * pair.second().columnStride();
             element.compute(
                 in,

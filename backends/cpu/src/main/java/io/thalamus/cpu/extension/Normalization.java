@@ -31,9 +31,10 @@ final class Normalization {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     Repeated scale = Repeated.of(operation, 1);
     Repeated bias = operation.view().has(2) ? Repeated.of(operation, 2) : null;
-    return (in, out, scratch) -> {
+    return (in, out, scratch, work) -> {
       int size = groups.groupSize();
       for (int group = 0; group < groups.groups(); group++) {
+        work.done(3L * size);
         long first = (long) group * size;
         double mean = 0;
         for (long i = first; i < first + size; i++) {

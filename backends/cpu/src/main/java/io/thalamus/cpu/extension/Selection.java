@@ -22,7 +22,7 @@ final class Selection {
     Slices slices = operation.parameters(Slices.class);
     Mover mover = Mover.of(operation.view().output().type());
     int size = slices.dimensions().size();
-    return (in, out, scratch) -> {
+    return (in, out, scratch, work) -> {
       for (int tuple = 0; tuple < slices.tuples(); tuple++) {
         long source = 0;
         for (int i = 0; i < size; i++) {
@@ -36,7 +36,7 @@ final class Selection {
           source += index * slices.strides().get(i);
         }
         long target = (long) tuple * slices.sliceSize();
-        mover.copy(in[0], source, out[0], target, slices.sliceSize());
+        mover.copy(work, in[0], source, out[0], target, slices.sliceSize());
       }
     };
   }

@@ -26,8 +26,9 @@ final class UnaryMath {
   private static Kernel erf(ResolvedOperation operation) {
     FloatElements elements = FloatElements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
-    return (in, out, scratch) -> {
+    return (in, out, scratch, work) -> {
       for (long i = 0; i < count; i++) {
+        work.done(1);
         elements.set(out[0], i, (float) erf(elements.get(in[0], i)));
       }
     };
