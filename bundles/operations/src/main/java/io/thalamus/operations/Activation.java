@@ -84,9 +84,14 @@ public final class Activation {
     }
 
     @Override
+    public TypeLevels types() {
+      return types;
+    }
+
+    @Override
     public final FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_0, 1, 1);
-      OperandCode data = check.inputType(0, types);
+      OperandCode data = check.inputType(0, types());
       check.outputType(0, data).inputRank(0, 1, 4);
       if (!isFloat(operation.input(0))) {
         checkQuantization(operation, check);
@@ -187,9 +192,14 @@ public final class Activation {
     }
 
     @Override
+    public TypeLevels types() {
+      return TypeLevels.since(V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16);
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_3, 2, 1);
-      OperandCode data = check.inputType(0, TypeLevels.since(V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16));
+      OperandCode data = check.inputType(0, types());
       check.inputType(1, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32).outputType(0, data);
       return check.sameShape(operation.input(0), operation.output()).level();
     }
@@ -212,17 +222,15 @@ public final class Activation {
     }
 
     @Override
+    public TypeLevels types() {
+      return TypeLevels.since(
+          V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_3, 1, 1);
-      OperandCode data =
-          check.inputType(
-              0,
-              TypeLevels.since(
-                  V1_3,
-                  TENSOR_FLOAT32,
-                  TENSOR_FLOAT16,
-                  TENSOR_QUANT8_ASYMM,
-                  TENSOR_QUANT8_ASYMM_SIGNED));
+      OperandCode data = check.inputType(0, types());
       check.outputType(0, data).sameShape(operation.input(0), operation.output());
       if (!isFloat(operation.input(0))) {
         QuantizedHardSwish.of(operation.input(0), operation.output());
@@ -256,9 +264,14 @@ public final class Activation {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(1, data).outputType(0, data);
       if (operation.input(0).isShapeKnown() && operation.input(1).isShapeKnown()) {
         infer(operation);

@@ -53,9 +53,14 @@ public final class Comparison {
     }
 
     @Override
+    public TypeLevels types() {
+      return types;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, types);
+      OperandCode data = check.inputType(0, types());
       check.inputType(1, data).outputType(0, TENSOR_BOOL8);
       if (operation.input(0).isShapeKnown() && operation.input(1).isShapeKnown()) {
         infer(operation);

@@ -222,6 +222,11 @@ public final class ControlFlow {
     }
 
     @Override
+    public TypeLevels types() {
+      return TypeLevels.since(FeatureLevel.V1_3, OperandCode.TENSOR_BOOL8);
+    }
+
+    @Override
     void checkGraphs(OperationView operation, Check check) throws ValidationException {
       OperandView condition = operation.input(IF_CONDITION);
       checkCondition(condition.type(), condition.shape(), check);
@@ -265,6 +270,11 @@ public final class ControlFlow {
   private static final class While extends GraphDefinition {
     While() {
       super(OperationCode.WHILE);
+    }
+
+    @Override
+    public TypeLevels types() {
+      return TypeLevels.since(FeatureLevel.V1_3, OperandCode.SUBGRAPH);
     }
 
     @Override

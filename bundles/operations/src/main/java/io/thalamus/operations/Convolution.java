@@ -75,6 +75,11 @@ public final class Convolution {
       this.filterChannelAxis = filterChannelAxis;
     }
 
+    @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
     abstract WindowArguments arguments(OperationView operation);
 
     abstract int activationIndex(OperationView operation);
@@ -86,7 +91,7 @@ public final class Convolution {
     final Check checkTensors(OperationView operation, int... inputCounts)
         throws ValidationException {
       Check check = new Check(operation, introducedIn).inputCount(inputCounts).outputCount(1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.outputType(0, data).inputRank(0, 4, 4).inputRank(1, 4, 4).inputRank(2, 1, 1);
       if (isFloat(operation.input(0))) {
         check.inputType(1, data).inputType(2, data);

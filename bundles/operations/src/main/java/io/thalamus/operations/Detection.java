@@ -164,9 +164,14 @@ public final class Detection {
     }
 
     @Override
+    public TypeLevels types() {
+      return FLOATS.andSince(V1_2, TENSOR_QUANT16_ASYMM);
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 4, 1);
-      OperandCode data = check.inputType(0, FLOATS.andSince(V1_2, TENSOR_QUANT16_ASYMM));
+      OperandCode data = check.inputType(0, types());
       if (data == TENSOR_QUANT16_ASYMM) {
         check.inputType(
             DELTAS,
@@ -219,9 +224,14 @@ public final class Detection {
     }
 
     @Override
+    public TypeLevels types() {
+      return ALL;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 9, 4);
-      OperandCode data = check.inputType(0, ALL);
+      OperandCode data = check.inputType(0, types());
       OperandCode real = scalar(data);
       check.inputType(BOXES, boxes(data)).inputType(IMAGE_OF_BOX, TENSOR_INT32);
       check.inputType(3, real).inputType(4, OperandCode.INT32).inputType(5, OperandCode.INT32);
@@ -278,9 +288,14 @@ public final class Detection {
     }
 
     @Override
+    public TypeLevels types() {
+      return ALL;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 11, 3);
-      OperandCode data = check.inputType(0, ALL);
+      OperandCode data = check.inputType(0, types());
       OperandCode real = scalar(data);
       check.inputType(DELTAS, data);
       check.inputType(ANCHORS, isQuantized(data) ? TENSOR_QUANT16_SYMM : data);
@@ -357,9 +372,14 @@ public final class Detection {
     }
 
     @Override
+    public TypeLevels types() {
+      return FLOATS;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 14, 4);
-      OperandCode data = check.inputType(0, FLOATS);
+      OperandCode data = check.inputType(0, types());
       OperandCode real = scalar(data);
       check.inputType(DELTAS, data).inputType(ANCHORS, data);
       for (int i = SCALES; i < REGULAR; i++) {

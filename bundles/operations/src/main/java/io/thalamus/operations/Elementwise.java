@@ -123,9 +123,8 @@ public final class Elementwise {
       super(type);
     }
 
-    OperandCode checkTensors(OperationView operation, Check check, TypeLevels types)
-        throws ValidationException {
-      OperandCode data = check.inputType(0, types);
+    OperandCode checkTensors(OperationView operation, Check check) throws ValidationException {
+      OperandCode data = check.inputType(0, types());
       check.inputType(1, data).outputType(0, data);
       if (operation.input(0).isShapeKnown() && operation.input(1).isShapeKnown()) {
         infer(operation);
@@ -160,9 +159,14 @@ public final class Elementwise {
     }
 
     @Override
+    public TypeLevels types() {
+      return types;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, introducedIn, 3, 1);
-      OperandCode data = checkTensors(operation, check, types);
+      OperandCode data = checkTensors(operation, check);
       check.inputType(2, INT32).inputRank(0, 1, 4).inputRank(1, 1, 4).activation(2);
       if (operation.input(2).value().isPresent()) {
         activation(operation);
@@ -203,9 +207,14 @@ public final class Elementwise {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 1);
-      checkTensors(operation, check, TYPES);
+      checkTensors(operation, check);
       return check.level();
     }
 
@@ -226,9 +235,14 @@ public final class Elementwise {
     }
 
     @Override
+    public TypeLevels types() {
+      return TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 1);
-      checkTensors(operation, check, TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16));
+      checkTensors(operation, check);
       return check.level();
     }
   }

@@ -80,9 +80,14 @@ public final class LshProjection extends NamedDefinition {
   }
 
   @Override
+  public TypeLevels types() {
+    return SEEDS;
+  }
+
+  @Override
   public FeatureLevel validate(OperationView operation) throws ValidationException {
     Check check = check(operation, V1_0, 4, 1);
-    OperandCode seed = check.inputType(0, SEEDS);
+    OperandCode seed = check.inputType(0, types());
     check.inputType(INPUT, ITEMS);
     check.optionalInputType(WEIGHTS, seed).inputType(TYPE, OperandCode.INT32);
     check.inputRank(0, 2, 2).outputType(0, TENSOR_INT32);

@@ -311,10 +311,14 @@ public final class Lstm {
     }
 
     @Override
+    public TypeLevels types() {
+      return TypeLevels.since(V1_0, TENSOR_FLOAT32).andSince(V1_2, TENSOR_FLOAT16);
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_0).inputCount(NORMS, ALL).outputCount(4);
-      OperandCode data =
-          check.inputType(0, TypeLevels.since(V1_0, TENSOR_FLOAT32).andSince(V1_2, TENSOR_FLOAT16));
+      OperandCode data = check.inputType(0, types());
       Inputs.checkTypes(check, 1, data);
       check.inputType(OUTPUT_STATE, data).inputType(CELL_STATE, data).inputRank(0, 2, 2);
       checkScalars(check, data);
@@ -378,9 +382,14 @@ public final class Lstm {
     }
 
     @Override
+    public TypeLevels types() {
+      return SEQUENCE_TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_2).inputCount(28).outputCount(1, 3);
-      OperandCode data = check.inputType(0, SEQUENCE_TYPES);
+      OperandCode data = check.inputType(0, types());
       Inputs.checkTypes(check, 1, data);
       check.inputType(OUTPUT_STATE, data).inputType(CELL_STATE, data).inputRank(0, 3, 3);
       checkScalars(check, data);
@@ -456,9 +465,14 @@ public final class Lstm {
     }
 
     @Override
+    public TypeLevels types() {
+      return SEQUENCE_TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_2).inputCount(ALL).outputCount(1, 2, 5, 6);
-      OperandCode data = check.inputType(0, SEQUENCE_TYPES);
+      OperandCode data = check.inputType(0, types());
       Inputs.checkTypes(check, FORWARD, data);
       Inputs.checkTypes(check, BACKWARD, data);
       for (int i = STATES; i < AUXILIARY; i++) {

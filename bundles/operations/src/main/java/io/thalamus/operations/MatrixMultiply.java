@@ -56,9 +56,14 @@ public final class MatrixMultiply {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_0, 4, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       boolean isFloat = isFloat(operation.input(0));
       check.inputType(1, data).inputType(2, isFloat ? data : TENSOR_INT32).inputType(3, INT32);
       check.outputType(0, data).inputRank(0, 2, 4).inputRank(1, 2, 2).inputRank(2, 1, 1);

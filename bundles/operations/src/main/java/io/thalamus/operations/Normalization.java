@@ -88,14 +88,14 @@ public final class Normalization {
     }
 
     @Override
+    public TypeLevels types() {
+      return FLOATS.andSince(V1_2, TENSOR_QUANT8_ASYMM).andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_0).inputCount(1, 2).outputCount(1);
-      OperandCode data =
-          check.inputType(
-              0,
-              FLOATS
-                  .andSince(V1_2, TENSOR_QUANT8_ASYMM)
-                  .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED));
+      OperandCode data = check.inputType(0, types());
       check.outputType(0, data).sameShape(operation.input(0), operation.output());
       if (!isFloat(operation.input(0))) {
         check.quantization(Quantization.of(1f / 128, data == TENSOR_QUANT8_ASYMM ? 128 : 0));
@@ -120,9 +120,14 @@ public final class Normalization {
     }
 
     @Override
+    public TypeLevels types() {
+      return FLOATS;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_0).inputCount(5, 6).outputCount(1);
-      OperandCode data = check.inputType(0, FLOATS);
+      OperandCode data = check.inputType(0, types());
       OperandCode scalar = data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32;
       check.inputTypesFrom(1, INT32, scalar, scalar, scalar, INT32);
       check.outputType(0, data).sameShape(operation.input(0), operation.output());
@@ -155,9 +160,14 @@ public final class Normalization {
     }
 
     @Override
+    public TypeLevels types() {
+      return FLOATS;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 5, 1);
-      OperandCode data = check.inputType(0, FLOATS);
+      OperandCode data = check.inputType(0, types());
       OperandCode scalar = data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32;
       check.inputTypesFrom(1, scalar, scalar, scalar, BOOL).inputRank(0, 4, 4);
       return check.outputType(0, data).sameShape(operation.input(0), operation.output()).level();

@@ -20,6 +20,14 @@ public interface OperationDefinition {
   OperationType type();
 
   /**
+   * The element types that {@link #kernelType} can be, each with the feature level that has the
+   * operation on it. Types of extensions are not among them.
+   */
+  default TypeLevels types() {
+    return TypeLevels.NONE;
+  }
+
+  /**
    * Checks the operation as far as the model tells: counts, types, quantization, and ranks and
    * dimensions where they are known.
    *

@@ -66,9 +66,14 @@ public final class Pooling {
     }
 
     @Override
+    public TypeLevels types() {
+      return types;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_0).inputCount(7, 8, 10, 11).outputCount(1);
-      OperandCode data = check.inputType(0, types);
+      OperandCode data = check.inputType(0, types());
       check.outputType(0, data).inputRank(0, 4, 4);
       int layout = arguments(operation).next() + 3;
       for (int i = 1; i < operation.inputs().size(); i++) {

@@ -42,14 +42,21 @@ public final class Quantize {
   }
 
   private static final class ToQuantized extends Conversion {
+    private static final TypeLevels TYPES = TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
+
     ToQuantized() {
       super(OperationCode.QUANTIZE);
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 1, 1);
-      check.inputType(0, TENSOR_FLOAT32, TENSOR_FLOAT16);
+      check.inputType(0, types());
       check.outputType(0, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
       check.sameShape(operation.input(0), operation.output());
       return operation.output().type() == TENSOR_QUANT8_ASYMM_SIGNED ? V1_3 : V1_2;
@@ -67,9 +74,14 @@ public final class Quantize {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_0, 1, 1);
-      check.inputType(0, TYPES);
+      check.inputType(0, types());
       check.outputType(0, TENSOR_FLOAT32, TENSOR_FLOAT16).inputRank(0, 1, 4);
       check.sameShape(operation.input(0), operation.output());
       return check.atLeast(operation.output().type() == TENSOR_FLOAT16 ? V1_2 : V1_0).level();
@@ -94,9 +106,14 @@ public final class Quantize {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 1, 1);
-      OperandCode from = check.inputType(0, TYPES);
+      OperandCode from = check.inputType(0, types());
       if (CONVERTIBLE.contains(from)) {
         check.outputType(0, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM);
       } else {

@@ -126,6 +126,11 @@ public final class QuantizedLstm {
     }
 
     @Override
+    public TypeLevels types() {
+      return TypeLevels.since(V1_2, TENSOR_QUANT8_ASYMM);
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 15, 2);
       for (int i = 0; i < BIAS; i++) {
@@ -221,6 +226,11 @@ public final class QuantizedLstm {
     @Override
     public boolean isOptional(int input) {
       return Lstm.Inputs.isOptional(WEIGHTS, input) || (input >= NORMS && input < CELL_CLIP);
+    }
+
+    @Override
+    public TypeLevels types() {
+      return TypeLevels.since(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
     }
 
     @Override

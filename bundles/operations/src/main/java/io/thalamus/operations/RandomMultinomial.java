@@ -32,9 +32,15 @@ public final class RandomMultinomial extends NamedDefinition {
   public record Parameters(int batches, int classes, int samples) implements OperationParameters {}
 
   @Override
+  public TypeLevels types() {
+    return TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
+  }
+
+  @Override
   public FeatureLevel validate(OperationView operation) throws ValidationException {
     Check check = check(operation, V1_2, 3, 1);
-    check.inputType(0, TENSOR_FLOAT32, TENSOR_FLOAT16).inputRank(0, 2, 2);
+    check.inputType(0, types());
+    check.inputRank(0, 2, 2);
     check.inputType(SAMPLES, OperandCode.INT32);
     check.inputType(SEEDS, TENSOR_INT32).inputRank(SEEDS, 1, 1);
     return check.outputType(0, TENSOR_INT32).level();

@@ -67,11 +67,16 @@ public final class Rearrange {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_0).outputCount(1);
       int tensors = tensors(operation);
       check.that(tensors >= 1, "there is nothing to concatenate");
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       for (int i = 0; i < tensors; i++) {
         check.inputType(i, data).inputRank(i, 1, 4);
         if (!operation.input(i).quantization().equals(operation.output().quantization())) {
@@ -139,9 +144,14 @@ public final class Rearrange {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_2).inputCount(3);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(1, OperandCode.INT32).inputType(2, OperandCode.INT32);
       check.that(!operation.outputs().isEmpty(), "there is no output to split into");
       for (int i = 0; i < operation.outputs().size(); i++) {
@@ -198,9 +208,14 @@ public final class Rearrange {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(MULTIPLES, TENSOR_INT32).inputRank(MULTIPLES, 1, 1).outputType(0, data);
       return check.sameQuantization(operation.input(0), operation.output()).level();
     }
@@ -264,9 +279,14 @@ public final class Rearrange {
     }
 
     @Override
+    public TypeLevels types() {
+      return hasValue ? PAD_V2_TYPES : PAD_TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, hasValue ? V1_2 : V1_1, hasValue ? 3 : 2, 1);
-      OperandCode data = check.inputType(0, hasValue ? PAD_V2_TYPES : PAD_TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(PADDINGS, TENSOR_INT32).inputRank(PADDINGS, 2, 2);
       check.inputRank(0, 1, 4).outputType(0, data);
       check.sameQuantization(operation.input(0), operation.output());
@@ -353,9 +373,14 @@ public final class Rearrange {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_1, 2, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.optionalInputType(ORDER, TENSOR_INT32).outputType(0, data);
       if (operation.has(ORDER)) {
         check.inputRank(0, 1, 4).inputRank(ORDER, 1, 1);
@@ -416,9 +441,14 @@ public final class Rearrange {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(1, OperandCode.INT32).inputType(2, OperandCode.INT32);
       check.inputRank(0, 1, 4).outputType(0, data);
       return check.sameQuantization(operation.input(0), operation.output()).level();

@@ -136,9 +136,14 @@ public final class Recurrent {
     }
 
     @Override
+    public TypeLevels types() {
+      return SINCE_V1_0;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_0, 6, 2);
-      OperandCode data = check.inputType(0, SINCE_V1_0);
+      OperandCode data = check.inputType(0, types());
       for (int i = 1; i < 5; i++) {
         check.inputType(i, data).inputRank(i, i == 3 ? 1 : 2, i == 3 ? 1 : 2);
       }
@@ -171,9 +176,14 @@ public final class Recurrent {
     }
 
     @Override
+    public TypeLevels types() {
+      return SINCE_V1_2;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_2).inputCount(7).outputCount(1, 2);
-      OperandCode data = check.inputType(0, SINCE_V1_2);
+      OperandCode data = check.inputType(0, types());
       for (int i = 1; i < 5; i++) {
         check.inputType(i, data).inputRank(i, i == 3 ? 1 : 2, i == 3 ? 1 : 2);
       }
@@ -233,9 +243,14 @@ public final class Recurrent {
     }
 
     @Override
+    public TypeLevels types() {
+      return SINCE_V1_2;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_2).inputCount(15).outputCount(1, 2, 3, 4);
-      OperandCode data = check.inputType(0, SINCE_V1_2);
+      OperandCode data = check.inputType(0, types());
       for (int i = FORWARD; i < AUXILIARY; i++) {
         int rank = i == FORWARD + 2 || i == BACKWARD + 2 ? 1 : 2;
         check.inputType(i, data).inputRank(i, rank, rank);
@@ -359,9 +374,14 @@ public final class Recurrent {
     }
 
     @Override
+    public TypeLevels types() {
+      return SINCE_V1_0;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_0, 7, 2);
-      OperandCode data = check.inputType(0, SINCE_V1_0);
+      OperandCode data = check.inputType(0, types());
       check.inputType(FEATURE_WEIGHTS, data).inputType(TIME_WEIGHTS, data);
       check.optionalInputType(BIAS, data).inputType(STATE, data);
       check.inputType(RANK, OperandCode.INT32).inputType(ACTIVATION, OperandCode.INT32);

@@ -70,9 +70,14 @@ public final class Reduction {
     }
 
     @Override
+    public TypeLevels types() {
+      return types;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, isMean ? V1_1 : V1_2, 3, 1);
-      OperandCode data = check.inputType(0, types);
+      OperandCode data = check.inputType(0, types());
       check.inputType(AXES, TENSOR_INT32).inputRank(AXES, 1, 1);
       check.inputType(KEEP, isMean ? OperandCode.INT32 : OperandCode.BOOL);
       check.inputRank(0, 1, 4).outputType(0, data);

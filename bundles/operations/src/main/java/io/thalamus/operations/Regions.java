@@ -73,9 +73,14 @@ public final class Regions {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, layoutIndex + 1, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       OperandCode real = Detection.scalar(data);
       check.inputType(BOXES, Detection.boxes(data)).inputType(IMAGE_OF_BOX, TENSOR_INT32);
       check.inputType(HEIGHT, OperandCode.INT32).inputType(WIDTH, OperandCode.INT32);
@@ -141,9 +146,14 @@ public final class Regions {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 3, 2);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(BOXES, Detection.boxes(data)).inputType(LAYOUT, OperandCode.BOOL);
       check.outputType(0, data).outputType(1, Detection.boxes(data));
       check.inputRank(0, 4, 4).inputRank(BOXES, 2, 2);

@@ -47,9 +47,14 @@ public final class Reshape {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_0, 2, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(TARGET, TENSOR_INT32).outputType(0, data).inputRank(0, 1, 4);
       check.sameQuantization(operation.input(0), operation.output());
       if (operation.input(0).isShapeKnown() && operation.input(TARGET).value().isPresent()) {
@@ -113,9 +118,14 @@ public final class Reshape {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_1, 2, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.optionalInputType(AXES, TENSOR_INT32).outputType(0, data).inputRank(0, 1, 4);
       check.sameQuantization(operation.input(0), operation.output());
       return check.level();
@@ -165,9 +175,14 @@ public final class Reshape {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(1, OperandCode.INT32).outputType(0, data);
       check.sameQuantization(operation.input(0), operation.output());
       return check.level();
@@ -205,9 +220,14 @@ public final class Reshape {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_3, 1, 1);
-      check.inputType(0, TYPES);
+      check.inputType(0, types());
       return check.outputType(0, OperandCode.INT32).level();
     }
 
@@ -222,6 +242,11 @@ public final class Reshape {
 
     Fill() {
       super(OperationCode.FILL);
+    }
+
+    @Override
+    public TypeLevels types() {
+      return TypeLevels.since(V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32);
     }
 
     @Override

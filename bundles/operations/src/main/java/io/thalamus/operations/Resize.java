@@ -92,6 +92,11 @@ public final class Resize {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, isBilinear ? V1_0 : V1_2).outputCount(1);
       if (isBilinear) {
@@ -99,7 +104,7 @@ public final class Resize {
       } else {
         check.inputCount(4, 5, 6);
       }
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       OperandCode factor = data == TENSOR_FLOAT16 ? OperandCode.FLOAT16 : OperandCode.FLOAT32;
       check.inputType(WIDTH, OperandCode.INT32, factor);
       check.inputType(HEIGHT, operation.input(WIDTH).type());

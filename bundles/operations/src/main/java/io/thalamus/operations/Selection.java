@@ -67,10 +67,15 @@ public final class Selection {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 3, 1);
       check.inputType(0, TENSOR_BOOL8);
-      OperandCode data = check.inputType(1, TYPES);
+      OperandCode data = check.inputType(1, types());
       check.inputType(2, data).outputType(0, data);
       check.sameShape(operation.input(0), operation.input(1));
       return check.sameShape(operation.input(1), operation.input(2)).level();
@@ -113,9 +118,14 @@ public final class Selection {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 1);
-      check.inputType(0, TYPES);
+      check.inputType(0, types());
       return check.inputType(1, OperandCode.INT32).outputType(0, TENSOR_INT32).level();
     }
 
@@ -153,9 +163,14 @@ public final class Selection {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 2);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(1, OperandCode.INT32).outputType(0, data).outputType(1, TENSOR_INT32);
       return check.sameQuantization(operation.input(0), operation.output(0)).level();
     }

@@ -65,9 +65,14 @@ public final class Slice {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(BEGIN, TENSOR_INT32).inputRank(BEGIN, 1, 1);
       check.inputType(SIZE, TENSOR_INT32).inputRank(SIZE, 1, 1).outputType(0, data);
       return check.sameQuantization(operation.input(0), operation.output()).level();
@@ -133,9 +138,14 @@ public final class Slice {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_1, 7, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       for (int i = BEGIN; i <= STRIDES; i++) {
         check.inputType(i, TENSOR_INT32).inputRank(i, 1, 1);
       }
@@ -254,9 +264,14 @@ public final class Slice {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(AXIS, OperandCode.INT32).inputType(INDEXES, TENSOR_INT32);
       check.outputType(0, data).sameQuantization(operation.input(0), operation.output());
       return check.level();
@@ -307,10 +322,15 @@ public final class Slice {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_0, 2, 1);
       check.inputType(INDEXES, TENSOR_INT32).inputRank(INDEXES, 1, 1);
-      OperandCode data = check.inputType(VALUES, TYPES);
+      OperandCode data = check.inputType(VALUES, types());
       check.inputRank(VALUES, 2, Integer.MAX_VALUE).outputType(0, data);
       return check.sameQuantization(operation.input(VALUES), operation.output()).level();
     }
@@ -352,11 +372,16 @@ public final class Slice {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_0, 3, 2);
       check.inputType(LOOKUPS, TENSOR_INT32).inputRank(LOOKUPS, 1, 1);
       check.inputType(KEYS, TENSOR_INT32).inputRank(KEYS, 1, 1);
-      OperandCode data = check.inputType(VALUES, TYPES);
+      OperandCode data = check.inputType(VALUES, types());
       check.outputType(0, data).sameQuantization(operation.input(VALUES), operation.output(0));
       check.outputType(HITS, TENSOR_QUANT8_ASYMM);
       check.that(

@@ -82,9 +82,14 @@ public final class Softmax {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_0).inputCount(2, 3).outputCount(1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputTypesFrom(1, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32, INT32);
       check.outputType(0, data).inputRank(0, 1, 4);
       OperandView input = operation.input(0);
@@ -126,9 +131,14 @@ public final class Softmax {
     }
 
     @Override
+    public TypeLevels types() {
+      return TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16));
+      OperandCode data = check.inputType(0, types());
       check.inputTypesFrom(1, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32, INT32);
       return check.outputType(0, data).sameShape(operation.input(0), operation.output()).level();
     }

@@ -58,10 +58,15 @@ final class SpaceDepthBatch {
     abstract void validateArguments(Check check) throws ValidationException;
 
     @Override
+    public TypeLevels types() {
+      return types;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check =
           new Check(operation, introducedIn).inputCount(arguments, arguments + 1).outputCount(1);
-      OperandCode data = check.inputType(0, types);
+      OperandCode data = check.inputType(0, types());
       validateArguments(check);
       if (operation.inputs().size() > arguments) {
         check.inputType(arguments, OperandCode.BOOL).atLeast(V1_2);

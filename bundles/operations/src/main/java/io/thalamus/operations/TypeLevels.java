@@ -12,6 +12,9 @@ import java.util.Set;
  * Immutable.
  */
 public final class TypeLevels {
+  /** No types. */
+  public static final TypeLevels NONE = new TypeLevels(new EnumMap<>(OperandCode.class));
+
   private final Map<OperandCode, FeatureLevel> levels;
 
   private TypeLevels(Map<OperandCode, FeatureLevel> levels) {

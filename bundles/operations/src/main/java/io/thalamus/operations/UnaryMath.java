@@ -51,9 +51,14 @@ public final class UnaryMath {
     }
 
     @Override
+    public TypeLevels types() {
+      return types;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, introducedIn, 1, 1);
-      OperandCode data = check.inputType(0, types);
+      OperandCode data = check.inputType(0, types());
       if (introducedIn == V1_0) {
         check.inputRank(0, 1, 4);
       }

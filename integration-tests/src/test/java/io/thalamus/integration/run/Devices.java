@@ -2,18 +2,20 @@
 package io.thalamus.integration.run;
 
 import io.thalamus.cpu.CpuDevice;
+import io.thalamus.driver.TableDevice;
 import io.thalamus.hal.Device;
 import io.thalamus.integration.proof.Settings;
 import io.thalamus.npu.NpuConfig;
 import io.thalamus.npu.NpuDevice;
 import io.thalamus.simd.SimdDevice;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 
 /** The devices that a proof can be made on without a framework, by their short names. */
 final class Devices {
-  private static final Map<String, Supplier<Device>> ALL =
+  private static final Map<String, Supplier<TableDevice>> ALL =
       new TreeMap<>(
           Map.of(
               "cpu",
@@ -25,8 +27,15 @@ final class Devices {
 
   private Devices() {}
 
+  /** All of them, new, by their short names, the reference first. */
+  static Map<String, TableDevice> all() {
+    Map<String, TableDevice> devices = new LinkedHashMap<>();
+    ALL.forEach((name, device) -> devices.put(name, device.get()));
+    return devices;
+  }
+
   static Device named(String name) throws Settings.UnknownOptionException {
-    Supplier<Device> device = ALL.get(name);
+    Supplier<TableDevice> device = ALL.get(name);
     if (device == null) {
       throw new Settings.UnknownOptionException(
           "no device " + name + ", but " + String.join(", ", ALL.keySet()));

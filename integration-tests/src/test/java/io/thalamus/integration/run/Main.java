@@ -11,6 +11,7 @@ public final class Main {
   private static final List<Proof> PROOFS =
       List.of(
           new StartUp(),
+          new Operations(),
           new Mutations(),
           new Coupling(),
           new RandomGraphs(),

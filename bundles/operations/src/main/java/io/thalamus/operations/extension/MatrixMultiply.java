@@ -84,9 +84,14 @@ public final class MatrixMultiply {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 4, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(1, data).inputTypesFrom(2, BOOL, BOOL).outputType(0, data);
       check.inputRank(0, 2, Integer.MAX_VALUE).inputRank(1, 2, Integer.MAX_VALUE);
       boolean areValuesKnown =

@@ -51,9 +51,14 @@ public final class Normalization {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 5, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       check.inputType(SCALE, data).optionalInputType(BIAS, data).inputType(AXIS, INT32);
       check.inputType(EPSILON, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32).outputType(0, data);
       check.sameShape(operation.input(0), operation.output());

@@ -72,10 +72,15 @@ public final class Rearrange {
     }
 
     @Override
+    public TypeLevels types() {
+      return MOVABLE;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = new Check(operation, V1_2).outputCount(1);
       check.that(operation.inputs().size() > FIRST, "there is nothing to pack");
-      OperandCode data = check.inputType(0, INT32).inputType(FIRST, MOVABLE);
+      OperandCode data = check.inputType(0, INT32).inputType(FIRST, types());
       for (int i = FIRST; i < operation.inputs().size(); i++) {
         check.inputType(i, data).sameQuantization(operation.input(i), operation.output());
         check.sameShape(operation.input(FIRST), operation.input(i));
@@ -141,9 +146,14 @@ public final class Rearrange {
     }
 
     @Override
+    public TypeLevels types() {
+      return MOVABLE;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, MOVABLE);
+      OperandCode data = check.inputType(0, types());
       check.inputType(AXES, TENSOR_INT32).inputRank(AXES, 1, 1).outputType(0, data);
       return check
           .sameQuantization(operation.input(0), operation.output())
@@ -189,9 +199,14 @@ public final class Rearrange {
     }
 
     @Override
+    public TypeLevels types() {
+      return MOVABLE;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, MOVABLE);
+      OperandCode data = check.inputType(0, types());
       check.inputType(PADDINGS, TENSOR_INT32).inputRank(PADDINGS, 2, 2);
       check.inputType(MODE, INT32).outputType(0, data);
       if (operation.input(MODE).value().isPresent()) {

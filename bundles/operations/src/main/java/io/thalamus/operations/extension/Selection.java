@@ -13,6 +13,7 @@ import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.StridedCopy;
+import io.thalamus.operations.TypeLevels;
 import io.thalamus.operations.ValidationException;
 import java.util.Arrays;
 import java.util.List;
@@ -49,9 +50,14 @@ public final class Selection {
     }
 
     @Override
+    public TypeLevels types() {
+      return Rearrange.MOVABLE;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, Rearrange.MOVABLE);
+      OperandCode data = check.inputType(0, types());
       check.inputType(INDEXES, TENSOR_INT32).outputType(0, data);
       check.sameQuantization(operation.input(0), operation.output());
       if (operation.input(0).isShapeKnown() && operation.input(INDEXES).isShapeKnown()) {

@@ -32,9 +32,14 @@ final class UnaryMath {
     }
 
     @Override
+    public TypeLevels types() {
+      return TYPES;
+    }
+
+    @Override
     public FeatureLevel validate(OperationView operation) throws ValidationException {
       Check check = check(operation, V1_2, 1, 1);
-      OperandCode data = check.inputType(0, TYPES);
+      OperandCode data = check.inputType(0, types());
       return check.outputType(0, data).sameShape(operation.input(0), operation.output()).level();
     }
 
