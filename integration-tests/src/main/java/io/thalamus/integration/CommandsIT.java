@@ -106,6 +106,16 @@ public class CommandsIT {
   }
 
   @Test
+  void aDeviceOfTheContainerIsCertified() throws Exception {
+    String text = text("nn:certify simd --random 5 --vectors none");
+    assertTrue(text.matches("(?s).*\\n[1-9]\\d* passed, 0 failed, \\d+ skipped"), text);
+    String json = json("nn:certify simd --random 0 --vectors none");
+    assertTrue(json.startsWith("{\"device\":\"thalamus-simd\",\"passed\":"), json);
+    Exception missing = assertThrows(Exception.class, () -> session.execute("nn:certify none"));
+    assertTrue(missing.getMessage().contains("there are: cpu, simd"), missing::getMessage);
+  }
+
+  @Test
   void aMistakeIsOneLineThatSaysWhatIsWrong() {
     Exception missing =
         assertThrows(Exception.class, () -> session.execute("nn:run /there/is/none.tflite"));
