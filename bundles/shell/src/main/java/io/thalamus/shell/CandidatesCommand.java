@@ -71,7 +71,7 @@ public final class CandidatesCommand {
     List<Object> candidates = new ArrayList<>();
     switch (command) {
       case "unload" -> candidates.addAll(models());
-      case "uninstall" -> candidates.addAll(devices());
+      case "uninstall", "certify" -> candidates.addAll(devices());
       case "update" -> candidates.addAll(index == 1 ? devices() : files(session));
       case "install" -> {
         candidates.addAll(bundles.available());

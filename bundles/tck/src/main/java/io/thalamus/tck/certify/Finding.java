@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.certify;
+
+import io.thalamus.vectors.Outcome;
+import java.util.Objects;
+
+/**
+ * What became of one check. A value.
+ *
+ * @param group of checks
+ * @param name of the check within its group
+ * @param outcome how it ended
+ */
+public record Finding(String group, String name, Outcome outcome) {
+  public Finding {
+    Objects.requireNonNull(group, "group");
+    Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(outcome, "outcome");
+  }
+
+  /** By what {@link Exceptions} name it: {@code group/name}. */
+  public String id() {
+    return group + "/" + name;
+  }
+
+  /** All of it in one line. */
+  public String text() {
+    return switch (outcome) {
+      case Outcome.Passed _ -> id();
+      case Outcome.Failed failed -> id() + ": " + failed.reason();
+      case Outcome.Skipped skipped -> id() + ": " + skipped.reason();
+    };
+  }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.certify;
+
+import io.thalamus.vectors.Outcome;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** Collects what a group finds. Used by the thread that runs the group. */
+final class Findings {
+  private final String group;
+  private final Consumer<Finding> target;
+
+  Findings(String group, Consumer<Finding> target) {
+    this.group = group;
+    this.target = target;
+  }
+
+  void add(String name, Outcome outcome) {
+    target.accept(new Finding(group, name, outcome));
+  }
+
+  /** A check that passed, or the fault that it found. */
+  void add(String name, Optional<String> fault) {
+    add(name, fault.<Outcome>map(Outcome.Failed::new).orElse(Outcome.PASSED));
+  }
+
+  /** A check of a single condition. */
+  void check(String name, boolean holds, String otherwise) {
+    add(name, holds ? Outcome.PASSED : new Outcome.Failed(otherwise));
+  }
+
+  void skip(String name, String reason) {
+    add(name, new Outcome.Skipped(reason));
+  }
+
+  /** A check that may go wrong in any way: what it throws is a fault of the device. */
+  void attempt(String name, Check check) throws InterruptedException {
+    try {
+      add(name, check.run());
+    } catch (InterruptedException e) {
+      throw e;
+    } catch (Exception e) {
+      StackTraceElement[] trace = e.getStackTrace();
+      add(name, new Outcome.Failed("threw " + e + (trace.length == 0 ? "" : " at " + trace[0])));
+    }
+  }
+
+  /** Finds a fault, or none. */
+  @FunctionalInterface
+  interface Check {
+    Optional<String> run() throws Exception;
+  }
+}

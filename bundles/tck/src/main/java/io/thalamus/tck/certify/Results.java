@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.certify;
+
+import io.thalamus.hal.Device;
+import io.thalamus.tck.coupling.CouplingReport;
+import io.thalamus.tck.coupling.CouplingSuite;
+import io.thalamus.tck.graph.GraphCheck;
+import io.thalamus.tck.graph.GraphReport;
+import io.thalamus.tck.graph.GraphSuite;
+import io.thalamus.tck.mutation.MutationFamily;
+import io.thalamus.tck.mutation.MutationReport;
+import io.thalamus.tck.mutation.MutationSuite;
+import io.thalamus.tck.mutation.RequestFamily;
+import io.thalamus.tck.mutation.Verdict.Layer;
+import io.thalamus.vectors.DeviceTarget;
+import io.thalamus.vectors.Example;
+import io.thalamus.vectors.Outcome;
+import io.thalamus.vectors.RunOptions;
+import io.thalamus.vectors.SuiteReport;
+import io.thalamus.vectors.VectorFormatException;
+import io.thalamus.vectors.VectorSuite;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/** Whether a device computes what it should, and refuses what it must. */
+final class Results {
+  private Results() {}
+
+  /** Conformance vectors by both ways to execute, where they are; else the kit's own examples. */
+  static void operations(Subject subject, Findings findings)
+      throws IOException, VectorFormatException, InterruptedException {
+    if (subject.vectors().isEmpty()) {
+      GraphCheck check = new GraphCheck(subject.device());
+      subject.singles().forEach(example -> findings.add(example.name(), check.run(example)));
+      return;
+    }
+    for (RunOptions.Mode mode : List.of(RunOptions.Mode.SYNC, RunOptions.Mode.FENCED)) {
+      SuiteReport report =
+          VectorSuite.of(subject.vectors().get())
+              .run(
+                  new DeviceTarget(subject.device()),
+                  RunOptions.DEFAULT.with(mode),
+                  VectorSuite.Listener.NONE);
+      for (SuiteReport.Result result : report.results()) {
+        findings.add(result.file() + " " + result.example() + " " + mode, result.outcome());
+      }
+    }
+  }
+
+  /** Spoiled models and requests, one of each family for each example. */
+  static void validation(Subject subject, Findings findings) throws InterruptedException {
+    MutationReport report =
+        MutationSuite.all(subject.device()).sampled(1, subject.seed()).run(subject.singles());
+    for (MutationFamily family : MutationFamily.values()) {
+      if (report.tried(family) == 0) {
+        // Order and writers need one operation that reads what another writes.
+        findings.skip(family.aospName(), "no example of one operation has a place for it");
+      } else {
+        findings.add(
+            family.aospName(),
+            report.count(family, Layer.NOBODY) == 0
+                ? Optional.empty()
+                : Optional.of(accepted(report, family.aospName())));
+      }
+    }
+    for (RequestFamily family : RequestFamily.values()) {
+      String accepted = accepted(report, family.aospName());
+      findings.add(
+          "request " + family.aospName(),
+          accepted.isEmpty() ? Optional.empty() : Optional.of(accepted));
+    }
+  }
+
+  private static String accepted(MutationReport report, String family) {
+    return report.accepted().stream()
+        .filter(accepted -> accepted.family().equals(family))
+        .map(MutationReport.Accepted::text)
+        .findFirst()
+        .orElse("");
+  }
+
+  /** Both quantized types alike, and equal to the reference where that is claimed. */
+  static void quantization(Subject subject, Findings findings) throws InterruptedException {
+    CouplingReport report = new CouplingSuite(subject.device()).run(subject.singles());
+    report.coupled().keySet().forEach(name -> findings.add("coupled " + name, Outcome.PASSED));
+    report
+        .failures()
+        .forEach(
+            failure -> findings.add("coupled " + failure.example(), Optional.of(failure.reason())));
+    if (!subject.device().info().exactQuantized()) {
+      findings.skip("exact", "the device does not claim exact quantized results");
+      return;
+    }
+    if (subject.reference().isEmpty()) {
+      findings.skip("exact", "there is no other device with exact quantized results beside it");
+      return;
+    }
+    Device reference = subject.reference().get();
+    for (Example example : subject.singles()) {
+      if (isQuantized(example)) {
+        findings.attempt(
+            "exact " + example.name(),
+            () ->
+                Arrays.equals(
+                        Runs.outputs(subject.device(), example), Runs.outputs(reference, example))
+                    ? Optional.empty()
+                    : Optional.of("the results are not those of " + reference.info().name()));
+      }
+    }
+  }
+
+  private static boolean isQuantized(Example example) {
+    return example.main().outputIndexes().stream()
+        .allMatch(index -> example.main().operands().get(index).type().contains("_QUANT"));
+  }
+
+  /** Random graphs by seed, within their bounds. */
+  static void graphs(Subject subject, Findings findings) throws InterruptedException {
+    if (subject.singles().isEmpty()) {
+      findings.skip("graphs", "the device takes none of the kit's operations");
+      return;
+    }
+    GraphReport report = GraphSuite.of(subject.device()).run(subject.random(), subject.seed());
+    for (int i = 0; i < report.passed(); i++) {
+      findings.add("graph", Outcome.PASSED);
+    }
+    report
+        .skipped()
+        .forEach(
+            (reason, times) -> {
+              for (int i = 0; i < times; i++) {
+                findings.skip("graph", reason);
+              }
+            });
+    report
+        .failures()
+        .forEach(failure -> findings.add("seed " + failure.seed(), Optional.of(failure.text())));
+  }
+}
