@@ -18,7 +18,14 @@ import org.osgi.service.component.annotations.Component;
 
 /** What the device is, and what it has kernels for. Thread-safe. */
 @Component(service = Device.class)
-@DeviceDriver(device = "template")
+@DeviceDriver(
+    device = "template",
+    type = "OTHER",
+    modelCacheFiles = 0,
+    dataCacheFiles = 0,
+    memoryDomain = false,
+    extensions = {},
+    performance = {"RELAXED_TENSOR 1.5 1.5", "TENSOR_FLOAT32 1.5 1.5"})
 public final class TemplateDevice extends KernelDevice {
   /** Called by the component runtime, each time that the bundle starts. */
   @Activate
