@@ -36,6 +36,8 @@ public record StopSuite(Device device) {
    */
   private static final int PASSED = 3;
 
+  private static final String RAN_ON = "it ran to its end";
+
   public StopSuite {
     Objects.requireNonNull(device, "device");
   }
@@ -52,6 +54,11 @@ public record StopSuite(Device device) {
       Objects.requireNonNull(operation, "operation");
       Objects.requireNonNull(signal, "signal");
       Objects.requireNonNull(fault, "fault");
+    }
+
+    /** Whether the device ran on to the end, as one may that passes no checkpoints. */
+    public boolean isUnstopped() {
+      return fault.filter(text -> text.startsWith(RAN_ON)).isPresent();
     }
 
     /** All of it in one line. */
@@ -108,7 +115,7 @@ public record StopSuite(Device device) {
             ? ErrorStatus.GENERAL_FAILURE
             : ErrorStatus.MISSED_DEADLINE_TRANSIENT;
     if (!(result instanceof ExecutionResult.Failed failed)) {
-      return "it ran to its end, and passed " + asked + " checkpoints";
+      return RAN_ON + ", and passed " + asked + " checkpoints";
     }
     return failed.status() == wanted
         ? ""
