@@ -40,6 +40,9 @@ public final class CertifyCommand {
       "nn:certify DEVICE [--random N] [--seed S] [--vectors DIR] [--exceptions FILE] [--json]";
   private static final String NONE = "";
 
+  /** The short name of the device whose quantized results are exact. */
+  private static final String REFERENCE = "cpu";
+
   private final BundleContext context;
 
   /** Called by the component runtime. */
@@ -161,21 +164,16 @@ public final class CertifyCommand {
     return device;
   }
 
-  /** Another device that claims exact quantized results, the reference where it is there. */
+  /** The reference device, unless it is the one that is tested. */
   private Optional<Device> exact(
       Map<String, ServiceReference<Device>> devices,
       ServiceReference<Device> tested,
       List<ServiceReference<Device>> held)
       throws CertifyException {
-    for (ServiceReference<Device> reference : devices.values()) {
-      if (reference != tested) {
-        Device device = hold(reference, held);
-        if (device.info().exactQuantized()) {
-          return Optional.of(device);
-        }
-      }
-    }
-    return Optional.empty();
+    ServiceReference<Device> reference = devices.get(REFERENCE);
+    return reference == null || reference == tested
+        ? Optional.empty()
+        : Optional.of(hold(reference, held));
   }
 
   private static Exceptions exceptions(CommandSession session, String file)
