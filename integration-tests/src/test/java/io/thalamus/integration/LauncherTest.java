@@ -152,6 +152,60 @@ class LauncherTest {
   }
 
   @Test
+  void theBundleCacheOfADistributionThatIsNoMoreGoes() throws Exception {
+    Path copy = copyOfTheDistribution();
+    String storage = directory.resolve("s").toString();
+    Path start = copy.resolve("bin/thalamus");
+    assertEquals(0, outcome(start(start, Map.of(), "--storage", storage, "-c", "lb")).status());
+    Path caches = Path.of(storage, "framework");
+    assertEquals(1, caches.toFile().list().length);
+    Files.move(copy, directory.resolve("moved away"));
+    assertEquals(0, run("--storage", storage, "-c", "lb").status());
+    assertEquals(1, caches.toFile().list().length);
+  }
+
+  @Test
+  void withoutTheVectorModuleOneLineSaysSoAndTheRestWorks() throws Exception {
+    Path digits = ProjectFiles.DISTRIBUTION.resolve("samples/digits");
+    Outcome outcome =
+        withoutVectorModule(
+            "--json",
+            "run",
+            digits.resolve("digits.tflite").toString(),
+            digits.resolve("digit-3.png").toString());
+    assertEquals(0, outcome.status(), outcome::err);
+    assertTrue(outcome.out().startsWith("{\"model\":"), outcome::out);
+    assertTrue(outcome.out().contains("\"ranOn\":{\"cpu\":9}"), outcome::out);
+    assertEquals(
+        "thalamus: io.thalamus.simd does not start: nothing here has the package"
+            + " jdk.incubator.vector; the JVM wants --add-modules=jdk.incubator.vector\n",
+        outcome.err());
+    Outcome install = withoutVectorModule("install", "simd");
+    assertEquals(1, install.status(), install::out);
+    assertEquals(
+        "thalamus: io.thalamus.simd cannot be resolved: nothing here has the package"
+            + " jdk.incubator.vector; start the JVM with --add-modules=jdk.incubator.vector",
+        install.err().lines().toList().getLast());
+    Outcome doctor = withoutVectorModule("doctor");
+    assertTrue(doctor.out().contains("broken   bundles"), doctor::out);
+  }
+
+  private Outcome withoutVectorModule(String... arguments) throws Exception {
+    List<String> words =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin/java").toString(),
+                "--sun-misc-unsafe-memory-access=allow",
+                "-Dthalamus.home=" + ProjectFiles.DISTRIBUTION,
+                "-jar",
+                ProjectFiles.DISTRIBUTION.resolve("bin/launcher.jar").toString(),
+                "--storage",
+                directory.resolve("s").toString()));
+    words.addAll(List.of(arguments));
+    return outcome(new ProcessBuilder(words).start());
+  }
+
+  @Test
   void aDamagedBundleCacheCostsOnlyTime() throws Exception {
     String storage = directory.resolve("s").toString();
     assertEquals(0, run("--storage", storage, "-c", "lb").status());

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -92,7 +93,7 @@ class ShellTest {
     List<String> lines = Files.readAllLines(messages);
     boolean firstWasTruncated = redirection.startsWith("> ");
     assertEquals(firstWasTruncated ? 1 : 2, lines.size(), lines::toString);
-    assertTrue(lines.getLast().startsWith("thalamus: no command nn:nosuch2"), lines::toString);
+    assertTrue(lines.getLast().startsWith("thalamus: no command nosuch2"), lines::toString);
   }
 
   @Test
@@ -113,11 +114,15 @@ class ShellTest {
     assertTrue(process.waitFor(60, TimeUnit.SECONDS));
     assertEquals(0, process.exitValue(), out);
     List<String> lines = out.lines().toList();
-    for (int digit : new int[] {3, 7, 8, 9}) {
-      int command = lines.indexOf("> nn:run digits digit-" + digit + ".png --top 2");
-      assertTrue(command >= 0, out);
-      assertTrue(lines.get(command + 1).startsWith(digit + " "), lines.get(command + 1));
-    }
+    Map<Integer, String> ranOn = Map.of(3, "cpu", 7, "simd", 8, "simd", 9, "cpu");
+    ranOn.forEach(
+        (digit, device) -> {
+          int command = lines.indexOf("> nn:run digits digit-" + digit + ".png --top 2");
+          assertTrue(command >= 0, out);
+          assertTrue(lines.get(command + 1).startsWith(digit + " "), lines.get(command + 1));
+          String where = lines.get(command + 4);
+          assertTrue(where.endsWith(": 9 operations on " + device), where);
+        });
     assertTrue(out.contains("installed io.thalamus.simd"), out);
     assertTrue(out.contains("updated io.thalamus.simd"), out);
     assertTrue(out.contains("uninstalled io.thalamus.simd"), out);
@@ -125,12 +130,12 @@ class ShellTest {
 
   @Test
   void tabOffersWhatFitsThePlaceOnTheLine() throws Exception {
-    Outcome words = run("-c", "nn:candidates [nn:run digits --priority h] 3");
+    Outcome words = run("-c", "_nn:candidates [nn:run digits --priority h] 3");
     assertEquals(List.of("low", "medium", "high"), words.out().strip().lines().toList());
-    Outcome devices = run("-c", "nn:candidates [nn:uninstall c] 1");
+    Outcome devices = run("-c", "_nn:candidates [nn:uninstall c] 1");
     assertEquals("cpu", devices.out().strip());
     Outcome models =
-        run("-c", "nn:load '" + digits("digits.tflite") + "'; nn:candidates [nn:unload d] 1");
+        run("-c", "nn:load '" + digits("digits.tflite") + "'; _nn:candidates [nn:unload d] 1");
     assertTrue(models.out().strip().endsWith("digits"), models::out);
   }
 

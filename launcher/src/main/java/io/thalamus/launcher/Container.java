@@ -10,17 +10,24 @@ import java.util.ServiceLoader;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToIntFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleEvent;
 import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
 import org.osgi.framework.FrameworkEvent;
 import org.osgi.framework.InvalidSyntaxException;
 import org.osgi.framework.ServiceReference;
+import org.osgi.framework.SynchronousBundleListener;
 import org.osgi.framework.launch.Framework;
 import org.osgi.framework.launch.FrameworkFactory;
 import org.osgi.framework.startlevel.BundleStartLevel;
 import org.osgi.framework.startlevel.FrameworkStartLevel;
+import org.osgi.framework.wiring.BundleRequirement;
+import org.osgi.framework.wiring.BundleRevision;
+import org.osgi.framework.wiring.FrameworkWiring;
 
 /**
  * One framework over the bundles of a distribution. Owns the framework from {@link #start} to the
@@ -28,6 +35,7 @@ import org.osgi.framework.startlevel.FrameworkStartLevel;
  */
 final class Container {
   private static final String BATCH = "(thalamus.batch=true)";
+  private static final Pattern PACKAGE = Pattern.compile("osgi\\.wiring\\.package=([\\w.]+)");
 
   private final Framework framework;
   private final Slot slot;
@@ -54,6 +62,7 @@ final class Container {
       throws IOException, BundleException {
     if (!slot.isFilledFrom(id)) {
       slot.clear();
+      slot.prune();
     }
     int level = Distribution.INTERACTIVE_LEVEL - (interactive ? 0 : 1);
     Map<String, String> configuration = new HashMap<>(properties);
@@ -83,17 +92,39 @@ final class Container {
         present.put(bundle.getLocation(), bundle);
       }
     }
+    List<Distribution.Item> missing = new ArrayList<>();
     for (Distribution.Item item : wanted) {
       if (present.remove(item.location()) == null) {
-        Bundle bundle = context.installBundle(item.location());
-        bundle.adapt(BundleStartLevel.class).setStartLevel(item.level());
-        bundle.start(Bundle.START_ACTIVATION_POLICY);
+        missing.add(item);
       }
     }
+    // First, since of one name and version there can only be one.
     for (Bundle left : present.values()) {
       left.uninstall();
     }
+    for (Distribution.Item item : missing) {
+      Bundle bundle = context.installBundle(item.location());
+      bundle.adapt(BundleStartLevel.class).setStartLevel(item.level());
+      bundle.start(Bundle.START_ACTIVATION_POLICY);
+    }
     slot.markFilledFrom(id);
+    context.addBundleListener((SynchronousBundleListener) this::changed);
+  }
+
+  /**
+   * What somebody installs, updates, stops or removes counts for this process only: the next one
+   * would find a bundle cache that is no longer the distribution's.
+   */
+  private void changed(BundleEvent event) {
+    int type = event.getType();
+    boolean lasting =
+        type == BundleEvent.INSTALLED
+            || type == BundleEvent.UPDATED
+            || type == BundleEvent.STOPPED
+            || type == BundleEvent.UNINSTALLED;
+    if (lasting && framework.getState() == Bundle.ACTIVE) {
+      slot.markChanged();
+    }
   }
 
   /** Starts the framework and waits until its bundles are started. */
@@ -135,10 +166,30 @@ final class Container {
         try {
           bundle.start(Bundle.START_TRANSIENT);
         } catch (BundleException e) {
-          problems.add(bundle.getSymbolicName() + " does not start: " + e.getMessage());
+          problems.add(bundle.getSymbolicName() + " does not start: " + reason(bundle, e));
         }
       }
     }
+  }
+
+  /** The package that is missing where that is the reason, since Felix's own text is long. */
+  private String reason(Bundle bundle, BundleException e) {
+    FrameworkWiring wiring = framework.adapt(FrameworkWiring.class);
+    for (BundleRequirement requirement :
+        bundle
+            .adapt(BundleRevision.class)
+            .getDeclaredRequirements(BundleRevision.PACKAGE_NAMESPACE)) {
+      Map<String, String> directives = requirement.getDirectives();
+      boolean optional = "optional".equals(directives.get(Constants.RESOLUTION_DIRECTIVE));
+      Matcher name = PACKAGE.matcher(directives.getOrDefault(Constants.FILTER_DIRECTIVE, ""));
+      if (!optional && name.find() && wiring.findProviders(requirement).isEmpty()) {
+        String help = name.group(1).startsWith("jdk.") ? "; the JVM wants --add-modules=" : "";
+        return "nothing here has the package "
+            + name.group(1)
+            + (help.isEmpty() ? "" : help + name.group(1));
+      }
+    }
+    return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
   }
 
   /** One line for each bundle that did not start. */

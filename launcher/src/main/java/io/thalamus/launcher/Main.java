@@ -107,7 +107,10 @@ public final class Main {
     Distribution distribution = Distribution.at(home);
     List<Distribution.Item> wanted = distribution.chosen(options.devices());
     Path storage = options.storage().orElseGet(Main::defaultStorage).toAbsolutePath();
-    Slot slot = Slot.take(storage.resolve("framework").resolve(digest(home)));
+    Slot slot = Slot.take(storage.resolve("framework").resolve(digest(home)), home);
+    if (interactive) {
+      createDeployFolder(storage.resolve("deploy"));
+    }
     Map<String, String> properties = properties(storage, interactive);
     Container container = Container.create(slot, distribution.id(), properties, interactive);
     container.install(wanted);
@@ -129,12 +132,23 @@ public final class Main {
     return status;
   }
 
+  private void createDeployFolder(Path folder) {
+    try {
+      Files.createDirectories(folder);
+    } catch (IOException e) {
+      err.println("thalamus: there is no deploy folder " + folder + ": " + e.getMessage());
+    }
+  }
+
   private Map<String, String> properties(Path storage, boolean interactive) {
     Map<String, String> properties = new HashMap<>();
     properties.put("thalamus.home", home.toString());
     properties.put("thalamus.storage", storage.toString());
     properties.put("org.osgi.service.log.admin.loglevel", "INFO");
     properties.put("ds.loglevel", "2");
+    // The framework would write stack traces to standard output, where results go; what does not
+    // start is told in one line by the container, or by the command that wanted it.
+    properties.put("felix.log.level", "0");
     properties.put("gosh.home", home.resolve("bin").toString());
     if (interactive) {
       properties.put("felix.fileinstall.dir", storage.resolve("deploy").toString());
@@ -143,6 +157,7 @@ public final class Main {
       properties.put("felix.fileinstall.noInitialDelay", "true");
       properties.put("felix.fileinstall.start.level", "10");
       properties.put("felix.fileinstall.bundles.new.start", "true");
+      properties.put("felix.fileinstall.log.level", "2"); // warnings too: the shell shows them
     }
     return properties;
   }

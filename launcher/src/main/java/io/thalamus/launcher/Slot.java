@@ -2,10 +2,12 @@
 package io.thalamus.launcher;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Comparator;
@@ -21,6 +23,9 @@ import java.util.stream.Stream;
 final class Slot {
   private static final int SLOTS = 64;
 
+  /** Names the distribution whose slots lie beside it. */
+  private static final String OWNER = "distribution";
+
   private final Path directory;
   private final boolean temporary;
   // Held to hold the lock: a collected channel would let go of it.
@@ -32,10 +37,19 @@ final class Slot {
     this.temporary = temporary;
   }
 
-  /** The first free slot below a folder, or one in a temporary folder where that is no use. */
-  static Slot take(Path folder) throws IOException {
+  /**
+   * The first free slot below a folder, or one in a temporary folder where that is no use.
+   *
+   * @param folder has the slots of one distribution; its neighbours have those of others
+   * @param home of the distribution, written down so that the slots can go after it has gone
+   */
+  static Slot take(Path folder, Path home) throws IOException {
     try {
       Files.createDirectories(folder);
+      Path owner = folder.resolve(OWNER);
+      if (!Files.exists(owner)) {
+        Files.writeString(owner, home.toAbsolutePath().toString());
+      }
       for (int i = 0; i < SLOTS; i++) {
         FileChannel channel = lock(folder.resolve(i + ".lock"));
         if (channel != null) {
@@ -95,12 +109,54 @@ final class Slot {
     }
   }
 
+  /** Makes the next process fill the cache anew. */
+  void markChanged() {
+    try {
+      Files.deleteIfExists(stamp());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** Removes what a temporary slot leaves; does nothing for one that stays. */
   void discard() throws IOException {
     if (temporary) {
       channel.close();
       delete(directory);
     }
+  }
+
+  /** Removes the slots of distributions that are no more; what cannot be removed stays. */
+  void prune() {
+    Path slots = directory.getParent();
+    if (temporary || slots.getParent() == null) {
+      return;
+    }
+    try (Stream<Path> neighbours = Files.list(slots.getParent())) {
+      for (Path neighbour : neighbours.filter(path -> !path.equals(slots)).toList()) {
+        if (Files.isRegularFile(neighbour.resolve(OWNER))
+            && !Files.isDirectory(Path.of(Files.readString(neighbour.resolve(OWNER))))
+            && isUnused(neighbour)) {
+          delete(neighbour);
+        }
+      }
+    } catch (IOException | InvalidPathException | UncheckedIOException leftForAnotherTime) {
+      // It costs room on the disk and nothing else.
+      return;
+    }
+  }
+
+  private static boolean isUnused(Path slots) throws IOException {
+    try (Stream<Path> files = Files.list(slots)) {
+      for (Path file : files.filter(path -> path.toString().endsWith(".lock")).toList()) {
+        FileChannel free = lock(file);
+        if (free == null) {
+          return false;
+        }
+        free.close();
+      }
+    }
+    return true;
   }
 
   private Path stamp() {

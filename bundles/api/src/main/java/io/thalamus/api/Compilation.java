@@ -17,6 +17,12 @@ public interface Compilation extends AutoCloseable {
   Plan plan();
 
   /**
+   * Whether a device came or went and the compilation still waits to be planned again, or is being
+   * planned. Executions go on meanwhile; {@link #plan} may change once this is no longer so.
+   */
+  boolean isReplanning();
+
+  /**
    * A new execution, to be used once.
    *
    * @throws IllegalStateException where the compilation is closed

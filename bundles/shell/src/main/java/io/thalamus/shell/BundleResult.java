@@ -3,12 +3,14 @@ package io.thalamus.shell;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.thalamus.shell.format.Json;
+import io.thalamus.shell.format.Lines;
 import io.thalamus.shell.format.Result;
 import io.thalamus.shell.format.Style;
 import io.thalamus.shell.format.Units;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The answer of {@code nn:install}, {@code nn:update} and {@code nn:uninstall}.
@@ -17,6 +19,7 @@ import java.util.List;
  * @param bundle its symbolic name
  * @param version empty where the bundle is gone
  * @param devices that serve now
+ * @param moves of loaded models, as far as they were planned again
  * @param duration until the device served, or was gone
  */
 record BundleResult(
@@ -24,11 +27,34 @@ record BundleResult(
     String bundle,
     String version,
     List<String> devices,
+    List<Move> moves,
     Duration duration,
     Style style)
     implements Result {
+
+  /**
+   * A compilation of a loaded model that has another plan than before.
+   *
+   * @param from operations by device
+   * @param to operations by device
+   */
+  record Move(String model, Map<String, Integer> from, Map<String, Integer> to) {}
+
   @Override
   public String text() {
+    Lines lines = new Lines().add(headline());
+    for (Move move : moves) {
+      lines.add(
+          move.model()
+              + " moved: "
+              + ModelsResult.text(move.from())
+              + " -> "
+              + ModelsResult.text(move.to()));
+    }
+    return lines.toString();
+  }
+
+  private String headline() {
     return what
         + " "
         + style.bold(bundle)
@@ -51,6 +77,24 @@ record BundleResult(
       json.writeString(device);
     }
     json.writeEndArray();
+    json.writeArrayFieldStart("moves");
+    for (Move move : moves) {
+      json.writeStartObject();
+      json.writeStringField("model", move.model());
+      json(json, "from", move.from());
+      json(json, "to", move.to());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
     Json.millis(json, "millis", duration.toNanos());
+  }
+
+  private static void json(JsonGenerator json, String name, Map<String, Integer> operations)
+      throws IOException {
+    json.writeObjectFieldStart(name);
+    for (Map.Entry<String, Integer> entry : operations.entrySet()) {
+      json.writeNumberField(entry.getKey(), entry.getValue());
+    }
+    json.writeEndObject();
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell;
 
+import io.thalamus.api.Compilation;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.shell.arguments.Arguments;
@@ -9,9 +10,13 @@ import io.thalamus.shell.bundles.DeviceBundles;
 import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.failure.UsageException;
 import io.thalamus.shell.format.Result;
+import io.thalamus.shell.model.Models;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
@@ -57,20 +62,28 @@ public final class BundlesCommand {
           1);
 
   private static final long PATIENCE_MILLIS = 5_000;
+
+  /** Compiling a large model again can take longer; then it goes on in the background. */
+  private static final long REPLAN_MILLIS = 5_000;
+
   private static final long PAUSE_MILLIS = 10;
 
   private final NeuralNetworks networks;
+  private final Models models;
   private final DeviceBundles bundles;
 
   /**
    * Called by the component runtime.
    *
    * @param networks knows which devices serve
+   * @param models knows the loaded models
    * @param context of this bundle
    */
   @Activate
-  public BundlesCommand(@Reference NeuralNetworks networks, BundleContext context) {
+  public BundlesCommand(
+      @Reference NeuralNetworks networks, @Reference Models models, BundleContext context) {
     this.networks = networks;
+    this.models = models;
     this.bundles = new DeviceBundles(context);
   }
 
@@ -143,6 +156,7 @@ public final class BundlesCommand {
       return new Help(syntax, invocation.style(parsed));
     }
     try {
+      Map<String, List<Map<String, Integer>>> before = placements();
       long start = System.nanoTime();
       Change change = action.run(parsed, invocation);
       String version = "";
@@ -150,13 +164,15 @@ public final class BundlesCommand {
         version = change.bundle().getVersion().toString();
         await(DeviceBundles.devices(change.bundle()), change.name());
       }
-      List<String> serving = serving();
+      Duration duration = Duration.ofNanos(System.nanoTime() - start);
+      awaitPlans();
       return new BundleResult(
           change.what(),
           change.name(),
           version,
-          serving,
-          Duration.ofNanos(System.nanoTime() - start),
+          serving(),
+          moves(before),
+          duration,
           invocation.style(parsed));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -190,6 +206,39 @@ public final class BundlesCommand {
   private static boolean isHere(DeviceDescription device) {
     return device.state() != DeviceDescription.State.LEAVING
         && device.state() != DeviceDescription.State.LEAKED;
+  }
+
+  /** So that the next command finds the plans that this one led to. */
+  private void awaitPlans() throws InterruptedException {
+    long end = System.nanoTime() + REPLAN_MILLIS * 1_000_000;
+    while (System.nanoTime() - end < 0
+        && models.kept().stream()
+            .flatMap(model -> model.compilations().stream())
+            .anyMatch(Compilation::isReplanning)) {
+      Thread.sleep(PAUSE_MILLIS);
+    }
+  }
+
+  private Map<String, List<Map<String, Integer>>> placements() {
+    Map<String, List<Map<String, Integer>>> placements = new LinkedHashMap<>();
+    models.kept().forEach(model -> placements.put(model.name(), model.placements()));
+    return placements;
+  }
+
+  private List<BundleResult.Move> moves(Map<String, List<Map<String, Integer>>> before) {
+    List<BundleResult.Move> moves = new ArrayList<>();
+    placements()
+        .forEach(
+            (model, now) -> {
+              List<Map<String, Integer>> then = before.getOrDefault(model, List.of());
+              for (int i = 0; i < Math.min(then.size(), now.size()); i++) {
+                BundleResult.Move move = new BundleResult.Move(model, then.get(i), now.get(i));
+                if (!move.from().equals(move.to()) && !moves.contains(move)) {
+                  moves.add(move);
+                }
+              }
+            });
+    return moves;
   }
 
   private List<String> serving() {

@@ -4,6 +4,7 @@ package io.thalamus.shell;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.shell.bundles.DeviceBundles;
+import io.thalamus.shell.failure.UnknownCommandException;
 import io.thalamus.shell.model.KeptModel;
 import io.thalamus.shell.model.Models;
 import java.util.ArrayList;
@@ -18,12 +19,17 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * {@code nn:candidates}: the words that the interactive shell offers for an argument. Its profile
- * asks for them at every Tab. Thread-safe.
+ * What the interactive shell's profile asks: the words that Tab offers for an argument, and what to
+ * say of a command that there is not. The scope keeps both out of what Tab offers for a command.
+ * Thread-safe.
  */
 @Component(
     service = CandidatesCommand.class,
-    property = {"osgi.command.scope=nn", "osgi.command.function=candidates"})
+    property = {
+      "osgi.command.scope=_nn",
+      "osgi.command.function=candidates",
+      "osgi.command.function=unknown"
+    })
 public final class CandidatesCommand {
   /** JLine's own command for the files that the word on the line may go on to. */
   private static final String FILES = "__files";
@@ -75,6 +81,7 @@ public final class CandidatesCommand {
       case "update" -> candidates.addAll(index == 1 ? devices() : files(session));
       case "install" -> {
         candidates.addAll(bundles.available());
+        candidates.removeAll(devices());
         candidates.addAll(files(session));
       }
       case "load", "verify" -> candidates.addAll(files(session));
@@ -84,6 +91,17 @@ public final class CandidatesCommand {
       }
     }
     return candidates;
+  }
+
+  /**
+   * The command.
+   *
+   * @throws UnknownCommandException always
+   */
+  @Descriptor("what is said of a command that there is not")
+  public void unknown(CommandSession session, @Descriptor("its name") String name)
+      throws UnknownCommandException {
+    throw UnknownCommandException.of(session, name);
   }
 
   private List<Object> behindOption(CommandSession session, String option) throws Exception {

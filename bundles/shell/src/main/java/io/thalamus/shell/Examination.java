@@ -5,11 +5,13 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.shell.bundles.DeviceBundles;
 import io.thalamus.shell.format.Units;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -24,6 +26,7 @@ final class Examination {
 
   private final NeuralNetworks networks;
   private final BundleContext context;
+  private final Jvm jvm = new Jvm();
   private final List<Finding> findings = new ArrayList<>();
 
   /** How bad something is. */
@@ -47,8 +50,9 @@ final class Examination {
   }
 
   List<Finding> findings() {
-    jvm();
-    compiler(ManagementFactory.getRuntimeMXBean().getInputArguments());
+    jdk();
+    compiler();
+    vectors();
     machine();
     simd();
     devices();
@@ -65,7 +69,7 @@ final class Examination {
     findings.add(new Finding(subject, verdict, observation, remedy));
   }
 
-  private void jvm() {
+  private void jdk() {
     good(
         "JDK",
         System.getProperty("java.vendor")
@@ -76,27 +80,10 @@ final class Examination {
   }
 
   /** What makes every kernel slow, the plain ones too. */
-  private void compiler(List<String> options) {
-    String mode = System.getProperty("java.vm.info", "");
-    List<String> slow = new ArrayList<>();
-    if (mode.contains("interpreted") || options.contains("-Xint")) {
-      slow.add("-Xint");
-    }
-    for (String option : options) {
-      if (option.startsWith("-XX:TieredStopAtLevel=") && !option.endsWith("=4")
-          || option.equals("-client")
-          || option.startsWith("-agentlib:jdwp")
-          || option.startsWith("-Xrunjdwp")
-          || option.startsWith("-XX:-UseSuperWord")
-          || option.startsWith("-XX:-Inline")
-          || option.startsWith("-XX:MaxVectorSize=")
-              && !option.endsWith("=64")
-              && !option.endsWith("=32")) {
-        slow.add(option);
-      }
-    }
+  private void compiler() {
+    List<String> slow = jvm.brakes();
     if (slow.isEmpty()) {
-      good("compiler", mode + ", nothing holds it back");
+      good("compiler", System.getProperty("java.vm.info", "") + ", nothing holds it back");
     } else {
       add(
           Verdict.SLOW,
@@ -104,13 +91,42 @@ final class Examination {
           "held back by " + String.join(", ", slow),
           "start the JVM without (THALAMUS_JAVA_OPTIONS, JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS)");
     }
+    jvm.debugger()
+        .ifPresent(
+            agent ->
+                add(
+                    Verdict.SLOW,
+                    "debugger",
+                    "the JVM listens for one, by " + agent,
+                    "start it without to measure anything"));
+  }
+
+  private void vectors() {
+    int used = jvm.vectorBits();
+    OptionalInt possible = Machine.vectorBits();
+    if (used > 0 && jvm.isVectorSizeGiven() && possible.orElse(used) > used) {
+      add(
+          Verdict.SLOW,
+          "vectors",
+          used + " bits, as the JVM was told; this processor has " + possible.getAsInt(),
+          "start the JVM without MaxVectorSize and UseAVX");
+    } else if (used > 0) {
+      good("vectors", used + " bits");
+    }
   }
 
   private void machine() {
     int processors = Runtime.getRuntime().availableProcessors();
     long memory = Runtime.getRuntime().maxMemory();
     String text = Units.plural(processors, "processor") + ", heap up to " + Units.bytes(memory);
-    if (memory < LITTLE_MEMORY) {
+    int present = Machine.processors().orElse(processors);
+    if (present > processors) {
+      add(
+          Verdict.SLOW,
+          "machine",
+          text + "; " + present + " are there",
+          "look at ActiveProcessorCount, taskset and the container's limits");
+    } else if (memory < LITTLE_MEMORY) {
       add(Verdict.SLOW, "machine", text, "give more with THALAMUS_JAVA_OPTIONS=-Xmx2g");
     } else {
       good("machine", text);
@@ -192,7 +208,8 @@ final class Examination {
   }
 
   private void bundles() {
-    List<String> idle = new ArrayList<>();
+    Map<String, String> idle = new LinkedHashMap<>();
+    DeviceBundles reasons = new DeviceBundles(context);
     int level =
         context
             .getBundle(Constants.SYSTEM_BUNDLE_LOCATION)
@@ -203,18 +220,17 @@ final class Examination {
       // One-shot commands leave the bundles of the interactive shell alone.
       boolean due = bundle.adapt(BundleStartLevel.class).getStartLevel() <= level;
       if (bundle.getState() == Bundle.INSTALLED && due && !fragment) {
-        idle.add(bundle.getSymbolicName());
+        idle.put(
+            bundle.getSymbolicName(),
+            reasons.missing(bundle).orElse("Felix's start " + bundle.getBundleId() + " says why"));
       }
     }
     if (idle.isEmpty()) {
       good("bundles", "all that are due are resolved");
-    } else {
-      add(
-          Verdict.BROKEN,
-          "bundles",
-          String.join(", ", idle) + (idle.size() == 1 ? " is" : " are") + " not resolved",
-          "Felix's start ID says what is missing");
     }
+    idle.forEach(
+        (bundle, missing) ->
+            add(Verdict.BROKEN, "bundles", bundle + " cannot be resolved", missing));
   }
 
   private void storage() {

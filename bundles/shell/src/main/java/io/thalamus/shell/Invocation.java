@@ -7,8 +7,8 @@ import io.thalamus.shell.format.Style;
 import java.io.Console;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.net.URI;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Process;
@@ -23,6 +23,7 @@ import org.apache.felix.service.command.Process;
  */
 final class Invocation {
   private static final int USUAL_WIDTH = 100;
+  private static final String FILE = "file:";
 
   private final CommandSession session;
   private final Process process;
@@ -45,12 +46,19 @@ final class Invocation {
   /** The file that a word means, seen from the session's directory. */
   Path path(String word) throws CommandException {
     try {
-      Path path = Path.of(word);
+      Path path = word.startsWith(FILE) ? address(word) : Path.of(word);
       Path directory = session.currentDir();
       return directory == null ? path : directory.resolve(path);
-    } catch (InvalidPathException e) {
+    } catch (IllegalArgumentException e) {
       throw new CommandException("not a file name: " + e.getMessage(), e);
     }
+  }
+
+  /** Felix's own install takes such addresses. */
+  private static Path address(String word) {
+    return word.startsWith(FILE + "/")
+        ? Path.of(URI.create(word))
+        : Path.of(word.substring(FILE.length()));
   }
 
   /** Where results go. */

@@ -53,7 +53,7 @@ public final class MeasureCommand {
   }
 
   /** The command. */
-  @Descriptor("time a model's operations on each device, for predictions and policies")
+  @Descriptor("time the operations of a model on each device, for predictions and policies")
   public Result measure(
       CommandSession session,
       @Descriptor(

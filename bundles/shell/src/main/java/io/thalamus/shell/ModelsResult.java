@@ -2,8 +2,6 @@
 package io.thalamus.shell;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.thalamus.api.Compilation;
-import io.thalamus.api.Plan;
 import io.thalamus.model.Subgraph;
 import io.thalamus.shell.format.Result;
 import io.thalamus.shell.format.Style;
@@ -14,7 +12,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** The answer of {@code nn:models}, {@code nn:load} and {@code nn:unload}. */
@@ -46,17 +43,9 @@ record ModelsResult(List<Entry> models, Style style) implements Result {
                   .map(Subgraph::operations)
                   .mapToInt(List::size)
                   .sum(),
-              model.compilations().stream().map(ModelsResult::places).toList()));
+              model.placements()));
     }
     return new ModelsResult(entries, style);
-  }
-
-  private static Map<String, Integer> places(Compilation compilation) {
-    Map<String, Integer> places = new TreeMap<>();
-    for (Plan.PlannedOperation operation : compilation.plan().operations()) {
-      places.merge(operation.device(), 1, Integer::sum);
-    }
-    return places;
   }
 
   @Override
@@ -81,7 +70,7 @@ record ModelsResult(List<Entry> models, Style style) implements Result {
     return table.text();
   }
 
-  private static String text(Map<String, Integer> places) {
+  static String text(Map<String, Integer> places) {
     return places.entrySet().stream()
         .map(entry -> entry.getKey() + " " + entry.getValue())
         .collect(Collectors.joining(", "));

@@ -198,6 +198,11 @@ final class FakeNetworks implements NeuralNetworks {
     }
 
     @Override
+    public boolean isReplanning() {
+      return false;
+    }
+
+    @Override
     public Execution createExecution() {
       return new FakeExecution();
     }

@@ -99,6 +99,11 @@ record FakeNeuralNetworks(Device device) implements NeuralNetworks {
     }
 
     @Override
+    public boolean isReplanning() {
+      return false;
+    }
+
+    @Override
     public Execution createExecution() {
       return new FakeExecution(model, prepared);
     }

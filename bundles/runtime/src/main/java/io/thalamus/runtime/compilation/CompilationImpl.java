@@ -24,6 +24,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
+import java.util.function.Predicate;
 
 /**
  * A compilation. Its plan can be exchanged at any time: executions that run finish on the plan they
@@ -39,6 +40,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private final DoubleSupplier defaultSampling;
   private final AtomicLong executions = new AtomicLong();
   private final Consumer<CompilationImpl> onOutdated;
+  private final Predicate<CompilationImpl> replanning;
   private final Consumer<CompilationImpl> onClose;
   private final ScratchPool scratch = new ScratchPool();
   private final List<SharedMemory.Lease> pools;
@@ -52,12 +54,35 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private Plan lastPlan;
   private PreparedPlan wholeOnReference;
 
+  /** A compilation that is never planned again. */
+  CompilationImpl(
+      Model model,
+      CompilationOptions options,
+      Preparer preparer,
+      PreparedPlan plan,
+      Executor asyncThreads,
+      DoubleSupplier defaultSampling,
+      Consumer<CompilationImpl> onOutdated,
+      Consumer<CompilationImpl> onClose) {
+    this(
+        model,
+        options,
+        preparer,
+        plan,
+        asyncThreads,
+        defaultSampling,
+        onOutdated,
+        _ -> false,
+        onClose);
+  }
+
   /**
    * A compilation.
    *
    * @param plan is released by it
    * @param defaultSampling the share of executions to compare, where the options say nothing
    * @param onOutdated called when it wants to be planned again
+   * @param replanning whether it waits for another plan
    * @param onClose called once
    */
   CompilationImpl(
@@ -68,6 +93,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       Executor asyncThreads,
       DoubleSupplier defaultSampling,
       Consumer<CompilationImpl> onOutdated,
+      Predicate<CompilationImpl> replanning,
       Consumer<CompilationImpl> onClose) {
     this.model = model;
     this.options = options;
@@ -77,6 +103,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     this.asyncThreads = asyncThreads;
     this.defaultSampling = defaultSampling;
     this.onOutdated = onOutdated;
+    this.replanning = replanning;
     this.onClose = onClose;
     // The file of a loaded model may be closed before; its constants must stay.
     this.pools = model.pools().stream().map(SharedMemory::lend).toList();
@@ -92,6 +119,11 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     synchronized (lock) {
       return lastPlan;
     }
+  }
+
+  @Override
+  public boolean isReplanning() {
+    return replanning.test(this);
   }
 
   @Override

@@ -111,6 +111,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
             asyncThreads,
             registry::samplingRate,
             this::replanLater,
+            replanThread::isBusyWith,
             closed -> {
               live.remove(closed);
               measurements.flush();

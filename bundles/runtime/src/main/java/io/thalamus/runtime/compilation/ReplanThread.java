@@ -27,6 +27,8 @@ final class ReplanThread implements AutoCloseable {
           new LinkedBlockingQueue<>(),
           RuntimeThreads.named("thalamus-replan-"));
 
+  private volatile Object running;
+
   ReplanThread() {
     thread.allowCoreThreadTimeOut(true);
   }
@@ -39,14 +41,24 @@ final class ReplanThread implements AutoCloseable {
     try {
       thread.execute(
           () -> {
+            running = subject;
             // Before the task: what changes from now on needs another one.
             waiting.remove(subject);
-            task.run();
+            try {
+              task.run();
+            } finally {
+              running = null;
+            }
           });
     } catch (RejectedExecutionException e) {
       // Closed: nothing will run on any plan any more.
       waiting.remove(subject);
     }
+  }
+
+  /** Whether a task for a subject waits or runs. */
+  boolean isBusyWith(Object subject) {
+    return waiting.contains(subject) || running == subject;
   }
 
   @Override

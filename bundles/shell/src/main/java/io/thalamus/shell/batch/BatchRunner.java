@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.batch;
 
+import io.thalamus.shell.failure.UnknownCommandException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
@@ -10,8 +11,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.ToIntFunction;
 import org.apache.felix.gogo.runtime.CommandNotFoundException;
 import org.apache.felix.gogo.runtime.EOFError;
@@ -45,6 +44,7 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   private static final int FAILED = 1;
   private static final int USAGE = 2;
   private static final String SCOPE = "nn";
+  private static final String FRAMEWORK = "Events.Framework";
 
   private final CommandProcessor processor;
   private final LogReaderService log;
@@ -91,7 +91,8 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   /** A component that could not come up says so in the log only, where nobody would look. */
   private void logged(PrintStream err) {
     for (LogEntry entry : Collections.list(log.getLog()).reversed()) {
-      if (entry.getLogLevel() == LogLevel.ERROR) {
+      // What the framework could not start was told by whoever wanted it.
+      if (entry.getLogLevel() == LogLevel.ERROR && !entry.getLoggerName().startsWith(FRAMEWORK)) {
         Throwable cause = entry.getException();
         String because = cause == null ? "" : ": " + cause;
         String text = (entry.getMessage() + because).lines().findFirst().orElse("");
@@ -104,8 +105,8 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   private static void command(CommandSession session, List<String> words) throws Exception {
     String name = words.getFirst();
     String qualified = name.contains(":") ? name : SCOPE + ":" + name;
-    if (!commands(session).contains(qualified)) {
-      throw new UnknownCommandException(qualified, near(session, qualified));
+    if (!UnknownCommandException.commands(session).contains(qualified)) {
+      throw UnknownCommandException.of(session, name);
     }
     StringBuilder line = new StringBuilder(qualified);
     for (int i = 1; i < words.size(); i++) {
@@ -157,8 +158,7 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
 
   private static String message(CommandSession session, Exception e) {
     if (e instanceof CommandNotFoundException notFound) {
-      String name = notFound.getCommand();
-      return new UnknownCommandException(name, near(session, name)).getMessage();
+      return UnknownCommandException.of(session, notFound.getCommand()).getMessage();
     }
     if (e instanceof SyntaxError || e instanceof java.io.EOFException) {
       return "not a Gogo command: " + firstLine(e);
@@ -202,53 +202,5 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
     return e instanceof IllegalArgumentException
         && e.getMessage() != null
         && e.getMessage().startsWith("Cannot coerce ");
-  }
-
-  private static Set<String> commands(CommandSession session) {
-    Set<String> names = new TreeSet<>();
-    if (session.get(".commands") instanceof Iterable<?> all) {
-      all.forEach(name -> names.add(String.valueOf(name)));
-    }
-    return names;
-  }
-
-  private static List<String> near(CommandSession session, String wanted) {
-    String name = wanted.substring(wanted.indexOf(':') + 1);
-    return commands(session).stream()
-        .filter(known -> known.startsWith(SCOPE + ":"))
-        .map(known -> known.substring(SCOPE.length() + 1))
-        .filter(known -> known.startsWith(name) || distance(known, name) <= 2)
-        .toList();
-  }
-
-  /** Levenshtein's distance, by rows. */
-  private static int distance(String a, String b) {
-    int[] row = new int[b.length() + 1];
-    for (int j = 0; j < row.length; j++) {
-      row[j] = j;
-    }
-    for (int i = 1; i <= a.length(); i++) {
-      int diagonal = row[0];
-      row[0] = i;
-      for (int j = 1; j < row.length; j++) {
-        int replace = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-        diagonal = row[j];
-        row[j] = Math.min(replace, 1 + Math.min(row[j], row[j - 1]));
-      }
-    }
-    return row[b.length()];
-  }
-
-  private static final class UnknownCommandException extends Exception {
-    private static final long serialVersionUID = 1L;
-
-    UnknownCommandException(String name, List<String> near) {
-      super(
-          "no command "
-              + name
-              + (near.isEmpty()
-                  ? "; ./thalamus --help lists them"
-                  : "; did you mean " + String.join(" or ", near) + "?"));
-    }
   }
 }

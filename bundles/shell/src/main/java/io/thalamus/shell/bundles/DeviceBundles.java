@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -25,6 +26,7 @@ import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
 import org.osgi.framework.FrameworkEvent;
 import org.osgi.framework.wiring.BundleCapability;
+import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 import org.osgi.framework.wiring.FrameworkWiring;
 
@@ -35,8 +37,7 @@ import org.osgi.framework.wiring.FrameworkWiring;
 public final class DeviceBundles {
   private static final String PREFIX = "io.thalamus.";
   private static final long PATIENCE_SECONDS = 10;
-  private static final Pattern MISSING_PACKAGE =
-      Pattern.compile("\\(osgi\\.wiring\\.package=([\\w.]+)\\)");
+  private static final Pattern PACKAGE = Pattern.compile("osgi\\.wiring\\.package=([\\w.]+)");
 
   private final BundleContext framework;
   private final Optional<Path> home;
@@ -93,8 +94,8 @@ public final class DeviceBundles {
    *
    * @param word the short name of a device bundle of the distribution, or else a file
    * @param file the word as a file
-   * @throws CommandException where there is none, it is here already, or it does not start; then
-   *     nothing of it is left
+   * @throws CommandException where there is none, it runs already, or it does not start; then
+   *     nothing is left of what was not here before
    */
   public Bundle install(String word, Path file) throws CommandException {
     boolean named = available().contains(word);
@@ -109,8 +110,11 @@ public final class DeviceBundles {
     String name = symbolicName(jar);
     for (Bundle bundle : framework.getBundles()) {
       if (name.equals(bundle.getSymbolicName())) {
-        throw new CommandException(
-            name + " is installed already, as bundle " + bundle.getBundleId() + "; nn:update it");
+        if (bundle.getState() == Bundle.ACTIVE) {
+          throw new CommandException(
+              name + " is installed already, as bundle " + bundle.getBundleId() + "; nn:update it");
+        }
+        return start(bundle);
       }
     }
     // The launcher refers to bundles of the distribution in the same way.
@@ -125,11 +129,22 @@ public final class DeviceBundles {
       bundle.start();
       return bundle;
     } catch (BundleException e) {
-      CommandException failure = new CommandException(reason(name, e), e);
-      if (bundle != null) {
-        remove(bundle, failure);
+      if (bundle == null) {
+        throw new CommandException(reason(name, e), e);
       }
+      CommandException failure = new CommandException(reason(bundle, e), e);
+      remove(bundle, failure);
       throw failure;
+    }
+  }
+
+  /** One that was installed before and does not run. */
+  private Bundle start(Bundle bundle) throws CommandException {
+    try {
+      bundle.start();
+      return bundle;
+    } catch (BundleException e) {
+      throw new CommandException(reason(bundle, e), e);
     }
   }
 
@@ -169,7 +184,7 @@ public final class DeviceBundles {
       }
       return bundle;
     } catch (BundleException e) {
-      throw new CommandException(reason(bundle.getSymbolicName(), e), e);
+      throw new CommandException(reason(bundle, e), e);
     } catch (IOException e) {
       throw new CommandException("cannot read " + file.orElseThrow() + ": " + Reasons.of(e), e);
     }
@@ -242,7 +257,12 @@ public final class DeviceBundles {
     }
   }
 
-  private static String symbolicName(Path jar) throws CommandException {
+  /**
+   * The symbolic name that a jar's manifest gives.
+   *
+   * @throws CommandException where the file is no bundle; the message begins with the file
+   */
+  static String symbolicName(Path jar) throws CommandException {
     try (JarFile file = new JarFile(jar.toFile())) {
       String header =
           file.getManifest() == null
@@ -257,25 +277,44 @@ public final class DeviceBundles {
     }
   }
 
-  /** Felix's long text, with the end of the chain of requirements first. */
-  static String reason(String name, BundleException e) {
-    String message = String.valueOf(e.getMessage());
-    if (e.getType() == BundleException.RESOLVE_ERROR || message.contains("missing requirement")) {
-      Matcher missing = MISSING_PACKAGE.matcher(message);
-      String last = null;
-      while (missing.find()) {
-        last = missing.group(1);
-      }
-      if (last != null) {
+  /** What a bundle lacks to be resolved, in words, or empty where it lacks no package. */
+  public Optional<String> missing(Bundle bundle) {
+    FrameworkWiring wiring = framework.getBundle().adapt(FrameworkWiring.class);
+    BundleRevision revision = bundle.adapt(BundleRevision.class);
+    if (revision == null) {
+      return Optional.empty();
+    }
+    for (BundleRequirement requirement :
+        revision.getDeclaredRequirements(BundleRevision.PACKAGE_NAMESPACE)) {
+      Map<String, String> directives = requirement.getDirectives();
+      boolean optional =
+          Constants.RESOLUTION_OPTIONAL.equals(directives.get(Constants.RESOLUTION_DIRECTIVE));
+      Matcher name = PACKAGE.matcher(directives.getOrDefault(Constants.FILTER_DIRECTIVE, ""));
+      if (!optional && name.find() && wiring.findProviders(requirement).isEmpty()) {
         String help =
-            last.startsWith("jdk.")
-                ? "; start the JVM with --add-modules=" + last
+            name.group(1).startsWith("jdk.")
+                ? "; start the JVM with --add-modules=" + name.group(1)
                 : "; install the bundle that exports it first";
-        return name + " cannot be resolved: nothing here has the package " + last + help;
+        return Optional.of("nothing here has the package " + name.group(1) + help);
       }
     }
+    return Optional.empty();
+  }
+
+  /** Felix's long text only where it is not a package that is missing. */
+  private String reason(Bundle bundle, BundleException e) {
+    boolean unresolved = bundle.getState() == Bundle.INSTALLED;
+    return (unresolved ? missing(bundle) : Optional.<String>empty())
+        .map(missing -> bundle.getSymbolicName() + " cannot be resolved: " + missing)
+        .orElseGet(() -> reason(bundle.getSymbolicName(), e));
+  }
+
+  private static String reason(String name, BundleException e) {
     Throwable cause = e.getCause();
-    String end = cause == null || cause.getMessage() == null ? message : cause.getMessage();
+    String end =
+        cause == null || cause.getMessage() == null
+            ? String.valueOf(e.getMessage())
+            : cause.getMessage();
     return name + " does not start: " + end.strip().lines().findFirst().orElse("");
   }
 }

@@ -6,11 +6,13 @@ import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
  * A model that stays loaded, with the compilations that commands made of it: these live on while
@@ -46,6 +48,19 @@ public final class KeptModel {
     synchronized (lock) {
       return new ArrayList<>(compilations.values());
     }
+  }
+
+  /** For each compilation as it is now, the operations by device. */
+  public List<Map<String, Integer>> placements() {
+    return compilations().stream().map(KeptModel::placement).toList();
+  }
+
+  private static Map<String, Integer> placement(Compilation compilation) {
+    Map<String, Integer> operations = new TreeMap<>();
+    for (Plan.PlannedOperation operation : compilation.plan().operations()) {
+      operations.merge(operation.device(), 1, Integer::sum);
+    }
+    return operations;
   }
 
   OpenModel use() {

@@ -170,7 +170,7 @@ class BatchRunnerTest {
   @Test
   void anUnknownCommandNamesItsNeighbours() {
     assertEquals(2, run("ecco"));
-    assertEquals("thalamus: no command nn:ecco; did you mean echo?\n", err());
+    assertEquals("thalamus: no command ecco; did you mean echo?\n", err());
   }
 
   @Test
@@ -201,7 +201,7 @@ class BatchRunnerTest {
   @Test
   void anUnknownCommandInTextIsWrongUsage() {
     assertEquals(2, run("text", "nn:frist", List.of(), false));
-    assertEquals("thalamus: no command nn:frist; did you mean first?\n", err());
+    assertEquals("thalamus: no command nn:frist; did you mean nn:first?\n", err());
   }
 
   @Test

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The shell with its deploy folder, typed into as a person would, without a terminal. */
+class InteractiveTest {
+  private static final Path START = ProjectFiles.DISTRIBUTION.resolve("bin/thalamus");
+  private static final Path SIMD =
+      ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.simd.jar");
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+  @TempDir Path directory;
+
+  private final StringBuffer seen = new StringBuffer();
+  private Process shell;
+  private Writer keyboard;
+  private Thread reader;
+
+  private void start(String... options) throws IOException {
+    ProcessBuilder builder =
+        new ProcessBuilder(
+            Stream.concat(
+                    Stream.of(START.toString(), "--storage", storage().toString()),
+                    Stream.of(options))
+                .toList());
+    builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
+    shell = builder.directory(directory.toFile()).redirectErrorStream(true).start();
+    keyboard = shell.outputWriter();
+    BufferedReader screen = new BufferedReader(new InputStreamReader(shell.getInputStream()));
+    reader = Thread.ofPlatform().start(() -> read(screen));
+  }
+
+  private void read(BufferedReader screen) {
+    screen.lines().forEach(line -> seen.append(line).append('\n'));
+  }
+
+  private Path storage() {
+    return directory.resolve("the störage");
+  }
+
+  @AfterEach
+  void end() throws Exception {
+    if (shell != null) {
+      keyboard.close();
+      assertTrue(shell.waitFor(60, TimeUnit.SECONDS), seen::toString);
+      reader.join();
+      assertEquals(0, shell.exitValue(), seen::toString);
+    }
+  }
+
+  private void type(String line) throws IOException {
+    keyboard.write(line + "\n");
+    keyboard.flush();
+  }
+
+  /** Asks again and again, since nobody is told when the folder was looked at. */
+  private void await(String command, String answer) throws Exception {
+    Pattern wanted = Pattern.compile(answer);
+    int from = seen.length();
+    long end = System.nanoTime() + PATIENCE_NANOS;
+    while (!wanted.matcher(seen.substring(from)).find()) {
+      String last = seen.substring(from);
+      assertTrue(System.nanoTime() - end < 0, () -> command + " says no " + answer + ": " + last);
+      if (!command.isEmpty()) {
+        from = seen.length();
+        type(command);
+      }
+      TimeUnit.SECONDS.sleep(1);
+    }
+  }
+
+  @Test
+  void aJarInTheDeployFolderIsInstalledReplacedAndRemoved() throws Exception {
+    start("--with", "cpu");
+    await("nn:devices --json", "\"id\":\"cpu\"");
+    Path jar = storage().resolve("deploy/fast device.jar");
+    Files.copy(SIMD, jar);
+    await("nn:devices --json", "\"id\":\"simd\"");
+    await("log info", "simd - BundleEvent STARTED");
+    Files.setLastModifiedTime(
+        Files.copy(SIMD, jar, StandardCopyOption.REPLACE_EXISTING),
+        FileTime.fromMillis(System.currentTimeMillis() + 5000));
+    await("log info", "simd - BundleEvent UPDATED");
+    await("nn:devices --json", "\"id\":\"simd\"");
+    Files.delete(jar);
+    await("log info", "simd - BundleEvent UNINSTALLED");
+  }
+
+  @Test
+  void aJarThatIsNoBundleIsToldInOneLine() throws Exception {
+    start("--with", "cpu");
+    await("nn:devices --json", "\"id\":\"cpu\"");
+    Path bad = Files.writeString(storage().resolve("deploy/bad.jar"), "nothing of use");
+    await("", "thalamus: " + Pattern.quote(bad.toString()) + " is no bundle: .*passed over");
+    Files.copy(SIMD, bad, StandardCopyOption.REPLACE_EXISTING);
+    await("nn:devices --json", "\"id\":\"simd\"");
+  }
+
+  @Test
+  void aWordThatIsNoCommandIsAnsweredByThoseItCouldBe() throws Exception {
+    start("--with", "cpu");
+    await("nn:divices", "no command nn:divices; did you mean nn:devices\\?");
+    await("frobnicate", "no command frobnicate; help lists all");
+    type("nn:models");
+    type("exit");
+    assertTrue(shell.waitFor(60, TimeUnit.SECONDS));
+    List<String> history = Files.readAllLines(storage().resolve("history"));
+    assertTrue(history.stream().anyMatch(line -> line.endsWith(":nn:models")), history::toString);
+  }
+
+  @Test
+  void whatWasInstalledByHandIsForgottenByTheNextProcess() throws Exception {
+    Path other = directory.resolve("other simd.jar");
+    Files.copy(SIMD, other);
+    start("--with", "cpu");
+    await("nn:install '" + other + "'", "installed io.thalamus.simd");
+    type("exit");
+    assertTrue(shell.waitFor(60, TimeUnit.SECONDS));
+    start();
+    await("nn:devices --json", "\"id\":\"simd\"");
+    await("lb -l", "devices/io.thalamus.simd.jar");
+  }
+}
