@@ -65,13 +65,14 @@ final class HeapCheck {
         .findFirst();
   }
 
-  private static String command(String name) throws JMException {
+  /** The answer to a diagnostic command of the virtual machine. */
+  static String command(String name, String... arguments) throws JMException {
     MBeanServer server = ManagementFactory.getPlatformMBeanServer();
     Object answer =
         server.invoke(
             new ObjectName("com.sun.management:type=DiagnosticCommand"),
             name,
-            new Object[] {new String[0]},
+            new Object[] {arguments},
             new String[] {String[].class.getName()});
     return String.valueOf(answer);
   }

@@ -4,9 +4,6 @@ package io.thalamus.integration.proof;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.vectors.ConformanceData;
-import io.thalamus.vectors.ModelCase;
-import io.thalamus.vectors.ModelDirectory;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,8 +27,6 @@ import org.osgi.service.component.annotations.Reference;
  */
 @Component(service = BiFunction.class, property = FrameworkProof.NAME + "=hotplug")
 public final class HotPlugProof extends FrameworkProof {
-  private static final String MODELS = "kws_dscnn_int8,ad01_autoencoder_int8,resnet8_cifar_int8";
-
   /** How long after an install the device must serve. */
   private static final long SERVED_MILLIS = 2000;
 
@@ -72,13 +67,13 @@ public final class HotPlugProof extends FrameworkProof {
             settings.number("absent", 300),
             settings.number("timed", 1) != 0);
     String folder = settings.text("dir", ConformanceData.models().map(Path::toString).orElse(""));
-    String names = settings.text("models", MODELS);
+    String names = settings.text("models", Workloads.USUAL);
     Path recording = Path.of(settings.text("recording", "")).toAbsolutePath();
     settings.end();
     List<Workload> workloads = new ArrayList<>();
     try (Recording events = new Recording(Configuration.getConfiguration("default"))) {
       events.start();
-      workloads.addAll(workloads(names, folder, figures));
+      workloads.addAll(Workloads.of(networks, context, names, folder, figures));
       prove(plan, workloads, figures);
       events.stop();
       Path file =
@@ -91,36 +86,6 @@ public final class HotPlugProof extends FrameworkProof {
     } finally {
       workloads.forEach(Workload::close);
     }
-  }
-
-  /** Stored models with their inputs; the sample's digits where the stored ones are not here. */
-  private List<Workload> workloads(String names, String folder, Figures figures) throws Exception {
-    List<Workload> workloads = new ArrayList<>();
-    if (folder.isEmpty()) {
-      Path home = Path.of(context.getProperty("thalamus.home"));
-      figures.figure("models", "digits, since there is no folder shared/models");
-      workloads.add(
-          new Workload(networks, home.resolve("samples/digits/digits.tflite"), List.of()));
-      return workloads;
-    }
-    figures.figure("models", names);
-    for (String name : names.split(",")) {
-      ModelDirectory model = ModelDirectory.read(Path.of(folder).resolve(name));
-      List<List<byte[]>> inputs = new ArrayList<>();
-      for (ModelCase each : model.cases()) {
-        inputs.add(inputs(each));
-      }
-      workloads.add(new Workload(networks, model.model(), inputs));
-    }
-    return workloads;
-  }
-
-  private static List<byte[]> inputs(ModelCase one) throws IOException {
-    List<byte[]> inputs = new ArrayList<>();
-    for (ModelCase.Input input : one.inputs()) {
-      inputs.add(input.tensor().read(0));
-    }
-    return inputs;
   }
 
   private void prove(Plan plan, List<Workload> workloads, Figures figures) throws Exception {

@@ -36,7 +36,14 @@ public final class Main {
               "hotplug",
               "requests while a device comes and goes (--requests 1000 --threads 4 --cycles 20"
                   + " --device simd --models LIST --serve 800 --absent 300 --recording FILE)",
-              List.of("simd")));
+              List.of("simd")),
+          new InFramework(
+              "chaos",
+              "requests at a steady rate while devices come and go and one of them is hurt"
+                  + " (--requests 10000 --rate 25 --threads 4 --cycles 100 --devices simd,npu"
+                  + " --hurt npu --faults 200 --seed 1 --models LIST --serve 600 --warm-up 3"
+                  + " --timed 1)",
+              List.of("simd", "npu")));
 
   private Main() {}
 

@@ -130,6 +130,29 @@ class ProofsTest {
   }
 
   @Test
+  void aSteadyLoadOutlivesItsDevices() throws Exception {
+    List<String> lines =
+        run(
+            "chaos",
+            List.of("simd", "npu"),
+            "--devices",
+            "simd",
+            "--cycles",
+            "2",
+            "--warm-up",
+            "1",
+            "--requests",
+            "60",
+            "--serve",
+            "400",
+            "--timed",
+            "0");
+    lines.stream()
+        .filter(line -> line.matches("(requests|failed|wrong|on|replayed|loaders|native).*"))
+        .forEach(this::tell);
+  }
+
+  @Test
   void unknownOptionsAreWrongUsage() throws Exception {
     try (Host host = Host.start(ROOT, List.of())) {
       for (List<String> wrong : List.of(List.of("--no-such", "x"), List.of("--dir"))) {
