@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.thalamus.npu.machine.Architecture;
+import io.thalamus.npu.timing.ArrayTiming;
+import io.thalamus.npu.timing.Dataflow;
 import io.thalamus.vectors.ConformanceData;
 import io.thalamus.vectors.DeviceTarget;
 import io.thalamus.vectors.Example;
@@ -29,16 +32,40 @@ class GoldenVectorsTest {
   /** Fewer would mean that something is not claimed any more. */
   private static final int LEAST = 400;
 
+  /** Hardware so small that nearly everything is cut into tiles, by tilings found at random. */
+  static final NpuConfig SMALL =
+      NpuConfig.DEFAULT
+          .with(
+              new Architecture(
+                  new ArrayTiming(4, 4, Dataflow.OUTPUT_STATIONARY),
+                  4,
+                  4096,
+                  256,
+                  1 << 22,
+                  1e9,
+                  1e-8))
+          .withSearch(5, true, 11);
+
   @Test
   void claimedOperationsComputeWhatIsExpected() throws IOException, VectorFormatException {
+    run(NpuConfig.DEFAULT.withSearch(0, false, 1), Outputs.values());
+  }
+
+  @Test
+  void smallHardwareComputesTheSame() throws IOException, VectorFormatException {
+    run(SMALL, Outputs.FULLY_SPECIFIED);
+  }
+
+  private static void run(NpuConfig config, Outputs... modes)
+      throws IOException, VectorFormatException {
     Optional<Path> vectors = ConformanceData.vectors();
     assumeTrue(vectors.isPresent(), "there are no golden vectors here");
     List<String> failures = new ArrayList<>();
     TreeMap<String, Integer> passed = new TreeMap<>();
-    try (NpuDevice device = new NpuDevice("1.0.0", NpuConfig.DEFAULT.withSearch(0, false, 1))) {
+    try (NpuDevice device = new NpuDevice("1.0.0", config)) {
       for (Path path : files(vectors.get())) {
         for (Example example : VectorFile.read(path).examples()) {
-          for (Outputs outputs : Outputs.values()) {
+          for (Outputs outputs : modes) {
             VectorRunner runner =
                 new VectorRunner(new DeviceTarget(device), RunOptions.DEFAULT.with(outputs));
             switch (runner.run(example)) {

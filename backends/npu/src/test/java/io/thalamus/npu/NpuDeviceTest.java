@@ -5,6 +5,7 @@ import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -13,21 +14,37 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionControl;
+import io.thalamus.hal.ExecutionControl.Signal;
+import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Completed;
+import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.Request;
+import io.thalamus.hal.Request.Location;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.Timing;
 import io.thalamus.npu.command.ExecutableFormat;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.timing.ArrayTiming;
 import io.thalamus.npu.timing.Dataflow;
+import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
+import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -242,6 +259,75 @@ class NpuDeviceTest {
     try (NpuPreparedModel prepared =
         (NpuPreparedModel) device.prepare(model, PrepareConfig.DEFAULT.with(preference))) {
       return prepared.program();
+    }
+  }
+
+  @Test
+  void theTimeOnTheDeviceIsTheSimulatedOne() throws DeviceException {
+    try (TestGraph graph = new TestGraph();
+        NpuDevice device = device(0, true, 1)) {
+      Model model = model(graph);
+      try (NpuPreparedModel prepared = prepare(device, model);
+          Call call = Call.of(input(1))) {
+        Completed completed =
+            assertInstanceOf(
+                Completed.class,
+                prepared.execute(call.request(), ExecutionConfig.DEFAULT.withMeasureTiming(true)));
+        Duration onDevice = completed.timing().onDevice().orElseThrow();
+        assertEquals(prepared.program().onDevice(), onDevice);
+        assertEquals(prepared.report().nanos(), onDevice.toNanos());
+        assertTrue(completed.timing().inDriver().orElseThrow().compareTo(onDevice) >= 0);
+        assertEquals(
+            Timing.NONE,
+            assertInstanceOf(
+                    Completed.class, prepared.execute(call.request(), ExecutionConfig.DEFAULT))
+                .timing());
+      }
+    }
+  }
+
+  @Test
+  void askedToStopItStopsBetweenOperations() throws DeviceException {
+    try (TestGraph graph = new TestGraph();
+        NpuDevice device = device(0, true, 1);
+        NpuPreparedModel prepared = prepare(device, model(graph));
+        Call call = Call.of(input(1))) {
+      AtomicInteger checkpoints = new AtomicInteger();
+      ExecutionControl counting =
+          () -> checkpoints.incrementAndGet() < 2 ? Signal.CONTINUE : Signal.CANCELLED;
+      assertFailed(
+          ErrorStatus.GENERAL_FAILURE,
+          prepared.execute(call.request(), ExecutionConfig.DEFAULT.with(counting)));
+      assertEquals(2, checkpoints.get());
+      assertFailed(
+          ErrorStatus.MISSED_DEADLINE_TRANSIENT,
+          prepared.execute(call.request(), ExecutionConfig.DEFAULT.with(() -> Signal.DEADLINE)));
+      device.close();
+      assertFailed(
+          ErrorStatus.GENERAL_FAILURE, prepared.execute(call.request(), ExecutionConfig.DEFAULT));
+    }
+  }
+
+  private static void assertFailed(ErrorStatus status, ExecutionResult result) {
+    assertEquals(status, assertInstanceOf(Failed.class, result).status());
+  }
+
+  /** A request in memory of its own. */
+  private record Call(SharedMemory memory, Request request) implements AutoCloseable {
+    static Call of(byte[] input) {
+      SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 2L * input.length);
+      MemorySegment.copy(MemorySegment.ofArray(input), 0, memory.segment(), 0, input.length);
+      Request request =
+          new Request(
+              List.of(new Location(0, 0, input.length, Shape.NONE)),
+              List.of(new Location(0, input.length, input.length, Shape.NONE)),
+              List.of(new MemoryPool.Shared(memory)));
+      return new Call(memory, request);
+    }
+
+    @Override
+    public void close() {
+      memory.close();
     }
   }
 
