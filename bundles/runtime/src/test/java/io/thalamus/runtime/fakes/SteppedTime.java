@@ -32,6 +32,11 @@ public final class SteppedTime implements Timekeeper {
     tasks.add(new Task(nanos + delay.toNanos(), task));
   }
 
+  /** How much is still to be done. */
+  public synchronized int pending() {
+    return tasks.size();
+  }
+
   /** Moves on, doing what is due on the way. */
   public void advance(Duration step) {
     long end;

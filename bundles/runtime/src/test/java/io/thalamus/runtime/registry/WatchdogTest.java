@@ -169,6 +169,7 @@ class WatchdogTest {
     CompletableFuture<ExecutionReport> running =
         Graphs.addThenMulExecution(compilation, new float[4]).computeAsync();
     npu.awaitInside();
+    int pending = time.pending();
     running.cancel(true);
     Eventually.that(
         "it is given up",
@@ -177,6 +178,8 @@ class WatchdogTest {
           return !description().health().stuckCalls().isEmpty();
         });
     assertEquals(State.AVAILABLE, description().state(), "slow is legal");
+    // Else its delay would count from a later time.
+    Eventually.that("it is to be looked at again", () -> time.pending() > pending);
     // No further: the probe would hang too, in this thread.
     time.advance(Duration.between(time.now(), SteppedTime.START.plus(SETTINGS.firstExecution())));
     Eventually.that(
