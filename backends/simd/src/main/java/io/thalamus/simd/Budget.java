@@ -11,6 +11,12 @@ record Budget(int threads, long leastWork) {
   /** Work below which a second thread does not pay: some microseconds. */
   private static final long LEAST_WORK = 10_000;
 
+  /**
+   * Work above which a tile is cut although nobody else needs it: some milliseconds, after which
+   * the caller looks whether it is to stop.
+   */
+  private static final long MOST_WORK = 4_000_000;
+
   /** Tiles for each thread: one that is held up leaves the rest to the others. */
   private static final int TILES_PER_THREAD = 4;
 
@@ -29,9 +35,10 @@ record Budget(int threads, long leastWork) {
    */
   int tiles(long work) {
     long vectors = work / Lanes.COUNT;
-    if (threads == 1 || vectors < 2 * leastWork) {
-      return 1;
-    }
-    return (int) Math.min(vectors / leastWork, (long) threads * TILES_PER_THREAD);
+    long shared =
+        threads == 1 || vectors < 2 * leastWork
+            ? 1
+            : Math.min(vectors / leastWork, (long) threads * TILES_PER_THREAD);
+    return (int) Math.min(Job.MAX_TILES, Math.max(shared, vectors / MOST_WORK));
   }
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd;
 
+import io.thalamus.driver.Checkpoint;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult.Failed;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -40,23 +43,27 @@ final class Job {
 
   /** Whether a tile is left to be claimed. */
   boolean hasWork() {
-    long seen = state.get();
-    return (seen & MASK) < ((seen >>> FIELD) & MASK);
+    return hasWork(state.get());
+  }
+
+  private static boolean hasWork(long seen) {
+    return (seen & MASK) < tiles(seen);
+  }
+
+  private static int tiles(long seen) {
+    return (int) ((seen >>> FIELD) & MASK);
   }
 
   /** Runs tiles until none is left to be claimed. Returns whether there was one. */
   boolean help(int participant) {
     boolean helped = false;
-    for (long seen = state.get(); ; seen = state.get()) {
-      long tiles = (seen >>> FIELD) & MASK;
-      if ((seen & MASK) >= tiles) {
-        return helped;
-      }
+    for (long seen = state.get(); hasWork(seen); seen = state.get()) {
       if (state.compareAndSet(seen, seen + 1)) {
         helped = true;
-        runTile((int) (seen & MASK), (int) tiles, participant);
+        runTile((int) (seen & MASK), tiles(seen), participant);
       }
     }
+    return helped;
   }
 
   private void runTile(int tile, int tiles, int participant) {
@@ -83,10 +90,45 @@ final class Job {
     state.set((round << (2 * FIELD)) | ((long) next.tiles() << FIELD));
   }
 
-  /** Runs tiles, and waits until those of others are done too. */
-  void finish() {
-    help(0);
-    int tiles = (int) ((state.get() >>> FIELD) & MASK);
+  /**
+   * Runs tiles, passing the checkpoint between two of them, and waits until those of others are
+   * done too.
+   *
+   * @return null where all are done, else what the execution ends with: tiles that nobody had begun
+   *     by then are left out
+   */
+  Failed finish(ExecutionConfig config) {
+    Failed stopped = null;
+    boolean isFirst = true;
+    for (long seen = state.get(); hasWork(seen); seen = state.get()) {
+      // Before the first tile its step has passed one.
+      stopped = isFirst ? null : Checkpoint.pass(config);
+      isFirst = false;
+      if (stopped != null) {
+        leaveOut();
+        break;
+      }
+      seen = state.get(); // the checkpoint may have paused
+      if (hasWork(seen) && state.compareAndSet(seen, seen + 1)) {
+        runTile((int) (seen & MASK), tiles(seen), 0);
+      }
+    }
+    join();
+    return stopped;
+  }
+
+  /** Claims all tiles that are left, and counts them as done. */
+  private void leaveOut() {
+    for (long seen = state.get(); hasWork(seen); seen = state.get()) {
+      int left = tiles(seen) - (int) (seen & MASK);
+      if (state.compareAndSet(seen, seen + left)) {
+        done.addAndGet(left);
+      }
+    }
+  }
+
+  private void join() {
+    int tiles = tiles(state.get());
     for (int i = 0; done.get() < tiles && i < SPINS; i++) {
       Thread.onSpinWait();
     }

@@ -141,6 +141,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
     }
     Program program = compile(StaticGraph.resolve(model.main(), catalog()));
+    checkRoom(program.floats() * (long) Float.BYTES + program.bytes());
     return new SimdPreparedModel(model, program, workers, warmUp, info());
   }
 

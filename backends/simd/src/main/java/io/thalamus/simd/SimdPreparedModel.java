@@ -104,7 +104,10 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         if (place >= 0 && step.tiles() > 1) {
           workers.wake();
         }
-        job.finish();
+        stopped = job.finish(config);
+        if (stopped != null) {
+          return stopped;
+        }
       }
       return null;
     } catch (IllegalStateException e) {
