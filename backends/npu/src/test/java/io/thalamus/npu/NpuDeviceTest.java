@@ -288,8 +288,8 @@ class NpuDeviceTest {
 
   @Test
   void askedToStopItStopsBetweenOperations() throws DeviceException {
+    NpuDevice device = device(0, true, 1);
     try (TestGraph graph = new TestGraph();
-        NpuDevice device = device(0, true, 1);
         NpuPreparedModel prepared = prepare(device, model(graph));
         Call call = Call.of(input(1))) {
       AtomicInteger checkpoints = new AtomicInteger();
@@ -305,6 +305,8 @@ class NpuDeviceTest {
       device.close();
       assertFailed(
           ErrorStatus.GENERAL_FAILURE, prepared.execute(call.request(), ExecutionConfig.DEFAULT));
+    } finally {
+      device.close();
     }
   }
 

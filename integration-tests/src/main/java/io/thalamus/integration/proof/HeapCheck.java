@@ -3,6 +3,7 @@ package io.thalamus.integration.proof;
 
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -58,10 +59,19 @@ final class HeapCheck {
 
   /** A class that is still loaded and whose name begins so. */
   Optional<String> classesLoaded(String prefix) throws JMException {
-    return command("vmClassHierarchy")
-        .lines()
-        .map(line -> line.replaceFirst("^[|\\- ]*", ""))
+    List<String> classes =
+        command("vmClassHierarchy").lines().map(line -> line.replaceFirst("^[|\\- ]*", "")).toList();
+    // Behind each name stands its class loader's address. The framework's own is that of the class
+    // path, from which tests in the same process may have loaded the classes too.
+    String framework = context.getBundle(0).getClass().getName() + "/";
+    Optional<String> classPath =
+        classes.stream()
+            .filter(line -> line.startsWith(framework))
+            .map(line -> line.substring(framework.length()))
+            .findFirst();
+    return classes.stream()
         .filter(line -> line.startsWith(prefix))
+        .filter(line -> classPath.stream().noneMatch(line::endsWith))
         .findFirst();
   }
 
