@@ -60,7 +60,10 @@ final class HeapCheck {
   /** A class that is still loaded and whose name begins so. */
   Optional<String> classesLoaded(String prefix) throws JMException {
     List<String> classes =
-        command("vmClassHierarchy").lines().map(line -> line.replaceFirst("^[|\\- ]*", "")).toList();
+        command("vmClassHierarchy")
+            .lines()
+            .map(line -> line.replaceFirst("^[|\\- ]*", ""))
+            .toList();
     // Behind each name stands its class loader's address. The framework's own is that of the class
     // path, from which tests in the same process may have loaded the classes too.
     String framework = context.getBundle(0).getClass().getName() + "/";
