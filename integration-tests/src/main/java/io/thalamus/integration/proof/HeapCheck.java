@@ -62,7 +62,7 @@ final class HeapCheck {
     List<String> classes =
         command("vmClassHierarchy")
             .lines()
-            .map(line -> line.replaceFirst("^[|\\- ]*", ""))
+            .map(line -> line.replaceAll("^[|\\- ]+| \\(intf\\)$", ""))
             .toList();
     // Behind each name stands its class loader's address. The framework's own is that of the class
     // path, from which tests in the same process may have loaded the classes too.
