@@ -57,7 +57,7 @@ public record Plan(
    * @param device id of the device
    * @param subgraph the graph they belong to, numbered as in {@link PlannedOperation}
    * @param operations their indexes
-   * @param inputs what comes in from callers and other steps
+   * @param inputs what comes in from callers and other steps, and is read
    * @param outputs what goes out to callers and other steps
    */
   public record Step(

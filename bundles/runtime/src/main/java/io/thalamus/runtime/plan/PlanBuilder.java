@@ -170,11 +170,13 @@ public final class PlanBuilder {
     for (PlanNode node : graph.nodes()) {
       String device = INTERPRETER;
       List<Integer> done = List.of();
+      List<Integer> read = node.inputs();
       List<PlannedGraph> inner = List.of();
       switch (node) {
         case ExecutionStep step -> {
           device = step.device().id();
           done = step.operations();
+          read = read(graph, step);
         }
         case IfNode d -> {
           done = List.of(d.operation());
@@ -190,10 +192,19 @@ public final class PlanBuilder {
               device,
               graph.subgraph(),
               done,
-              crossings(graph, node.inputs()),
+              crossings(graph, read),
               crossings(graph, node.outputs())));
       inner.forEach(g -> describe(g, described));
     }
+  }
+
+  /** An input of the model that nobody reads is passed to a device, but does not cross. */
+  private static List<Integer> read(PlannedGraph graph, ExecutionStep step) {
+    Set<Integer> read = new HashSet<>();
+    for (int operation : step.operations()) {
+      read.addAll(graph.graph().operations().get(operation).inputs());
+    }
+    return step.inputs().stream().filter(read::contains).toList();
   }
 
   private static List<Plan.Crossing> crossings(PlannedGraph graph, List<Integer> operands) {

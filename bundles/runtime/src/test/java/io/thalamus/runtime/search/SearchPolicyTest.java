@@ -255,6 +255,21 @@ class SearchPolicyTest {
   }
 
   @Test
+  void anInputThatNobodyReadsCostsNothing() throws Exception {
+    Graphs.Builder g = new Graphs.Builder(1000);
+    int x = g.input("x");
+    g.input("unread");
+    int y = g.output("y");
+    g.op(OperationCode.ADD, x, x, y);
+    LimitedDevice cpu = LimitedDevice.cpu();
+    Plan.Step step =
+        plan(new SearchPolicy(0), g.model(), List.of(new RegisteredDevice("cpu", cpu, cpu.info())))
+            .steps()
+            .getFirst();
+    assertEquals(List.of("x"), step.inputs().stream().map(Plan.Crossing::name).toList());
+  }
+
+  @Test
   void aBoundaryThatCostsMoreThanItSavesIsNotCrossed() throws Exception {
     // NNAPI sends the MUL in the middle away, since it is declared cheaper there.
     Graphs.Builder g = new Graphs.Builder(10);
