@@ -57,7 +57,8 @@ public interface NeuralNetworks {
    * @param patience for all of it
    * @return the plan for these options with what was measured
    * @throws NeuralNetworksException as {@link #plan}, where an input has open dimensions, or with
-   *     what the devices say
+   *     what the devices say; with OP_FAILED where the calling thread is interrupted, which stays
+   *     so
    */
   Plan measure(Model model, CompilationOptions options, Duration patience)
       throws NeuralNetworksException;

@@ -107,12 +107,20 @@ public final class BenchCommand {
               model.loaded().file(),
               words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words,
               invocation);
-      List<Bench.Figures> figures =
-          new Bench(networks, model.model(), values, threads).run(contenders, time, progress::say);
+      Bench bench = new Bench(networks, model.model(), values, threads);
+      List<Bench.Figures> figures = run(bench, contenders, time, progress);
       return new BenchResult(
           model.loaded().path().toString(), threads, figures, invocation.style(parsed));
     } catch (NeuralNetworksException e) {
       throw new CommandException(e.getMessage(), e);
+    }
+  }
+
+  private static List<Bench.Figures> run(
+      Bench bench, List<CompilationOptions> contenders, Duration time, Progress progress)
+      throws NeuralNetworksException, CommandException {
+    try {
+      return bench.run(contenders, time, progress::say);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new CommandException("interrupted", e);

@@ -18,7 +18,7 @@ final class Progress implements AutoCloseable {
   private boolean shown;
   private int failed;
 
-  private Progress(PrintStream err, boolean watched) {
+  Progress(PrintStream err, boolean watched) {
     this.err = err;
     this.watched = watched;
     this.last = System.nanoTime();
@@ -43,17 +43,25 @@ final class Progress implements AutoCloseable {
     if (watched && System.nanoTime() - last >= PAUSE_NANOS) {
       last = System.nanoTime();
       shown = true;
-      err.print(START_OF_LINE + line);
-      err.flush();
+      write(START_OF_LINE + line);
     }
   }
 
-  /** Takes the line away. */
+  /** Takes the line away, but not from an interrupted caller: there the shell wrote on already. */
   @Override
   public synchronized void close() {
-    if (shown) {
-      err.print(START_OF_LINE);
-      err.flush();
+    if (shown && !Thread.currentThread().isInterrupted()) {
+      write(START_OF_LINE);
+    }
+  }
+
+  /** A Gogo stream is closed for good, terminal and all, where an interrupted thread writes. */
+  private void write(String text) {
+    boolean isInterrupted = Thread.interrupted();
+    err.print(text);
+    err.flush();
+    if (isInterrupted) {
+      Thread.currentThread().interrupt();
     }
   }
 }

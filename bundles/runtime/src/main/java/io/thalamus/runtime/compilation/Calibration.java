@@ -86,6 +86,9 @@ final class Calibration {
     long end = System.nanoTime() + patience.toNanos();
     boolean isEnough = false;
     while (!isEnough || System.nanoTime() - end < 0) {
+      if (Thread.currentThread().isInterrupted()) {
+        throw new NeuralNetworksException(ResultCode.OP_FAILED, "interrupted while measuring");
+      }
       Observed next = isEnough ? leastServed(all) : fewestRuns(all);
       long start = System.nanoTime();
       execute(next.compilation, inputs, outputs);

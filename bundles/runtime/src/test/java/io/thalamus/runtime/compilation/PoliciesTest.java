@@ -158,6 +158,21 @@ class PoliciesTest {
   }
 
   @Test
+  void anInterruptEndsMeasuring() {
+    Thread.currentThread().interrupt();
+    NeuralNetworksException e =
+        assertThrows(
+            NeuralNetworksException.class,
+            () ->
+                runtime
+                    .networks()
+                    .measure(Graphs.addThenMul(), CompilationOptions.DEFAULT, Duration.ofDays(1)));
+    assertTrue(Thread.interrupted(), "the interrupt is still told");
+    assertEquals("interrupted while measuring", e.getMessage());
+    assertEquals(0, fast.open() + cpu.open(), "what was prepared to measure is closed");
+  }
+
+  @Test
   void openInputsCannotBeMeasured() {
     NeuralNetworksException e =
         assertThrows(

@@ -96,6 +96,9 @@ public record Certification(
     List<Finding> findings = new ArrayList<>();
     Subject subject = subject();
     for (Part part : PARTS) {
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
       listener.accept(part.name());
       part.group()
           .run(

@@ -35,6 +35,9 @@ final class Findings {
 
   /** A check that may go wrong in any way: what it throws is a fault of the device. */
   void attempt(String name, Check check) throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException();
+    }
     try {
       add(name, check.run());
     } catch (InterruptedException e) {
