@@ -266,7 +266,7 @@ class HotPlugTest {
 
   @Test
   void requestsSurviveAnyComingAndGoing() throws Exception {
-    long seed = Long.getLong("thalamus.seed", System.nanoTime());
+    long seed = Long.getLong("thalamus.seed", 1);
     Compilation compilation = compile(Fallback.ALLOW);
     AtomicBoolean over = new AtomicBoolean();
     ExecutorService threads = Executors.newFixedThreadPool(4);
