@@ -38,6 +38,7 @@ import io.thalamus.npu.command.ExecutableFormat;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.timing.ArrayTiming;
 import io.thalamus.npu.timing.Dataflow;
+import io.thalamus.tck.junit.TestGraph;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.time.Duration;

@@ -17,6 +17,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.tck.junit.TestGraph;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

@@ -3,6 +3,7 @@ package io.thalamus.simd;
 
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.Model;
+import io.thalamus.tck.junit.TestGraph;
 
 /**
  * The device twice, once with vectors and once with the scalar twins of its kernels: whatever one

@@ -13,6 +13,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.tck.junit.TestGraph;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The kit as tests of JUnit: a subclass of {@link DeviceKit} for each device. */
+/** The kit as tests of JUnit: a subclass of {@link DeviceKit} for each device; and small models. */
 @Export
 @Version("1.0.0")
 package io.thalamus.tck.junit;

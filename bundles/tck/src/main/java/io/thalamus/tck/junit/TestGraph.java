@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.npu;
+package io.thalamus.tck.junit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -31,8 +31,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Builds a small model and runs it on devices. Constants stand in one pool, owned by this. */
-final class TestGraph implements AutoCloseable {
+/**
+ * Builds a small model, for tests that run it on devices. Not thread-safe. Constants stand in one
+ * pool of 16 MiB, owned by this: close it after the last execution.
+ */
+public final class TestGraph implements AutoCloseable {
   private final SubgraphBuilder builder = new SubgraphBuilder();
   private final SharedMemory pool = SharedMemory.allocate(MemoryKind.ASHMEM, 1 << 24);
   private long used;
@@ -42,50 +45,61 @@ final class TestGraph implements AutoCloseable {
     pool.close();
   }
 
-  int input(OperandCode type, Quantization quantization, int... shape) {
+  /** An input of the model; the result is its operand index, here and below. */
+  public int input(OperandCode type, Quantization quantization, int... shape) {
     return builder.input("", type, Shape.of(shape), quantization);
   }
 
-  int output(OperandCode type, Quantization quantization, int... shape) {
+  /** An output of the model. */
+  public int output(OperandCode type, Quantization quantization, int... shape) {
     return builder.output("", type, Shape.of(shape), quantization);
   }
 
-  int temporary(OperandCode type, Quantization quantization, int... shape) {
+  /** A value between operations. */
+  public int temporary(OperandCode type, Quantization quantization, int... shape) {
     return builder.temporary("", type, Shape.of(shape), quantization);
   }
 
-  int constant(OperandCode type, Quantization quantization, byte[] value, int... shape) {
+  /** A constant of these bytes, little-endian. */
+  public int constant(OperandCode type, Quantization quantization, byte[] value, int... shape) {
     MemorySegment.copy(MemorySegment.ofArray(value), 0, pool.segment(), used, value.length);
     Lifetime.Constant place = SubgraphBuilder.place(pool, used, value.length);
     used += (value.length + 63) / 64 * 64;
     return builder.constant("", type, Shape.of(shape), quantization, place);
   }
 
-  int int32(int value) {
+  /** A scalar constant. */
+  public int int32(int value) {
     return builder.int32(value);
   }
 
-  int float32(float value) {
+  /** A scalar constant. */
+  public int float32(float value) {
     return builder.float32(value);
   }
 
-  int bool(boolean value) {
+  /** A scalar constant. */
+  public int bool(boolean value) {
     return builder.bool(value);
   }
 
-  int int32Vector(int... values) {
+  /** A constant of one dimension. */
+  public int int32Vector(int... values) {
     return builder.int32Vector(values);
   }
 
-  void operation(OperationCode type, List<Integer> in, int out) {
+  /** An operation with one output. */
+  public void operation(OperationCode type, List<Integer> in, int out) {
     builder.operation(type, in, List.of(out));
   }
 
-  Model model() {
+  /** The model as built so far. */
+  public Model model() {
     return Model.of(builder.build());
   }
 
-  static byte[] bytes(float... values) {
+  /** As a request holds them. */
+  public static byte[] bytes(float... values) {
     ByteBuffer buffer = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
     for (float value : values) {
       buffer.putFloat(value);
@@ -93,7 +107,8 @@ final class TestGraph implements AutoCloseable {
     return buffer.array();
   }
 
-  static byte[] bytes(int... values) {
+  /** As a request holds them. */
+  public static byte[] bytes(int... values) {
     ByteBuffer buffer = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
     for (int value : values) {
       buffer.putInt(value);
@@ -101,14 +116,15 @@ final class TestGraph implements AutoCloseable {
     return buffer.array();
   }
 
-  static float[] floats(byte[] values) {
+  /** The reverse of {@link #bytes(float...)}. */
+  public static float[] floats(byte[] values) {
     float[] floats = new float[values.length / 4];
     ByteBuffer.wrap(values).order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().get(floats);
     return floats;
   }
 
-  /** The first output of a fresh prepared model. */
-  static byte[] run(Device device, Model model, byte[]... inputs) throws DeviceException {
+  /** The first output of a fresh prepared model, of which the device must claim all operations. */
+  public static byte[] run(Device device, Model model, byte[]... inputs) throws DeviceException {
     assertEquals(
         model.main().operations().size(),
         device.supportedOperations(model).cardinality(),
@@ -118,8 +134,8 @@ final class TestGraph implements AutoCloseable {
     }
   }
 
-  /** All outputs. */
-  static List<byte[]> run(PreparedModel prepared, Subgraph graph, byte[]... inputs) {
+  /** All outputs, which must be of known size. */
+  public static List<byte[]> run(PreparedModel prepared, Subgraph graph, byte[]... inputs) {
     List<MemoryPool> pools = new ArrayList<>();
     List<SharedMemory> memories = new ArrayList<>();
     try {
@@ -157,8 +173,8 @@ final class TestGraph implements AutoCloseable {
     }
   }
 
-  /** Where two results differ first, for messages. */
-  static void assertSame(byte[] expected, byte[] actual, String message) {
+  /** Fails where two results differ, and says where first. */
+  public static void assertSame(byte[] expected, byte[] actual, String message) {
     int at = Arrays.mismatch(expected, actual);
     if (at >= 0) {
       throw new AssertionError(
