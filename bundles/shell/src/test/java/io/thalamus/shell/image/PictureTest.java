@@ -261,7 +261,7 @@ class PictureTest {
   @ParameterizedTest
   @ValueSource(strings = {"png", "jpg", "bmp", "gif"})
   void damagedPicturesNeverThrowAnythingElse(String format) throws IOException {
-    long seed = System.nanoTime();
+    long seed = Long.getLong("thalamus.seed", 1);
     System.out.println("seed " + seed);
     Random random = new Random(seed);
     byte[] whole = encode(format);

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Random;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.RepetitionInfo;
 import org.junit.jupiter.api.Test;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
@@ -56,8 +57,8 @@ class GraphPictureTest {
   }
 
   @RepeatedTest(5)
-  void nodesNeverOverlapAndEdgesLeadForward() {
-    long seed = System.nanoTime();
+  void nodesNeverOverlapAndEdgesLeadForward(RepetitionInfo repetition) {
+    long seed = Long.getLong("thalamus.seed", 1) + repetition.getCurrentRepetition();
     System.out.println("seed " + seed);
     Random random = new Random(seed);
     Graph graph = Graph.of(random(random, 1 + random.nextInt(120), "x"));
