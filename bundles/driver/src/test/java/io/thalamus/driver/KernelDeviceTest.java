@@ -206,7 +206,7 @@ class KernelDeviceTest {
             () -> {
               started.countDown();
               try {
-                goOn.await(10, TimeUnit.SECONDS);
+                goOn.await(60, TimeUnit.SECONDS);
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
               }
@@ -217,12 +217,12 @@ class KernelDeviceTest {
       PreparedModel prepared = device.prepare(model(), PrepareConfig.DEFAULT);
       Future<ExecutionResult> running =
           thread.submit(() -> prepared.execute(arguments.request(), USUAL));
-      assertTrue(started.await(10, TimeUnit.SECONDS));
+      assertTrue(started.await(60, TimeUnit.SECONDS));
       prepared.close();
       prepared.close();
       assertFailed(ErrorStatus.GENERAL_FAILURE, "closed", prepared.execute(late.request(), USUAL));
       goOn.countDown();
-      assertInstanceOf(Completed.class, running.get(10, TimeUnit.SECONDS));
+      assertInstanceOf(Completed.class, running.get(60, TimeUnit.SECONDS));
       assertArrayEquals(new float[] {1, -1}, arguments.result(0));
     }
   }
@@ -352,7 +352,7 @@ class KernelDeviceTest {
       FencedExecution execution =
           prepared.executeFenced(
               arguments.request(), List.of(SyncFence.signalled()), USUAL.withMeasureTiming(true));
-      execution.syncFence().future().get(10, TimeUnit.SECONDS);
+      execution.syncFence().future().get(60, TimeUnit.SECONDS);
       assertInstanceOf(Completed.class, execution.executionInfo().get().result());
       assertTrue(!execution.executionInfo().get().timingLaunched().equals(Timing.NONE));
       assertArrayEquals(new float[] {1, -1}, arguments.result(0));

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 
 /** Devices that come and go while a compilation lives. */
 class HotPlugTest {
-  private static final long PATIENCE_SECONDS = 20;
+  private static final long PATIENCE_SECONDS = 60;
 
   private final LimitedDevice cpu = LimitedDevice.cpu();
   private final TestRuntime runtime = TestRuntime.of(cpu);

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 
 /** Policies come and go while compilations live by them. */
 class PoliciesTest {
-  private static final long PATIENCE_NANOS = 10_000_000_000L;
+  private static final long PATIENCE_NANOS = 60_000_000_000L;
 
   private final LimitedDevice fast = LimitedDevice.all("fast", 0.5);
   private final LimitedDevice cpu = LimitedDevice.cpu();

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 
 /** Asynchronous executions, cancellation, deadlines and dependencies. */
 class AsyncTest {
-  private static final long PATIENCE = 20;
+  private static final long PATIENCE = 60;
 
   private final LimitedDevice cpu = LimitedDevice.cpu();
   private final FaultyDevice faulty = new FaultyDevice(cpu);

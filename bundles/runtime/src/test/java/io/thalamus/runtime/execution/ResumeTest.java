@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 
 /** What was executed already is not executed again. */
 class ResumeTest {
-  private static final long PATIENCE_SECONDS = 20;
+  private static final long PATIENCE_SECONDS = 60;
 
   private final SteppedTime time = new SteppedTime();
   private final LimitedDevice adder = LimitedDevice.of("adder", 0.5, OperationCode.ADD);

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Waits for what happens in other threads. */
 public final class Eventually {
-  private static final long PATIENCE_SECONDS = 20;
+  private static final long PATIENCE_SECONDS = 60;
 
   private Eventually() {}
 
