@@ -12,7 +12,7 @@ package io.thalamus.simd;
  */
 record Grid(int rows, int columns, int blockRows, int blockColumns) {
   /** Rows of a tile at most: as many of the left matrix as stay in the second-level cache. */
-  private static final int MOST_ROWS = 96;
+  private static final int MOST_ROWS = 204;
 
   /** Rows of a tile at least: the right matrix is read once for each tile. */
   private static final int LEAST_ROWS = 48;

@@ -1,29 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
 /**
- * A constant right matrix, packed once for the kernels: panels of two vectors of columns, row after
- * row within a panel. The last panel is filled up with zeros; it has one vector where that is
- * enough. Immutable.
+ * A constant right matrix, packed once for the kernels: panels of some vectors of columns, row
+ * after row within a panel. The last panels have fewer vectors where these are enough; the last one
+ * is filled up with zeros. Immutable.
+ *
+ * <p>Outside the heap, where memory can begin at a cache line: a collector puts arrays anywhere,
+ * and a vector of 64 bytes that straddles two lines takes so long that the kernels lose a third of
+ * their speed. The memory is freed when nobody can reach it any more.
  *
  * <pre>
- * columns   |  2 vectors  |  2 vectors  | 1 vector, zeros |
- * row 0     |  0 ...      |             |                 |
- * row 1     |  2 * COUNT  |             |                 |
+ * columns   |  4 vectors  |  4 vectors  | 2 vectors | 1 vector, zeros |
+ * row 0     |  0 ...      |             |           |                 |
+ * row 1     |  4 * COUNT  |             |           |                 |
  * </pre>
  */
 final class PackedMatrix {
-  /** Columns of a wide panel. */
-  static final int WIDE = 2 * Lanes.COUNT;
+  /** Bytes of a cache line. */
+  private static final long ALIGNMENT = 64;
 
-  private final float[] data;
+  /** Rows that are packed at a time. */
+  private static final int PACKED_ROWS = 64;
+
+  /** Columns of a wide panel. */
+  static final int WIDE = (BroadKernels.FIT ? 4 : 2) * Lanes.COUNT;
+
+  /** Columns that are multiplied with a single row at a time: of wide panels, one or two. */
+  static final int SINGLE = 4 * Lanes.COUNT;
+
+  private final MemorySegment data;
   private final int rows;
   private final int columns;
 
-  private PackedMatrix(float[] data, int rows, int columns) {
-    this.data = data;
+  private PackedMatrix(int rows, int columns) {
     this.rows = rows;
     this.columns = columns;
+    long size = (long) rows * (Lanes.roundUp(columns) + Lanes.COUNT) + Lanes.SLACK;
+    data = Arena.ofAuto().allocate(size * Float.BYTES, ALIGNMENT);
   }
 
   /** The elements of a matrix. */
@@ -34,23 +52,31 @@ final class PackedMatrix {
 
   /** Packs a matrix. */
   static PackedMatrix of(int rows, int columns, Elements elements) {
-    long size = (long) rows * (Lanes.roundUp(columns) + Lanes.COUNT);
-    float[] data = new float[Math.toIntExact(Lanes.LEAD + size + Lanes.SLACK)];
-    PackedMatrix matrix = new PackedMatrix(data, rows, columns);
+    PackedMatrix matrix = new PackedMatrix(rows, columns);
+    float[] packed = new float[PACKED_ROWS * WIDE];
     for (int column = 0; column < columns; column += matrix.width(column)) {
       int width = matrix.width(column);
-      int offset = matrix.offset(column);
       int present = Math.min(width, columns - column);
-      for (int row = 0; row < rows; row++) {
-        for (int i = 0; i < present; i++) {
-          data[offset + row * width + i] = elements.get(row, column + i);
+      for (int first = 0; first < rows; first += PACKED_ROWS) {
+        int count = Math.min(PACKED_ROWS, rows - first);
+        for (int row = 0; row < count; row++) {
+          for (int i = 0; i < width; i++) {
+            packed[row * width + i] = i < present ? elements.get(first + row, column + i) : 0;
+          }
         }
+        MemorySegment.copy(
+            packed,
+            0,
+            matrix.data,
+            ValueLayout.JAVA_FLOAT,
+            matrix.offset(column, first),
+            count * width);
       }
     }
     return matrix;
   }
 
-  float[] data() {
+  MemorySegment data() {
     return data;
   }
 
@@ -64,11 +90,15 @@ final class PackedMatrix {
 
   /** The width of the panel that begins at a column. */
   int width(int column) {
-    return columns - column > Lanes.COUNT ? WIDE : Lanes.COUNT;
+    int left = columns - column;
+    if (left > WIDE - Lanes.COUNT) {
+      return WIDE;
+    }
+    return left > Lanes.COUNT ? 2 * Lanes.COUNT : Lanes.COUNT;
   }
 
-  /** Where the panel begins that begins at a column. */
-  int offset(int column) {
-    return Lanes.LEAD + rows * column;
+  /** Where a row stands in the panel that begins at a column, in bytes. */
+  long offset(int column, int row) {
+    return ((long) rows * column + (long) row * width(column)) * Float.BYTES;
   }
 }

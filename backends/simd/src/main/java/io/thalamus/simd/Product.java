@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 
 /**
@@ -8,6 +10,12 @@ import java.util.Arrays;
  * Immutable and thread-safe.
  */
 final class Product {
+  /** Rows that a kernel takes at a time. */
+  static final int ROWS = BroadKernels.FIT ? BroadKernels.ROWS : MatrixKernels.ROWS;
+
+  /** So many rows behind the last group are cheaper one by one than as a group. */
+  private static final int MOST_SINGLES = 2;
+
   private final PackedMatrix right;
   private final float[] bias;
   private final float[] zeros;
@@ -45,70 +53,70 @@ final class Product {
     if (rows.areScalar) {
       for (; column < endColumn; column += right.width(column)) {
         int width = right.width(column);
-        int panel = right.offset(column) + firstDepth * width;
         int present = Math.min(width, right.columns() - column);
+        MemorySegment.copy(
+            right.data(),
+            ValueLayout.JAVA_FLOAT,
+            right.offset(column, firstDepth),
+            rows.panel,
+            0,
+            depth * width);
         ScalarKernels.product(
-            rows, right.data(), panel, width, depth, start, zeros, column, present, clamp);
+            rows, rows.panel, 0, width, depth, start, zeros, column, present, clamp);
       }
       return;
     }
     if (rows.count == 1) {
-      for (; column + 2 * PackedMatrix.WIDE <= endColumn; column += 2 * PackedMatrix.WIDE) {
-        single(rows, firstDepth, depth, start, column, clamp);
+      int wide = PackedMatrix.SINGLE;
+      for (; column + wide <= Math.min(endColumn, right.columns()); column += wide) {
+        single(rows, 0, firstDepth, depth, start, column, clamp);
       }
     }
-    int tall = TallKernels.FIT ? rows.count / TallKernels.ROWS : 0;
-    int firstLow = tall * TallKernels.ROWS;
-    int low = (rows.count - firstLow) / MatrixKernels.ROWS;
-    int firstRest = firstLow + low * MatrixKernels.ROWS;
     for (; column < endColumn; column += right.width(column)) {
-      int panel = right.offset(column) + firstDepth * right.width(column);
-      if (right.columns() - column >= right.width(column)) {
-        groups(rows, true, 0, tall, panel, depth, start, column, clamp);
-        groups(rows, false, firstLow, low, panel, depth, start, column, clamp);
-      } else {
-        for (int row = 0; row < firstLow; row += TallKernels.ROWS) {
-          tile(rows, true, row, TallKernels.ROWS, panel, depth, start, column, clamp);
-        }
-        for (int row = firstLow; row < firstRest; row += MatrixKernels.ROWS) {
-          tile(rows, false, row, MatrixKernels.ROWS, panel, depth, start, column, clamp);
-        }
+      panel(rows, firstDepth, depth, start, column, clamp);
+    }
+  }
+
+  /** All rows times the panel that begins at a column. */
+  private void panel(Rows rows, int firstDepth, int depth, float[] start, int column, Clamp clamp) {
+    int width = right.width(column);
+    long panel = right.offset(column, firstDepth);
+    boolean isWhole = rows.isPadded || right.columns() - column >= width;
+    int rest = rows.count / ROWS * ROWS;
+    if (isWhole) {
+      groups(rows, rest / ROWS, panel, depth, start, column, clamp);
+    } else {
+      for (int row = 0; row < rest; row += ROWS) {
+        tile(rows, row, ROWS, panel, depth, start, column, clamp);
       }
-      if (firstRest < rows.count) {
-        tile(rows, false, firstRest, rows.count - firstRest, panel, depth, start, column, clamp);
+    }
+    if (isWhole && width == PackedMatrix.SINGLE && rows.count - rest <= MOST_SINGLES) {
+      for (; rest < rows.count; rest++) {
+        single(rows, rest, firstDepth, depth, start, column, clamp);
       }
+    } else if (rest < rows.count) {
+      tile(rows, rest, rows.count - rest, panel, depth, start, column, clamp);
     }
   }
 
   /** Groups of rows with a panel all of whose columns exist. */
   private void groups(
-      Rows rows,
-      boolean areTall,
-      int first,
-      int groups,
-      int panel,
-      int depth,
-      float[] start,
-      int column,
-      Clamp clamp) {
-    if (groups > 0) {
-      kernel(
-          rows,
-          areTall,
-          first,
-          groups,
-          panel,
-          depth,
-          start,
-          column,
-          rows.added == null ? zeros : rows.added,
-          rows.addedAt + first * rows.addedDistance,
-          rows.addedDistance,
-          rows.result,
-          rows.resultAt + first * rows.resultDistance,
-          rows.resultDistance,
-          clamp);
-    }
+      Rows rows, int groups, long panel, int depth, float[] start, int column, Clamp clamp) {
+    kernel(
+        rows,
+        0,
+        groups,
+        panel,
+        depth,
+        start,
+        column,
+        rows.added == null ? zeros : rows.added,
+        rows.addedAt,
+        rows.addedDistance,
+        rows.result,
+        rows.resultAt,
+        rows.resultDistance,
+        clamp);
   }
 
   /**
@@ -117,10 +125,9 @@ final class Product {
    */
   private void tile(
       Rows rows,
-      boolean isTall,
       int first,
       int count,
-      int panel,
+      long panel,
       int depth,
       float[] start,
       int column,
@@ -130,7 +137,7 @@ final class Product {
     float[] added = rows.added == null ? zeros : rows.added;
     int addedAt = rows.addedAt + first * rows.addedDistance;
     int addedDistance = rows.addedDistance;
-    if (rows.added != null && count < MatrixKernels.ROWS) {
+    if (rows.added != null && count < ROWS) {
       // Behind the last row the array may end.
       for (int i = 0; i < count; i++) {
         int from = addedAt + i * addedDistance + column;
@@ -142,7 +149,6 @@ final class Product {
     }
     kernel(
         rows,
-        isTall,
         first,
         1,
         panel,
@@ -169,10 +175,9 @@ final class Product {
 
   private void kernel(
       Rows rows,
-      boolean isTall,
       int first,
       int groups,
-      int panel,
+      long panel,
       int depth,
       float[] start,
       int column,
@@ -185,102 +190,147 @@ final class Product {
       Clamp clamp) {
     float[] left = rows.left;
     int leftAt = rows.leftAt + first * Rows.DISTANCE;
-    float[] data = right.data();
+    MemorySegment data = right.data();
     int low = clamp.low();
     int high = clamp.high();
-    boolean isWide = right.width(column) == PackedMatrix.WIDE;
-    if (isTall && isWide) {
-      TallKernels.wide(
-          left,
-          leftAt,
-          groups,
-          data,
-          panel,
-          depth,
-          start,
-          column,
-          added,
-          addedAt,
-          addedDistance,
-          result,
-          resultAt,
-          resultDistance,
-          low,
-          high);
-    } else if (isTall) {
-      TallKernels.narrow(
-          left,
-          leftAt,
-          groups,
-          data,
-          panel,
-          depth,
-          start,
-          column,
-          added,
-          addedAt,
-          addedDistance,
-          result,
-          resultAt,
-          resultDistance,
-          low,
-          high);
-    } else if (isWide) {
-      MatrixKernels.wide(
-          left,
-          leftAt,
-          groups,
-          data,
-          panel,
-          depth,
-          start,
-          column,
-          added,
-          addedAt,
-          addedDistance,
-          result,
-          resultAt,
-          resultDistance,
-          low,
-          high);
-    } else {
-      MatrixKernels.narrow(
-          left,
-          leftAt,
-          groups,
-          data,
-          panel,
-          depth,
-          start,
-          column,
-          added,
-          addedAt,
-          addedDistance,
-          result,
-          resultAt,
-          resultDistance,
-          low,
-          high);
+    int width = right.width(column);
+    if (!BroadKernels.FIT) {
+      if (width == PackedMatrix.WIDE) {
+        MatrixKernels.wide(
+            left,
+            leftAt,
+            groups,
+            data,
+            panel,
+            depth,
+            start,
+            column,
+            added,
+            addedAt,
+            addedDistance,
+            result,
+            resultAt,
+            resultDistance,
+            low,
+            high);
+      } else {
+        MatrixKernels.narrow(
+            left,
+            leftAt,
+            groups,
+            data,
+            panel,
+            depth,
+            start,
+            column,
+            added,
+            addedAt,
+            addedDistance,
+            result,
+            resultAt,
+            resultDistance,
+            low,
+            high);
+      }
+      return;
+    }
+    for (int group = 0; group < groups; group++) {
+      int row = group * ROWS;
+      if (width < 2 * Lanes.COUNT) {
+        BroadKernels.narrow(
+            left,
+            leftAt + row * Rows.DISTANCE,
+            data,
+            panel,
+            depth,
+            start,
+            column,
+            added,
+            addedAt + row * addedDistance,
+            addedDistance,
+            result,
+            resultAt + row * resultDistance,
+            resultDistance,
+            low,
+            high);
+      } else if (width < PackedMatrix.WIDE) {
+        BroadKernels.half(
+            left,
+            leftAt + row * Rows.DISTANCE,
+            data,
+            panel,
+            depth,
+            start,
+            column,
+            added,
+            addedAt + row * addedDistance,
+            addedDistance,
+            result,
+            resultAt + row * resultDistance,
+            resultDistance,
+            low,
+            high);
+      } else {
+        BroadKernels.wide(
+            left,
+            leftAt + row * Rows.DISTANCE,
+            data,
+            panel,
+            depth,
+            start,
+            column,
+            added,
+            addedAt + row * addedDistance,
+            addedDistance,
+            result,
+            resultAt + row * resultDistance,
+            resultDistance,
+            low,
+            high);
+      }
     }
   }
 
   private void single(
-      Rows rows, int firstDepth, int depth, float[] start, int column, Clamp clamp) {
-    int second = column + PackedMatrix.WIDE;
-    MatrixKernels.single(
-        rows.left,
-        rows.leftAt,
-        right.data(),
-        right.offset(column) + firstDepth * PackedMatrix.WIDE,
-        right.offset(second) + firstDepth * PackedMatrix.WIDE,
-        depth,
-        start,
-        column,
-        rows.added == null ? zeros : rows.added,
-        rows.addedAt,
-        rows.result,
-        rows.resultAt,
-        clamp.low(),
-        clamp.high());
+      Rows rows, int row, int firstDepth, int depth, float[] start, int column, Clamp clamp) {
+    float[] added = rows.added == null ? zeros : rows.added;
+    int leftAt = rows.leftAt + row * Rows.DISTANCE;
+    int addedAt = rows.addedAt + row * rows.addedDistance;
+    int resultAt = rows.resultAt + row * rows.resultDistance;
+    long panel = right.offset(column, firstDepth);
+    if (BroadKernels.FIT) {
+      BroadKernels.single(
+          rows.left,
+          leftAt,
+          right.data(),
+          panel,
+          depth,
+          start,
+          column,
+          added,
+          addedAt,
+          0,
+          rows.result,
+          resultAt,
+          0,
+          clamp.low(),
+          clamp.high());
+    } else {
+      MatrixKernels.single(
+          rows.left,
+          leftAt,
+          right.data(),
+          panel,
+          right.offset(column + PackedMatrix.WIDE, firstDepth),
+          depth,
+          start,
+          column,
+          added,
+          addedAt,
+          rows.result,
+          resultAt,
+          clamp.low(),
+          clamp.high());
+    }
   }
 }

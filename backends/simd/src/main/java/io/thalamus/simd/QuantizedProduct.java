@@ -78,7 +78,7 @@ final class QuantizedProduct implements Step {
     Rows rows = scratch.rows;
     rows.areScalar = frame.isScalar;
     rows.count = grid.endRow(tile) - first;
-    rows.result(scratch.floats, sumsAt - firstColumn, distance);
+    rows.paddedResult(scratch.floats, sumsAt - firstColumn, distance);
     rows.left(scratch.floats, Lanes.LEAD);
     rows.addNothing();
     boolean isWhole = parts.length == 2;

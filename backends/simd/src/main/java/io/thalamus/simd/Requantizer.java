@@ -111,6 +111,13 @@ final class Requantizer {
       int shift = c - firstChannel;
       column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
     }
+    if (c < endChannel && endChannel - firstChannel >= COUNT) {
+      // Some channels twice, with the same results.
+      c = endChannel - COUNT;
+      int shift = c - firstChannel;
+      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
+      return;
+    }
     for (int row = 0; c < endChannel && row < rows; row++) {
       int shift = c - firstChannel;
       column(c, sums, at + row * distance + shift, 0, 1, spare, 0, 0);
@@ -145,6 +152,13 @@ final class Requantizer {
     for (; c <= endChannel - COUNT; c += COUNT) {
       int shift = c - firstChannel;
       column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
+    }
+    if (c < endChannel && endChannel - firstChannel >= COUNT) {
+      // Some channels twice, with the same results.
+      c = endChannel - COUNT;
+      int shift = c - firstChannel;
+      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
+      return;
     }
     for (int row = 0; c < endChannel && row < rows; row++) {
       int shift = c - firstChannel;

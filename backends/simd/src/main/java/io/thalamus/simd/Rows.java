@@ -35,10 +35,16 @@ final class Rows {
   int resultAt;
   int resultDistance;
 
-  /** For rows or columns of the result of which some do not exist. */
-  final float[] tile = new float[TallKernels.ROWS * PackedMatrix.WIDE + Lanes.SLACK];
+  /** Whether rows of the result have room for whole panels; nothing may be added then. */
+  boolean isPadded;
 
-  /** The rows of the left matrix, {@link #DISTANCE} apart. Room for three more is behind them. */
+  /** For rows or columns of the result of which some do not exist. */
+  final float[] tile = new float[Product.ROWS * PackedMatrix.WIDE + Lanes.SLACK];
+
+  /** A panel of the right matrix, for the scalar twin. */
+  final float[] panel = new float[LONGEST * PackedMatrix.WIDE];
+
+  /** The rows of the left matrix, {@link #DISTANCE} apart. Room for a group is behind them. */
   void left(float[] array, int at) {
     left = array;
     leftAt = at;
@@ -63,5 +69,12 @@ final class Rows {
     result = array;
     resultAt = at;
     resultDistance = distance;
+    isPadded = false;
+  }
+
+  /** As {@link #result}, for rows with room for whole panels behind them. */
+  void paddedResult(float[] array, int at, int distance) {
+    result(array, at, distance);
+    isPadded = true;
   }
 }

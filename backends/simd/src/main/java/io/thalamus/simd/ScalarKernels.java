@@ -12,7 +12,7 @@ final class ScalarKernels {
 
   private ScalarKernels() {}
 
-  /** Rows times a part of a panel; the twin of {@link MatrixKernels} and {@link TallKernels}. */
+  /** Rows times a part of a panel; the twin of {@link MatrixKernels} and {@link BroadKernels}. */
   static void product(
       Rows rows,
       float[] right,
