@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.registry;
+
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult.Completed;
+import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.MemoryPool;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.Request;
+import io.thalamus.hal.Request.Argument;
+import io.thalamus.hal.Request.Location;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a device computed wrongly, with its inputs and the right answer, to be computed again before
+ * the device is let back: small models of other operations would say nothing of it. Thread-safe;
+ * keeps the constants of the model mapped until it is closed.
+ */
+public final class Recheck implements AutoCloseable {
+  /** Of more inputs and outputs than that, none are kept. */
+  private static final long MOST_BYTES = 32 << 20;
+
+  private static final long ALIGNMENT = 64;
+
+  private final String name;
+  private final Model model;
+  private final List<Value> inputs;
+  private final List<Value> outputs;
+  private final Comparison comparison;
+  private final List<SharedMemory.Lease> pools;
+
+  /**
+   * An argument.
+   *
+   * @param bytes null where the argument is left out
+   * @param given the shape that the request gives it
+   * @param actual the shape that an output has
+   */
+  public record Value(byte[] bytes, Shape given, Shape actual) {
+    /** An argument that is left out. */
+    public static final Value OMITTED = new Value(null, Shape.NONE, Shape.NONE);
+
+    boolean isOmitted() {
+      return bytes == null;
+    }
+  }
+
+  /** Tells whether an output is right. */
+  @FunctionalInterface
+  public interface Comparison {
+    /** What differs from the expected value, which has the same size; or nothing. */
+    Optional<String> difference(int output, MemorySegment actual, MemorySegment expected);
+  }
+
+  private Recheck(
+      String name, Model model, List<Value> inputs, List<Value> outputs, Comparison comparison) {
+    this.name = name;
+    this.model = model;
+    this.inputs = List.copyOf(inputs);
+    this.outputs = List.copyOf(outputs);
+    this.comparison = comparison;
+    this.pools = model.pools().stream().map(SharedMemory::lend).toList();
+  }
+
+  /**
+   * Keeps what is needed to compute it again; empty where that is too much to keep.
+   *
+   * @param name for people
+   * @param outputs the right ones
+   */
+  public static Optional<Recheck> of(
+      String name, Model model, List<Value> inputs, List<Value> outputs, Comparison comparison) {
+    return bytes(inputs) + bytes(outputs) > MOST_BYTES
+        ? Optional.empty()
+        : Optional.of(new Recheck(name, model, inputs, outputs, comparison));
+  }
+
+  private static long bytes(List<Value> values) {
+    return values.stream().mapToLong(Recheck::aligned).sum();
+  }
+
+  private static long aligned(Value value) {
+    return value.isOmitted() ? 0 : Math.ceilDiv(value.bytes().length, ALIGNMENT) * ALIGNMENT;
+  }
+
+  /** Has a device compute it again, and says why it must not come back; nothing where it may. */
+  Optional<String> fails(RegisteredDevice device) {
+    // A device that is given up may still write to the memory of its call: each has its own.
+    SharedMemory memory =
+        SharedMemory.allocate(MemoryKind.ASHMEM, Math.max(1, bytes(inputs) + bytes(outputs)));
+    try (DevicePreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT, true)) {
+      Request request = request(memory);
+      CallOutcome outcome = prepared.execute(request, ExecutionConfig.DEFAULT, true);
+      Optional<String> failure =
+          switch (outcome.result()) {
+            case Completed completed -> difference(request, completed, memory.segment());
+            case Failed failed -> Optional.of(failed.message());
+            default -> Optional.of("it found a buffer too small");
+          };
+      return failure.map(this::described);
+    } catch (DeviceException e) {
+      return Optional.of(described(e.getMessage()));
+    } finally {
+      memory.close();
+    }
+  }
+
+  private String described(String what) {
+    return "it computed " + name + " wrongly, and not better when tried again: " + what;
+  }
+
+  private Request request(SharedMemory memory) {
+    List<Argument> places = new ArrayList<>();
+    long offset = 0;
+    for (Value input : inputs) {
+      places.add(place(input, offset));
+      if (!input.isOmitted()) {
+        MemorySegment.copy(
+            MemorySegment.ofArray(input.bytes()),
+            0,
+            memory.segment(),
+            offset,
+            input.bytes().length);
+      }
+      offset += aligned(input);
+    }
+    for (Value output : outputs) {
+      places.add(place(output, offset));
+      offset += aligned(output);
+    }
+    return new Request(
+        places.subList(0, inputs.size()),
+        places.subList(inputs.size(), places.size()),
+        List.of(new MemoryPool.Shared(memory)));
+  }
+
+  private static Argument place(Value value, long offset) {
+    return value.isOmitted()
+        ? Argument.NO_VALUE
+        : new Location(0, offset, value.bytes().length, value.given());
+  }
+
+  private Optional<String> difference(Request request, Completed completed, MemorySegment memory) {
+    for (int i = 0; i < outputs.size(); i++) {
+      if (!(request.outputs().get(i) instanceof Location place)) {
+        continue;
+      }
+      if (!model.main().output(i).isSizeKnown()) {
+        Shape expected = outputs.get(i).actual();
+        if (completed.outputs().size() != outputs.size()
+            || !completed.outputs().get(i).shape().equals(expected)) {
+          return Optional.of("output %d: its shape is not %s".formatted(i, expected));
+        }
+      }
+      Optional<String> difference =
+          comparison.difference(
+              i,
+              memory.asSlice(place.offset(), place.length()),
+              MemorySegment.ofArray(outputs.get(i).bytes()));
+      if (difference.isPresent()) {
+        return difference;
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Lets go of the constants; to be called once. */
+  @Override
+  public void close() {
+    pools.forEach(SharedMemory.Lease::close);
+  }
+}

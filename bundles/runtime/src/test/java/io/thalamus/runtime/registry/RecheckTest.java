@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.registry;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Lifetime.ConstantReference;
+import io.thalamus.model.Model;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.runtime.fakes.LimitedDevice;
+import io.thalamus.runtime.fakes.SteppedTime;
+import io.thalamus.runtime.fakes.TestRuntime;
+import io.thalamus.runtime.registry.Recheck.Value;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** What is kept of a step that was computed wrongly. */
+class RecheckTest {
+  private static final int ELEMENTS = 64;
+
+  private static Model model(SharedMemory pool) {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    Shape shape = Shape.of(1, ELEMENTS);
+    int in = graph.input("x", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    int constant =
+        graph.constant(
+            "c",
+            OperandCode.TENSOR_FLOAT32,
+            shape,
+            Quantization.NONE,
+            new ConstantReference(pool, 0, 4 * ELEMENTS));
+    int out = graph.output("y", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    graph.operation(OperationCode.SUB, List.of(in, constant, graph.int32(0)), List.of(out));
+    return Model.of(graph.build());
+  }
+
+  private static Optional<Recheck> recheck(Model model, int bytes) {
+    Value value = new Value(new byte[bytes], Shape.NONE, Shape.NONE);
+    return Recheck.of(
+        "SUB", model, List.of(value), List.of(value), (index, is, expected) -> Optional.empty());
+  }
+
+  @Test
+  void constantsStayMappedUntilItIsClosed() {
+    SharedMemory pool = SharedMemory.allocate(MemoryKind.ASHMEM, 4 * ELEMENTS);
+    Recheck kept = recheck(model(pool), 4 * ELEMENTS).orElseThrow();
+    pool.close();
+    assertTrue(pool.segment().scope().isAlive());
+    kept.close();
+    assertThrows(IllegalStateException.class, pool::lend);
+  }
+
+  @Test
+  void constantsAreGivenBackWhenTheDeviceLeaves() {
+    SharedMemory pool = SharedMemory.allocate(MemoryKind.ASHMEM, 4 * ELEMENTS);
+    SteppedTime time = new SteppedTime();
+    try (DeviceRegistry registry = new DeviceRegistry(TestRuntime.SETTINGS, time)) {
+      LimitedDevice device = LimitedDevice.of("sub", 0.5, OperationCode.SUB);
+      registry.addDevice(device, Map.of());
+      RegisteredDevice registered = registry.devices().getFirst();
+      registered.disagreed("it is wrong", recheck(model(pool), 4 * ELEMENTS));
+      // The second one is not kept: what brought it there is reason enough.
+      registered.disagreed("it is wrong again", recheck(model(pool), 4 * ELEMENTS));
+      pool.close();
+      assertTrue(pool.segment().scope().isAlive());
+      registry.removeDevice(device);
+      assertThrows(IllegalStateException.class, pool::lend);
+      registered.disagreed("told late", Optional.empty());
+    }
+  }
+
+  @Test
+  void hugeValuesAreNotKept() {
+    try (SharedMemory pool = SharedMemory.allocate(MemoryKind.ASHMEM, 4 * ELEMENTS)) {
+      assertEquals(Optional.empty(), recheck(model(pool), 17 << 20));
+    }
+  }
+}
