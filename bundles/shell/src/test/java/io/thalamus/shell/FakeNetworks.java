@@ -231,7 +231,7 @@ final class FakeNetworks implements NeuralNetworks {
     @Override
     public Execution setInput(
         int index, SharedMemory memory, long offset, long length, Shape shape) {
-      throw new UnsupportedOperationException();
+      throw new UnsupportedOperationException("the fake takes segments only");
     }
 
     @Override
@@ -243,7 +243,7 @@ final class FakeNetworks implements NeuralNetworks {
     @Override
     public Execution setOutput(
         int index, SharedMemory memory, long offset, long length, Shape shape) {
-      throw new UnsupportedOperationException();
+      throw new UnsupportedOperationException("the fake takes segments only");
     }
 
     @Override

@@ -122,9 +122,7 @@ final class Calibration {
               preparer,
               plan,
               asyncThreads,
-              () -> 0,
-              outdated -> {},
-              closed -> {});
+              CompilationOwner.NONE);
     }
 
     List<StepObservation> steps(RegisteredDevice device) {

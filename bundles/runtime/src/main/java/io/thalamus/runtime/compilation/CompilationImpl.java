@@ -22,9 +22,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
-import java.util.function.DoubleSupplier;
-import java.util.function.Predicate;
 
 /**
  * A compilation. Its plan can be exchanged at any time: executions that run finish on the plan they
@@ -37,11 +34,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private final CompilationOptions options;
   private final Preparer preparer;
   private final Executor asyncThreads;
-  private final DoubleSupplier defaultSampling;
+  private final CompilationOwner owner;
   private final AtomicLong executions = new AtomicLong();
-  private final Consumer<CompilationImpl> onOutdated;
-  private final Predicate<CompilationImpl> replanning;
-  private final Consumer<CompilationImpl> onClose;
   private final ScratchPool scratch = new ScratchPool();
   private final List<SharedMemory.Lease> pools;
   private final Object lock = new Object();
@@ -54,36 +48,10 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private Plan lastPlan;
   private PreparedPlan wholeOnReference;
 
-  /** A compilation that is never planned again. */
-  CompilationImpl(
-      Model model,
-      CompilationOptions options,
-      Preparer preparer,
-      PreparedPlan plan,
-      Executor asyncThreads,
-      DoubleSupplier defaultSampling,
-      Consumer<CompilationImpl> onOutdated,
-      Consumer<CompilationImpl> onClose) {
-    this(
-        model,
-        options,
-        preparer,
-        plan,
-        asyncThreads,
-        defaultSampling,
-        onOutdated,
-        _ -> false,
-        onClose);
-  }
-
   /**
    * A compilation.
    *
    * @param plan is released by it
-   * @param defaultSampling the share of executions to compare, where the options say nothing
-   * @param onOutdated called when it wants to be planned again
-   * @param replanning whether it waits for another plan
-   * @param onClose called once
    */
   CompilationImpl(
       Model model,
@@ -91,20 +59,14 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       Preparer preparer,
       PreparedPlan plan,
       Executor asyncThreads,
-      DoubleSupplier defaultSampling,
-      Consumer<CompilationImpl> onOutdated,
-      Predicate<CompilationImpl> replanning,
-      Consumer<CompilationImpl> onClose) {
+      CompilationOwner owner) {
     this.model = model;
     this.options = options;
     this.preparer = preparer;
     this.current = plan;
     this.lastPlan = plan.planned().description();
     this.asyncThreads = asyncThreads;
-    this.defaultSampling = defaultSampling;
-    this.onOutdated = onOutdated;
-    this.replanning = replanning;
-    this.onClose = onClose;
+    this.owner = owner;
     // The file of a loaded model may be closed before; its constants must stay.
     this.pools = model.pools().stream().map(SharedMemory::lend).toList();
   }
@@ -123,7 +85,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
 
   @Override
   public boolean isReplanning() {
-    return replanning.test(this);
+    return owner.isReplanning(this);
   }
 
   @Override
@@ -194,7 +156,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
 
   @Override
   public boolean takeSample() {
-    double rate = options.sampling().orElseGet(defaultSampling);
+    double rate = options.sampling().orElseGet(owner::samplingRate);
     if (rate <= 0) {
       return false;
     }
@@ -212,7 +174,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   public void neverAgain(ExecutionStep step) {
     if (preparer.avoid(step.device())) {
       LOG.log(Level.DEBUG, "a compilation does without {0} from now on", step.device().id());
-      onOutdated.accept(this);
+      owner.outdated(this);
     }
   }
 
@@ -301,6 +263,6 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     }
     scratch.close();
     pools.forEach(SharedMemory.Lease::close);
-    onClose.accept(this);
+    owner.closed(this);
   }
 }

@@ -103,26 +103,44 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     long changes = registry.changes();
     PreparedPlan plan = preparer.prepare(Optional.empty(), deadline, same -> {}).orElseThrow();
     CompilationImpl compilation =
-        new CompilationImpl(
-            model,
-            options,
-            preparer,
-            plan,
-            asyncThreads,
-            registry::samplingRate,
-            this::replanLater,
-            replanThread::isBusyWith,
-            closed -> {
-              live.remove(closed);
-              measurements.flush();
-              onClose.accept(closed);
-            });
+        new CompilationImpl(model, options, preparer, plan, asyncThreads, new Owner(onClose));
     live.add(compilation);
     if (registry.changes() != changes) {
       // What came or went while it was prepared was not told to it.
       replanLater(compilation);
     }
     return compilation;
+  }
+
+  /** Looks after a compilation on behalf of its application. */
+  private final class Owner implements CompilationOwner {
+    private final Consumer<Compilation> onClose;
+
+    Owner(Consumer<Compilation> onClose) {
+      this.onClose = onClose;
+    }
+
+    @Override
+    public double samplingRate() {
+      return registry.samplingRate();
+    }
+
+    @Override
+    public void outdated(CompilationImpl compilation) {
+      replanLater(compilation);
+    }
+
+    @Override
+    public boolean isReplanning(CompilationImpl compilation) {
+      return replanThread.isBusyWith(compilation);
+    }
+
+    @Override
+    public void closed(CompilationImpl compilation) {
+      live.remove(compilation);
+      measurements.flush();
+      onClose.accept(compilation);
+    }
   }
 
   private Preparer preparer(Model model, CompilationOptions options)
