@@ -8,14 +8,17 @@ import io.thalamus.hal.Request;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
+import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.registry.Recheck;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -71,7 +74,18 @@ final class SecondOpinion {
         return Optional.empty();
       }
       Optional<String> difference = compare(agreement, step, frame, answer, room, own);
-      device.sampled(difference.map(what -> name + ", " + what));
+      if (difference.isEmpty()) {
+        device.agreed();
+      } else {
+        device.disagreed(
+            name + ", " + difference.get(),
+            Recheck.of(
+                name,
+                step.model(),
+                request.inputs().stream().map(input -> value(input, request)).toList(),
+                expected(step, frame, again, answer, own),
+                agreement::difference));
+      }
       return difference;
     } catch (SharedMemoryException e) {
       LOG.log(Level.DEBUG, "{0}: no second opinion: {1}", name, e.getMessage());
@@ -125,5 +139,36 @@ final class SecondOpinion {
       offset += TemporariesLayout.align(room.get(i).length());
     }
     return Optional.empty();
+  }
+
+  /** An input as it was. */
+  private static Recheck.Value value(Request.Argument input, Request request) {
+    if (input instanceof Request.Location place
+        && request.pools().get(place.pool()) instanceof MemoryPool.Shared pool) {
+      MemorySegment bytes = pool.memory().segment().asSlice(place.offset(), place.length());
+      return new Recheck.Value(bytes.toArray(ValueLayout.JAVA_BYTE), place.shape(), place.shape());
+    }
+    return Recheck.Value.OMITTED;
+  }
+
+  /** The outputs as they should have been, cut to the size that the reference gave them. */
+  private static List<Recheck.Value> expected(
+      ExecutionStep step, Frame frame, Request again, Completed answer, SharedMemory own) {
+    List<Recheck.Value> expected = new ArrayList<>();
+    for (int i = 0; i < again.outputs().size(); i++) {
+      if (!(again.outputs().get(i) instanceof Request.Location place)) {
+        expected.add(Recheck.Value.OMITTED);
+        continue;
+      }
+      Operand operand = frame.operand(step.outputs().get(i));
+      Shape shape = operand.isSizeKnown() ? operand.shape() : answer.outputs().get(i).shape();
+      long bytes = shape.elementCount() * operand.type().elementSize();
+      expected.add(
+          new Recheck.Value(
+              own.segment().asSlice(place.offset(), bytes).toArray(ValueLayout.JAVA_BYTE),
+              place.shape(),
+              shape));
+    }
+    return expected;
   }
 }

@@ -299,7 +299,7 @@ public final class DeviceRegistry implements AutoCloseable {
           entries.stream().map(entry -> entry.registered).filter(device -> device != null).toList();
     }
     callThreads.close();
-    left.forEach(device -> device.calls().abandon());
+    left.forEach(RegisteredDevice::abandon);
     time.close();
   }
 

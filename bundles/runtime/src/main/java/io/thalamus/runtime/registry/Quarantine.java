@@ -8,7 +8,7 @@ import java.util.Optional;
 
 /**
  * Decides whether a device is used: takes it out of use when it fails too often, and lets it back
- * when a probe passes. Thread-safe.
+ * when a probe passes. Thread-safe. Owns what a device that computed wrongly has to compute again.
  */
 final class Quarantine {
   private static final System.Logger LOG = System.getLogger(Quarantine.class.getPackageName());
@@ -19,6 +19,8 @@ final class Quarantine {
   private final RegisteredDevice device;
   private final HealthMonitor health;
   private final Watch watch;
+  private final Object lock = new Object();
+  private Optional<Recheck> recheck = Optional.empty();
 
   Quarantine(RegisteredDevice device, HealthMonitor health, Watch watch) {
     this.device = device;
@@ -53,31 +55,74 @@ final class Quarantine {
     quarantine(call.name() + " did not return in time");
   }
 
-  /** A step was executed again on the reference; what differs is held against the device. */
-  void sampled(Optional<String> difference) {
-    health.sampled(difference.isEmpty());
-    difference.ifPresent(what -> quarantine("it computed something wrong: " + what));
+  /** A step was executed again on the reference, which said the same. */
+  void agreed() {
+    health.sampled(true);
+  }
+
+  /**
+   * A step was executed again on the reference, which said something else.
+   *
+   * @param again to be right before the device comes back; is closed here
+   */
+  void disagreed(String difference, Optional<Recheck> again) {
+    health.sampled(false);
+    // Where the device is in quarantine already, what brought it there is reason enough.
+    if (!quarantine("it computed something wrong: " + difference, again)) {
+      again.ifPresent(Recheck::close);
+    }
   }
 
   private void quarantine(String reason) {
+    quarantine(reason, Optional.empty());
+  }
+
+  /**
+   * Takes the device out of use.
+   *
+   * @return whether it was in use
+   */
+  private boolean quarantine(String reason, Optional<Recheck> again) {
     // Without the reference, nothing would be left to answer.
     if (device.isReference()) {
       LOG.log(Level.WARNING, "device {0}, the reference: {1}", device.id(), reason);
-      return;
+      return false;
     }
-    health
-        .quarantine(reason)
-        .ifPresent(
-            delay -> {
-              LOG.log(
-                  Level.WARNING,
-                  "device {0} goes into quarantine for {1} ms: {2}",
-                  device.id(),
-                  delay.toMillis(),
-                  reason);
-              watch.onQuarantine().accept(device);
-              watch.time().after(delay, this::probe);
-            });
+    Optional<Duration> delay = health.quarantine(reason);
+    if (delay.isEmpty()) {
+      return false;
+    }
+    LOG.log(
+        Level.WARNING,
+        "device {0} goes into quarantine for {1} ms: {2}",
+        device.id(),
+        delay.get().toMillis(),
+        reason);
+    keep(again);
+    watch.onQuarantine().accept(device);
+    watch.time().after(delay.get(), this::probe);
+    return true;
+  }
+
+  private void keep(Optional<Recheck> again) {
+    exchange(again);
+    if (device.isLeaving()) {
+      forget(); // it may have done so before there was anything to forget
+    }
+  }
+
+  /** Lets go of what the device would have to compute again; to be called when it has left. */
+  void forget() {
+    exchange(Optional.empty());
+  }
+
+  private void exchange(Optional<Recheck> next) {
+    Optional<Recheck> old;
+    synchronized (lock) {
+      old = recheck;
+      recheck = next;
+    }
+    old.ifPresent(Recheck::close);
   }
 
   private void probe() {
@@ -86,9 +131,7 @@ final class Quarantine {
     }
     int stuck = device.calls().stuck().size();
     Optional<String> failure =
-        stuck >= MOST_STUCK
-            ? Optional.of(stuck + " calls of it have not returned")
-            : Probe.fails(device);
+        stuck >= MOST_STUCK ? Optional.of(stuck + " calls of it have not returned") : fails();
     if (failure.isPresent()) {
       Duration delay = health.prolong(failure.get());
       LOG.log(
@@ -103,8 +146,19 @@ final class Quarantine {
     if (device.isLeaving()) {
       return;
     }
+    forget();
     health.release();
     LOG.log(Level.INFO, "device {0} comes back from quarantine", device.id());
     watch.onReturn().accept(device);
+  }
+
+  /** Why the device does not come back: known answers first, then what it computed wrongly. */
+  private Optional<String> fails() {
+    Optional<String> failure = Probe.fails(device);
+    Optional<Recheck> again;
+    synchronized (lock) {
+      again = recheck;
+    }
+    return failure.isPresent() ? failure : again.flatMap(kept -> kept.fails(device));
   }
 }

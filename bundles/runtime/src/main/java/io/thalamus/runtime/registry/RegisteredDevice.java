@@ -369,9 +369,20 @@ public final class RegisteredDevice {
     quarantine.failed(status, what);
   }
 
-  /** A step was executed again on the reference; what differs is held against the device. */
-  public void sampled(Optional<String> difference) {
-    quarantine.sampled(difference);
+  /** A step was executed again on the reference, which said the same. */
+  public void agreed() {
+    quarantine.agreed();
+  }
+
+  /**
+   * A step was executed again on the reference, which said something else: that is held against the
+   * device.
+   *
+   * @param again what the device has to compute before it is used again; closed when it has, or
+   *     leaves
+   */
+  public void disagreed(String difference, Optional<Recheck> again) {
+    quarantine.disagreed(difference, again);
   }
 
   /** Begins a call, unless the device takes no work: then null. */
@@ -433,9 +444,15 @@ public final class RegisteredDevice {
       left = List.copyOf(prepared);
       abandoned = true;
     }
-    calls.abandon();
+    abandon();
     left.forEach(DevicePreparedModel::close);
     return stuck;
+  }
+
+  /** Has all callers go on without an answer, and keeps nothing for a time after. */
+  void abandon() {
+    calls.abandon();
+    quarantine.forget();
   }
 
   private void awaitCalls(long end) {

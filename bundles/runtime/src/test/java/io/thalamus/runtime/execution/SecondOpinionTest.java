@@ -13,12 +13,14 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.DeviceDescription.State;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ResultCode;
+import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.DeviceType;
+import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
@@ -115,6 +117,76 @@ class SecondOpinionTest {
     npu.onExecute(null);
     time.advance(TestRuntime.SETTINGS.firstQuarantine());
     assertEquals(State.AVAILABLE, description().state());
+  }
+
+  /** A device for an operation that no probe knows: it would pass them all. */
+  private FaultyDevice addSubtractor() {
+    FaultyDevice device =
+        new FaultyDevice(LimitedDevice.of("sub", 0.25, OperationCode.SUB)).onExecute(writes(1));
+    runtime.add(device);
+    return device;
+  }
+
+  private ExecutionReport subtract(Compilation compilation) {
+    float[] result = new float[4];
+    ExecutionReport report =
+        compilation
+            .createExecution()
+            .setInput(0, Graphs.floats(5, 7, 9, 11))
+            .setInput(1, Graphs.floats(1, 2, 3, 4))
+            .setOutput(0, Graphs.floats(result))
+            .compute();
+    assertTrue(report.isSuccess(), report.message());
+    assertArrayEquals(new float[] {4, 5, 6, 7}, result);
+    return report;
+  }
+
+  private Compilation sampledSubtraction() throws Exception {
+    Graphs.Builder g = new Graphs.Builder(2, 2);
+    int a = g.input("a");
+    int b = g.input("b");
+    g.op(OperationCode.SUB, a, b, g.output("difference"));
+    return runtime.networks().compile(g.model(), CompilationOptions.DEFAULT.withSampling(1));
+  }
+
+  private DeviceDescription subtractor() {
+    return runtime.networks().devices().stream()
+        .filter(device -> device.id().equals("sub"))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void aDeviceComesBackOnlyOnceItComputesWhatWasWrong() throws Exception {
+    FaultyDevice faulty = addSubtractor();
+    assertEquals(List.of("sub", "cpu"), Graphs.ranOn(subtract(sampledSubtraction())));
+    time.advance(TestRuntime.SETTINGS.firstQuarantine());
+    assertEquals(State.QUARANTINED, subtractor().state());
+    assertEquals(
+        "it computed SUB (operation 0) wrongly, and not better when tried again: output 0: element"
+            + " 0 is 1.0, on the reference 4.0; 4 of 4 differ",
+        subtractor().reason());
+    faulty.onExecute(null);
+    time.advance(TestRuntime.SETTINGS.firstQuarantine().multipliedBy(2));
+    assertEquals(State.AVAILABLE, subtractor().state());
+    assertEquals(List.of("sub"), Graphs.ranOn(subtract(sampledSubtraction())));
+  }
+
+  @Test
+  void aDeviceThatDoesNotPrepareWhatWasWrongStaysAway() throws Exception {
+    FaultyDevice faulty = addSubtractor();
+    subtract(sampledSubtraction());
+    faulty.onExecute(null);
+    faulty.onPrepare(
+        model -> {
+          throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "not again");
+        });
+    time.advance(TestRuntime.SETTINGS.firstQuarantine());
+    assertEquals(State.QUARANTINED, subtractor().state());
+    assertTrue(subtractor().reason().endsWith("not again"), subtractor().reason());
+    runtime.remove(faulty);
+    time.advance(TestRuntime.SETTINGS.longestQuarantine());
+    assertEquals(0, time.pending(), "nobody looks at a device that has left");
   }
 
   @Test
