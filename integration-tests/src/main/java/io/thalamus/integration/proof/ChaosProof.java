@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.BiFunction;
 import org.apache.felix.service.command.CommandProcessor;
 import org.osgi.framework.Bundle;
@@ -70,12 +71,12 @@ public final class ChaosProof extends FrameworkProof {
             devices,
             Optional.of(hurt).filter(name -> !name.isEmpty()),
             settings.number("requests", 10_000),
-            settings.number("rate", 25),
+            settings.number("rate", 12),
             Math.toIntExact(settings.number("threads", 4)),
             Math.toIntExact(settings.number("warm-up", 3)),
             Math.toIntExact(settings.number("cycles", 100)),
             Math.toIntExact(settings.number("faults", hurt.isEmpty() ? 0 : 200)),
-            settings.number("serve", 600),
+            settings.number("serve", 1200),
             settings.number("timed", 1) != 0);
     String folder = settings.text("dir", ConformanceData.models().map(Path::toString).orElse(""));
     String names = settings.text("models", Workloads.USUAL);
@@ -93,20 +94,21 @@ public final class ChaosProof extends FrameworkProof {
       throws Exception {
     Bundles bundles = new Bundles(context);
     NativeMemory before;
-    try (SteadyLoad load = new SteadyLoad(workloads, CompilationOptions.DEFAULT, plan.rate())) {
+    try (Load load = new Load(workloads, CompilationOptions.DEFAULT, plan.rate())) {
       load.start(plan.threads());
       // What the runtime allocates once for all is allocated then.
+      Course course = new Course(plan, bundles, load, faults);
       for (int cycle = 0; cycle < plan.warmUp(); cycle++) {
-        cycle(plan, bundles, faults, 0);
+        course.cycle(0);
       }
     }
     before = settled(bundles);
     long start = System.nanoTime();
-    try (SteadyLoad load = new SteadyLoad(workloads, CompilationOptions.DEFAULT, plan.rate())) {
+    try (Load load = new Load(workloads, CompilationOptions.DEFAULT, plan.rate())) {
       load.start(plan.threads());
+      Course course = new Course(plan, bundles, load, faults);
       for (int cycle = 0; cycle < plan.cycles(); cycle++) {
-        int due = plan.faultsAfter(cycle + 1) - plan.faultsAfter(cycle);
-        cycle(plan, bundles, faults, due);
+        course.cycle(plan.faultsAfter(cycle + 1) - plan.faultsAfter(cycle));
       }
       load.awaitRequests(plan.requests());
       load.stop();
@@ -114,11 +116,12 @@ public final class ChaosProof extends FrameworkProof {
       figures.figure("threads", plan.threads());
       figures.decimal("seconds", (System.nanoTime() - start) / 1e9);
       tell(plan, load, faults, figures);
-      replay(plan, bundles, load, figures);
+      course.tell(figures);
+      replay(plan, bundles, load.assignments(), figures);
     }
     NativeMemory after = settled(bundles);
     tell(before, after, figures);
-    tellLeft(plan, bundles, figures);
+    new Leftovers(context).tell(plan.devices(), bundles, figures);
   }
 
   private static NativeMemory settled(Bundles bundles) throws Exception {
@@ -126,33 +129,68 @@ public final class ChaosProof extends FrameworkProof {
     return NativeMemory.now();
   }
 
-  /** Each device comes while the one before still serves, is updated, and leaves the next alone. */
-  private void cycle(Plan plan, Bundles bundles, Faults faults, int due) throws Exception {
-    Bundle before = null;
-    int left = due;
-    for (String device : plan.devices()) {
-      Bundle bundle = install(bundles, device);
+  /** How the devices come and go, and how long it takes until each serves. */
+  private final class Course {
+    private final Plan plan;
+    private final Bundles bundles;
+    private final Load load;
+    private final Faults faults;
+    private final Map<String, List<Served>> afterInstall = new TreeMap<>();
+    private final Map<String, List<Served>> afterUpdate = new TreeMap<>();
+
+    Course(Plan plan, Bundles bundles, Load load, Faults faults) {
+      this.plan = plan;
+      this.bundles = bundles;
+      this.load = load;
+      this.faults = faults;
+    }
+
+    /**
+     * Each device comes while the one before still serves, and stays alone once it serves all
+     * models; is updated, serves again, and stays until the next one serves. Each stay is as long:
+     * what an install or an update takes is not counted against it.
+     */
+    void cycle(int due) throws Exception {
+      Bundle before = null;
+      for (String device : plan.devices()) {
+        long moment = System.nanoTime();
+        Bundle bundle = install(bundles, device);
+        await(afterInstall, device, moment);
+        if (before != null) {
+          bundles.uninstall(before);
+        }
+        int mine = plan.hurt().filter(device::equals).isPresent() ? due : 0;
+        stay(mine / 2);
+        moment = System.nanoTime();
+        bundles.update(bundle, Files.newInputStream(jar(device)));
+        await(afterUpdate, device, moment);
+        stay(mine - mine / 2);
+        before = bundle;
+      }
       if (before != null) {
-        Thread.sleep(plan.serveMillis() / 4);
         bundles.uninstall(before);
       }
-      boolean isHurt = plan.hurt().filter(device::equals).isPresent();
-      for (int part = 0; part < 2; part++) {
-        Thread.sleep(plan.serveMillis() / 2);
-        int now = isHurt ? (part == 0 ? left / 2 : left) : 0;
-        for (int i = 0; i < now; i++) {
-          faults.strike();
-        }
-        left -= now;
-        Thread.sleep(plan.serveMillis() / 2);
-        if (part == 0) {
-          bundles.update(bundle, Files.newInputStream(jar(device)));
-        }
-      }
-      before = bundle;
     }
-    if (before != null) {
-      bundles.uninstall(before);
+
+    private void await(Map<String, List<Served>> when, String device, long moment)
+        throws InterruptedException {
+      when.computeIfAbsent(device, name -> new ArrayList<>()).add(load.awaitServed(device, moment));
+    }
+
+    /** Lets a device serve, and hurts it meanwhile. */
+    private void stay(int strikes) throws Exception {
+      for (int i = 0; i < strikes; i++) {
+        Thread.sleep(plan.serveMillis() / (strikes + 1));
+        faults.strike();
+      }
+      Thread.sleep(plan.serveMillis() / (strikes + 1));
+    }
+
+    void tell(Figures figures) {
+      afterInstall.forEach(
+          (device, served) -> Served.tell("servedAfterInstall." + device, served, figures));
+      afterUpdate.forEach(
+          (device, served) -> Served.tell("servedAfterUpdate." + device, served, figures));
     }
   }
 
@@ -165,54 +203,41 @@ public final class ChaosProof extends FrameworkProof {
     return home.resolve("devices/io.thalamus." + device + ".jar");
   }
 
-  private void replay(Plan plan, Bundles bundles, SteadyLoad load, Figures figures)
+  private void replay(Plan plan, Bundles bundles, Assignments assignments, Figures figures)
       throws Exception {
     Map<String, Bundle> here = new LinkedHashMap<>();
     for (String device : plan.devices()) {
       here.put(device, install(bundles, device));
     }
-    SteadyLoad.Replays replays = load.replay();
+    Assignments.Replays replays = assignments.replay();
     for (Bundle bundle : here.values()) {
       bundles.uninstall(bundle);
     }
+    figures.figure("differing", assignments.differing());
     figures.figure("assignments", replays.same() + replays.different());
     figures.figure("replayedSame", replays.same());
     figures.figure("replayedDifferently", replays.different());
     figures.figure("notReplayable", replays.notReplayable());
+    figures.promise("equal assignments give equal results", assignments.differing() == 0);
     figures.promise("each result equals its replay", replays.different() == 0);
     figures.promise("each assignment can be replayed", replays.notReplayable().isEmpty());
   }
 
-  private static void tell(Plan plan, SteadyLoad load, Faults faults, Figures figures) {
-    figures.figure("requests", load.requests());
-    figures.figure("failed", load.failed());
-    figures.figure("wrong", load.wrong());
-    figures.figure("differing", load.differing());
-    figures.figure("repeatedElsewhere", load.repeated());
-    Map<String, Long> on = load.onDevices();
-    List<String> tooLittle = new ArrayList<>();
-    on.forEach((device, count) -> figures.figure("on." + device, count));
+  private static void tell(Plan plan, Load load, Faults faults, Figures figures) {
+    Tally tally = load.tally();
+    tally.tell(figures);
+    double least = Math.min(SHARE, 1.0 / plan.devices().size());
     for (String device : plan.devices()) {
-      double share = (double) on.getOrDefault(device, 0L) / Math.max(1, load.requests());
+      double share = tally.share(device);
       figures.decimal("share." + device, share);
-      if (share < SHARE) {
-        tooLittle.add(device);
-      }
+      figures.promise(
+          "at least " + least + " of the requests ran on " + device,
+          share >= least || !plan.timed());
     }
     figures.figure("faults", faults.done());
-    figures.decimal("longestRequestMillis", load.longestMillis());
-    figures.decimal("longestPauseMillis", load.longestPauseMillis());
-    load.firstTrouble().ifPresent(trouble -> figures.figure("firstTrouble", trouble));
-    figures.promise("no request fails", load.failed() == 0);
-    figures.promise("no request is answered wrongly", load.wrong() == 0);
-    figures.promise("equal assignments give equal results", load.differing() == 0);
-    figures.promise("enough requests were made", load.requests() >= plan.requests());
+    figures.promise("enough requests were made", tally.requests() >= plan.requests());
     int struck = faults.done().values().stream().mapToInt(Integer::intValue).sum();
     figures.promise("all faults were made", struck == plan.faults());
-    double least = Math.min(SHARE, 1.0 / plan.devices().size());
-    figures.promise(
-        "at least " + least + " of the requests ran on each device, not so on " + tooLittle,
-        tooLittle.isEmpty() || !plan.timed());
   }
 
   private static void tell(NativeMemory before, NativeMemory after, Figures figures) {
@@ -224,27 +249,5 @@ public final class ChaosProof extends FrameworkProof {
       figures.promise("native memory is back where it was", grown <= SLACK_BYTES);
     }
     figures.promise("no file stays open", after.openFiles() <= before.openFiles());
-  }
-
-  private void tellLeft(Plan plan, Bundles bundles, Figures figures) throws Exception {
-    HeapCheck heap = new HeapCheck(context);
-    List<ClassLoader> left = bundles.leftLoaders();
-    figures.figure("loadersDeparted", bundles.departed());
-    figures.figure("loadersLeft", left.size());
-    figures.promise("no class loader of an old bundle is left", left.isEmpty());
-    for (String device : plan.devices()) {
-      List<String> threads = Bundles.threads("thalamus-" + device);
-      Optional<String> classes = heap.classesLoaded("io.thalamus." + device + ".");
-      figures.figure("threadsLeft." + device, threads);
-      figures.figure("classesLeft." + device, classes.orElse("none"));
-      figures.promise("no thread of " + device + " is left", threads.isEmpty());
-      figures.promise("no class of " + device + " is loaded", classes.isEmpty());
-    }
-    Map<String, Long> loaders = heap.loaders();
-    figures.figure("bundleLoadersOnHeap", loaders.get(HeapCheck.ON_HEAP));
-    figures.figure("bundlesWithLoader", loaders.get(HeapCheck.EXPECTED));
-    figures.promise(
-        "the heap has no more bundle class loaders than there are bundles",
-        loaders.get(HeapCheck.ON_HEAP) <= loaders.get(HeapCheck.EXPECTED));
   }
 }

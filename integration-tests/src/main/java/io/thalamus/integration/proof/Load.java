@@ -5,179 +5,162 @@ import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicLongArray;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 
 /**
- * Threads that execute workloads in turn until this is closed, and count how that goes.
- * Thread-safe; owns the compilations and the threads.
+ * Threads that execute workloads in turn until this is closed. At a steady rate a request begins
+ * when it is due, whether or not earlier ones are over, as long as a thread is free; what is late
+ * is made up for. Thread-safe; owns the compilations and the threads.
  */
 final class Load implements AutoCloseable {
+  /** The rate of a load that never pauses. */
+  static final double RESTLESS = Double.POSITIVE_INFINITY;
+
   private static final long PATIENCE_SECONDS = 60;
   private static final long PAUSE_MILLIS = 1;
-  private static final double MILLION = 1e6;
 
   private final List<Workload> workloads;
   private final List<Compilation> compilations = new ArrayList<>();
-  private final String device;
   private final List<Thread> threads = new ArrayList<>();
-  private final AtomicLong requests = new AtomicLong();
-  private final AtomicLong onDevice = new AtomicLong();
-  private final AtomicLong failed = new AtomicLong();
-  private final AtomicLong wrong = new AtomicLong();
-  private final AtomicLong repeated = new AtomicLong();
-  private final AtomicReference<String> trouble = new AtomicReference<>();
-
-  /** When the last request of each workload that the device served had begun. */
-  private final AtomicLongArray begunAt;
-
+  private final Tally tally;
+  private final Assignments assignments;
+  private final long periodNanos;
+  private final long start;
+  private final AtomicLong begun = new AtomicLong();
   private volatile boolean over;
 
-  Load(List<Workload> workloads, CompilationOptions options, String device)
+  /**
+   * Compiles the workloads; nothing runs yet.
+   *
+   * @param perSecond requests of all threads together, or {@link #RESTLESS}
+   */
+  Load(List<Workload> workloads, CompilationOptions options, double perSecond)
       throws NeuralNetworksException {
     this.workloads = workloads;
-    this.device = device;
-    this.begunAt = new AtomicLongArray(workloads.size());
+    this.tally = new Tally(workloads.size());
+    this.assignments = new Assignments(workloads);
+    this.periodNanos = Math.round(TimeUnit.SECONDS.toNanos(1) / perSecond);
     for (Workload workload : workloads) {
       compilations.add(workload.compile(options));
     }
+    start = System.nanoTime();
   }
 
   void start(int count) {
+    tally.begin();
     for (int i = 0; i < count; i++) {
-      int first = i;
-      threads.add(Thread.ofPlatform().name("load-" + i).start(() -> work(first)));
+      threads.add(Thread.ofPlatform().name("load-" + i).start(this::work));
     }
   }
 
-  private void work(int first) {
-    for (int i = first; !over; i++) {
-      int index = i % workloads.size();
-      long begun = System.nanoTime();
-      Workload.Answer answer = workloads.get(index).run(compilations.get(index), i);
-      count(index, begun, answer);
+  private void work() {
+    while (!over) {
+      long number = begun.getAndIncrement();
+      long due = start + number * periodNanos;
+      while (!over && System.nanoTime() - due < 0) {
+        LockSupport.parkNanos(due - System.nanoTime());
+      }
+      if (!over) {
+        request(number);
+      }
     }
   }
 
-  private void count(int index, long begun, Workload.Answer answer) {
-    ExecutionReport report = answer.report();
-    requests.incrementAndGet();
-    if (!report.isSuccess()) {
-      failed.incrementAndGet();
-      trouble.compareAndSet(null, report.code() + " " + report.message());
-    } else if (!answer.isRight()) {
-      wrong.incrementAndGet();
-      trouble.compareAndSet(null, "wrong outputs, ran on " + report.steps());
+  private void request(long number) {
+    int index = (int) (number % workloads.size());
+    Workload workload = workloads.get(index);
+    int which = (int) (number / workloads.size() % workload.requests());
+    List<byte[]> outputs = workload.buffers();
+    long began = System.nanoTime();
+    ExecutionReport report =
+        workload.execution(compilations.get(index), workload.input(which), outputs).compute();
+    boolean isRight = report.isSuccess() && workload.isRight(which, outputs);
+    tally.add(new Tally.Request(index, began, System.nanoTime(), report, isRight));
+    if (report.isSuccess()) {
+      assignments.add(index, which, report, outputs);
     }
-    if (report.steps().stream().anyMatch(step -> step.code() != ResultCode.NO_ERROR)) {
-      repeated.incrementAndGet();
-    }
-    if (answer.ranOn(device)) {
-      onDevice.incrementAndGet();
-      begunAt.set(index, begun);
-    }
+  }
+
+  /** What came of the requests so far. */
+  Tally tally() {
+    return tally;
+  }
+
+  /** What the requests were answered by, with one answer of each. */
+  Assignments assignments() {
+    return assignments;
   }
 
   /**
-   * How long after a moment requests that began later were served by the device.
+   * Waits until each workload was served by a device.
    *
-   * @param plannedMillis a compilation had moved to the device
-   * @param firstMillis the first of any workload
-   * @param allMillis the first of each workload
+   * @param moment as {@link System#nanoTime} gives it; requests that began before do not count
    */
-  record Served(double plannedMillis, double firstMillis, double allMillis) {}
-
-  /**
-   * Waits until each workload was served by the device.
-   *
-   * @param moment as {@link System#nanoTime} gives it
-   */
-  Served awaitServed(long moment) throws InterruptedException {
+  Served awaitServed(String device, long moment) throws InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
     long planned = Long.MAX_VALUE;
     long first = Long.MAX_VALUE;
     long all = 0;
     boolean[] seen = new boolean[workloads.size()];
     for (int left = seen.length; left > 0; ) {
-      if (planned == Long.MAX_VALUE && isPlanned()) {
+      if (planned == Long.MAX_VALUE && isPlanned(device)) {
         planned = System.nanoTime() - moment;
       }
       for (int i = 0; i < seen.length; i++) {
-        long begun = begunAt.get(i);
-        if (!seen[i] && begun != 0 && begun - moment >= 0) {
+        if (!seen[i] && tally.wasServed(i, device, moment)) {
           seen[i] = true;
           left--;
-          long after = Math.max(0, System.nanoTime() - moment);
-          first = Math.min(first, after);
-          all = after;
+          all = System.nanoTime() - moment;
+          first = Math.min(first, all);
         }
       }
       if (System.nanoTime() > end) {
         throw new IllegalStateException(
-            device + " does not serve within " + PATIENCE_SECONDS + " s; " + trouble.get());
+            device + " does not serve within " + PATIENCE_SECONDS + " s; " + tally.firstTrouble());
       }
       Thread.sleep(PAUSE_MILLIS);
     }
-    return new Served(Math.min(planned, first) / MILLION, first / MILLION, all / MILLION);
+    return Served.ofNanos(Math.min(planned, first), first, all);
   }
 
-  private boolean isPlanned() {
+  private boolean isPlanned(String device) {
     return compilations.stream()
         .flatMap(compilation -> compilation.plan().steps().stream())
         .anyMatch(step -> step.device().equals(device));
   }
 
   void awaitRequests(long count) throws InterruptedException {
-    while (requests.get() < count) {
+    while (tally.requests() < count) {
       Thread.sleep(PAUSE_MILLIS);
     }
   }
 
-  long requests() {
-    return requests.get();
-  }
-
-  long onDevice() {
-    return onDevice.get();
-  }
-
-  long failed() {
-    return failed.get();
-  }
-
-  long wrong() {
-    return wrong.get();
-  }
-
-  /** Requests of which a step was given up on one device and repeated on another. */
-  long repeated() {
-    return repeated.get();
-  }
-
-  Optional<String> firstTrouble() {
-    return Optional.ofNullable(trouble.get());
+  /** Ends the threads; the compilations stay open until {@link #close}. */
+  void stop() {
+    over = true;
+    boolean interrupted = false;
+    for (Thread thread : threads) {
+      while (thread.isAlive()) {
+        try {
+          thread.join();
+        } catch (InterruptedException e) {
+          interrupted = true; // a request ends by itself
+        }
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Override
   public void close() {
-    over = true;
-    boolean interrupted = false;
-    for (Thread thread : threads) {
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
+    stop();
     compilations.forEach(Compilation::close);
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    compilations.clear();
   }
 }

@@ -40,8 +40,8 @@ public final class Main {
           new InFramework(
               "chaos",
               "requests at a steady rate while devices come and go and one of them is hurt"
-                  + " (--requests 10000 --rate 25 --threads 4 --cycles 100 --devices simd,npu"
-                  + " --hurt npu --faults 200 --seed 1 --models LIST --serve 600 --warm-up 3"
+                  + " (--requests 10000 --rate 12 --threads 4 --cycles 100 --devices simd,npu"
+                  + " --hurt npu --faults 200 --seed 1 --models LIST --serve 1200 --warm-up 3"
                   + " --timed 1)",
               List.of("simd", "npu")));
 
