@@ -63,9 +63,10 @@ final class Descent {
         best = now;
         bestChoice = choice;
       }
-    }
-    for (int i = 0; i < part.length; i++) {
-      choices[part[i]] = old[i];
+      // At once: the next choice may not be allowed for all of the part.
+      for (int i = 0; i < part.length; i++) {
+        choices[part[i]] = old[i];
+      }
     }
     if (bestChoice >= 0) {
       set(choices, part, bestChoice);

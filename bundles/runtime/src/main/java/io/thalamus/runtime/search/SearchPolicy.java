@@ -114,13 +114,18 @@ public final class SearchPolicy implements PartitionPolicy {
           : within(limit, goal);
     }
 
-    /**
-     * As near to NNAPI's cut as noise allows: parts that were moved go back, as long as all of that
-     * costs less than could be measured.
-     */
+    /** As near to NNAPI's cut as noise allows: what costs less than could be measured goes back. */
     private int[] withoutTrifles(int[] found, Goal goal) {
-      double most = cost.of(found, goal) * (1 + noise);
-      if (cost.of(usual, goal) <= most) {
+      return noise == 0 ? found : nearerToNnapis(found, goal, noise);
+    }
+
+    /**
+     * Parts that were moved go back to where NNAPI has them, as long as all of that costs no more
+     * than this share of the cheapest cut met on the way.
+     */
+    private int[] nearerToNnapis(int[] found, Goal goal, double share) {
+      double least = cost.of(found, goal);
+      if (cost.of(usual, goal) <= least * (1 + share)) {
         return usual;
       }
       int[] kept = found;
@@ -129,8 +134,10 @@ public final class SearchPolicy implements PartitionPolicy {
         for (int operation : part) {
           without[operation] = usual[operation];
         }
-        if (cost.of(without, goal) <= most) {
+        double now = cost.of(without, goal);
+        if (now <= least * (1 + share)) {
           kept = without;
+          least = Math.min(least, now);
         }
       }
       return kept;
@@ -159,6 +166,13 @@ public final class SearchPolicy implements PartitionPolicy {
           best = other;
         }
       }
+      // Going back can save something too, and then the descent goes on from there.
+      double before;
+      do {
+        before = least;
+        best = nearerToNnapis(best, goal, 0).clone();
+        least = descent.improve(best, goal);
+      } while (least < before);
       return best;
     }
 

@@ -255,6 +255,42 @@ class SearchPolicyTest {
   }
 
   @Test
+  void aDescentCostsWhatItSays() throws Exception {
+    for (int i = 0; i < 30; i++) {
+      Random random = new Random(base + 5000 + i);
+      Model model = graph(random, 20 + random.nextInt(100), false);
+      List<RegisteredDevice> devices = devices(random, 4);
+      measure(random, model, devices);
+      String seed = "seed " + (base + 5000 + i);
+      PartitionPolicy spy =
+          new PartitionPolicy() {
+            @Override
+            public String name() {
+              return "spy";
+            }
+
+            @Override
+            public int[] assign(io.thalamus.runtime.policy.PartitionProblem problem) {
+              int[] choices = new NnapiPolicy().assign(problem);
+              GraphCosts costs = new GraphCosts(problem, choices);
+              CutCost cost =
+                  new CutCost(
+                      costs, new io.thalamus.runtime.partition.Dependencies(problem.graph()));
+              // Steps that few devices can take as a whole.
+              for (int operation = 0; operation < choices.length; operation++) {
+                int choice = random.nextInt(devices.size());
+                choices[operation] = costs.isAllowed(choice, operation) ? choice : 3;
+              }
+              double said = new Descent(costs, cost, 2000).improve(choices, Goal.FAST);
+              assertEquals(cost.of(choices, Goal.FAST), said, 1e-9 * said, seed);
+              return choices;
+            }
+          };
+      plan(spy, model, devices);
+    }
+  }
+
+  @Test
   void anInputThatNobodyReadsCostsNothing() throws Exception {
     Graphs.Builder g = new Graphs.Builder(1000);
     int x = g.input("x");
@@ -348,7 +384,9 @@ class SearchPolicyTest {
       double nnapi = plan(new NnapiPolicy(), model, devices).prediction().nanos();
       double least = plan(new SearchPolicy(0), model, devices).prediction().nanos();
       double usual = plan(new SearchPolicy(), model, devices).prediction().nanos();
-      assertTrue(usual <= Math.min(nnapi, least * 1.05) * (1 + 1e-9), "seed " + (base + 4000 + i));
+      assertTrue(
+          usual <= Math.min(nnapi, least * 1.05) * (1 + 1e-9),
+          "seed " + (base + 4000 + i) + ": " + usual + ", least " + least + ", nnapi " + nnapi);
     }
   }
 
