@@ -68,6 +68,17 @@ final class DeviceCalls {
    * @param late gets an answer that nobody waits for any more
    */
   <T> Outcome<T> make(Terms terms, Function<ExecutionControl, T> work, Consumer<T> late) {
+    return make(terms, work, late, () -> {});
+  }
+
+  /**
+   * Makes a call and waits for it.
+   *
+   * @param over done once the answer is where its caller finds it, in time or late; never where no
+   *     thread is free
+   */
+  <T> Outcome<T> make(
+      Terms terms, Function<ExecutionControl, T> work, Consumer<T> late, Runnable over) {
     Work<T> bound = new Work<>(terms.control(), work);
     GuardedCall<T> call = new GuardedCall<>(terms.name(), time.nanoTime(), bound, late);
     bound.call = call;
@@ -79,6 +90,7 @@ final class DeviceCalls {
               call.run();
             } finally {
               calls.remove(call);
+              over.run();
             }
           });
     } catch (RejectedExecutionException e) {

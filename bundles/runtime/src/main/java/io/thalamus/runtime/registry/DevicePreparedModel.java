@@ -75,28 +75,25 @@ public final class DevicePreparedModel implements AutoCloseable {
           ErrorStatus.DEVICE_UNAVAILABLE, device.absence().orElse("it has left"));
     }
     if (!device.isGuarded()) {
-      return CallOutcome.answered(call(request, config, config.control()));
+      return CallOutcome.answered(
+          device.here(control -> call(request, config, control), config.control()));
     }
     Duration limit = limit(config);
     long start = device.time().nanoTime();
     Outcome<ExecutionResult> outcome =
-        device
-            .calls()
-            .make(
-                new Terms("execute", limit, config.control()),
-                control -> call(request, config, control),
-                late -> {});
+        device.make(
+            new Terms("execute", limit, config.control()),
+            control -> call(request, config, control),
+            late -> {});
     return switch (outcome.end()) {
       case NONE -> {
         measured(device.time().nanoTime() - start);
         yield CallOutcome.answered(outcome.answer());
       }
-      case NO_THREAD -> {
-        device.exit();
-        yield CallOutcome.refused(
-            RegisteredDevice.status(outcome.end()),
-            RegisteredDevice.describe(outcome.end(), limit));
-      }
+      case NO_THREAD ->
+          CallOutcome.refused(
+              RegisteredDevice.status(outcome.end()),
+              RegisteredDevice.describe(outcome.end(), limit));
       case HUNG, DEADLINE, CANCELLED, LEFT ->
           CallOutcome.abandoned(
               RegisteredDevice.status(outcome.end()),
@@ -118,7 +115,7 @@ public final class DevicePreparedModel implements AutoCloseable {
     return hasLoop ? limit.plus(config.loopTimeout()) : limit;
   }
 
-  /** Calls the device, which was entered, and leaves it. */
+  /** Calls the device, which was entered. */
   private ExecutionResult call(Request request, ExecutionConfig config, ExecutionControl control) {
     List<SharedMemory.Lease> leases = new ArrayList<>(request.pools().size());
     PreparedModel entered = enter();
@@ -143,7 +140,6 @@ public final class DevicePreparedModel implements AutoCloseable {
       if (entered != null) {
         exit();
       }
-      device.exit();
     }
   }
 

@@ -22,6 +22,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -173,22 +174,19 @@ public final class RegisteredDevice {
     }
     Function<ExecutionControl, Support> work = control -> ask(entered, model);
     if (!isWatched()) {
-      return work.apply(ExecutionControl.NONE);
+      return here(work, ExecutionControl.NONE);
     }
     Outcome<Support> outcome =
-        calls.make(
+        make(
             new Terms("supportedOperations", settings().answerTime(), ExecutionControl.NONE),
             work,
             late -> {});
-    if (outcome.end() == End.NO_THREAD) {
-      exit();
-    }
     return outcome.end() == End.NONE
         ? outcome.answer()
         : Support.broken(describe(outcome.end(), settings().answerTime()));
   }
 
-  /** Asks the device, which was entered, and leaves it. */
+  /** Asks the device, which was entered. */
   private Support ask(Device entered, Model model) {
     List<SharedMemory.Lease> leases = new ArrayList<>();
     try {
@@ -205,7 +203,6 @@ public final class RegisteredDevice {
       return broken("it broke when asked: " + e);
     } finally {
       leases.forEach(SharedMemory.Lease::close);
-      exit();
     }
   }
 
@@ -235,7 +232,7 @@ public final class RegisteredDevice {
     Function<ExecutionControl, Preparation> work =
         control -> preparation(entered, model, config.with(control));
     if (!isWatched()) {
-      return work.apply(config.control()).orThrow();
+      return here(work, config.control()).orThrow();
     }
     Duration limit = limit(longestPrepareNanos, settings().prepareFloor());
     ExecutionControl stop =
@@ -244,10 +241,7 @@ public final class RegisteredDevice {
                 ? ExecutionControl.Signal.DEADLINE
                 : config.control().checkpoint();
     Outcome<Preparation> outcome =
-        calls.make(new Terms("prepare", limit, stop), work, Preparation::close);
-    if (outcome.end() == End.NO_THREAD) {
-      exit();
-    }
+        make(new Terms("prepare", limit, stop), work, Preparation::close);
     if (outcome.end() == End.NONE) {
       return outcome.answer().orThrow();
     }
@@ -270,7 +264,7 @@ public final class RegisteredDevice {
     }
   }
 
-  /** Has the device, which was entered, prepare, and leaves it. */
+  /** Has the device, which was entered, prepare. */
   private Preparation preparation(Device entered, Model model, PrepareConfig config) {
     List<SharedMemory.Lease> leases = new ArrayList<>();
     try {
@@ -293,7 +287,6 @@ public final class RegisteredDevice {
           null, new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " broke: " + e, e));
     } finally {
       leases.forEach(SharedMemory.Lease::close);
-      exit();
     }
   }
 
@@ -394,6 +387,27 @@ public final class RegisteredDevice {
       running++;
       return device;
     }
+  }
+
+  /** Makes a call of the device, which was entered, in this thread, and leaves it. */
+  <T> T here(Function<ExecutionControl, T> work, ExecutionControl control) {
+    try {
+      return work.apply(control);
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * Makes a call of the device, which was entered, in a thread of the runtime, and leaves it when
+   * its caller has the answer: a departure must not take an answer for one that never came.
+   */
+  <T> Outcome<T> make(Terms terms, Function<ExecutionControl, T> work, Consumer<T> late) {
+    Outcome<T> outcome = calls.make(terms, work, late, this::exit);
+    if (outcome.end() == End.NO_THREAD) {
+      exit();
+    }
+    return outcome;
   }
 
   /** Begins a call that gives something back, which is welcome even while the device leaves. */

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
  * until the test lets it.
  */
 public final class HangingDevice implements Device {
-  private static final long PATIENCE_SECONDS = 20;
+  private static final long PATIENCE_SECONDS = 60;
 
   /** What can hang. */
   public enum Call {

@@ -38,9 +38,9 @@ public final class TestRuntime implements AutoCloseable {
         }
       };
 
-  /** What tests run with where they say nothing. */
+  /** What tests run with where they say nothing: a departure waits as long as a test does. */
   public static final HealthSettings SETTINGS =
-      HealthSettings.DEFAULT.withDrainTime(Duration.ofSeconds(2));
+      HealthSettings.DEFAULT.withDrainTime(Duration.ofMinutes(1));
 
   public final DeviceRegistry registry;
   public final Policies policies = new Policies(NnapiPolicy.NAME);
@@ -70,6 +70,12 @@ public final class TestRuntime implements AutoCloseable {
   /** With these rules and devices, in order. */
   public static TestRuntime of(ModelRules rules, Device... devices) {
     return of(rules, new DeviceRegistry(SETTINGS), devices);
+  }
+
+  /** With NNAPI's rules and these devices, whose departure waits for no call. */
+  public static TestRuntime impatient(Device... devices) {
+    HealthSettings settings = SETTINGS.withDrainTime(Duration.ofMillis(100));
+    return of(new NnapiRules(), new DeviceRegistry(settings), devices);
   }
 
   /** With a clock that the test moves, and these devices, in order. */
