@@ -13,8 +13,11 @@ import java.util.concurrent.locks.LockSupport;
  * is used for one step after the other; {@link Workers} help.
  *
  * <pre>
- * state    | round: 24 bits | tiles: 20 bits | next tile: 20 bits |
+ * state    | round: 24 bits | end of the tiles left: 20 bits | first tile left: 20 bits |
  * </pre>
+ *
+ * <p>The caller takes tiles from the front, and every other helper from the back: with two threads,
+ * what one of them reads is mostly what it wrote in the step before, and still in its own cache.
  *
  * <p>A claim is a compare-and-set of the whole state, so that nobody who read an earlier round can
  * claim a tile of a later one. As long as a claimed tile is not done, its round does not end, and
@@ -34,6 +37,10 @@ final class Job {
   private final AtomicLong state = new AtomicLong();
   private final AtomicInteger done = new AtomicInteger();
   private Step step;
+
+  /** Of the step; read by those who have claimed one, which keeps it as it is. */
+  private int tiles;
+
   private volatile Thread waiting;
   private volatile Throwable failure;
 
@@ -47,33 +54,40 @@ final class Job {
   }
 
   private static boolean hasWork(long seen) {
-    return (seen & MASK) < tiles(seen);
+    return first(seen) < end(seen);
   }
 
-  private static int tiles(long seen) {
+  private static int first(long seen) {
+    return (int) (seen & MASK);
+  }
+
+  private static int end(long seen) {
     return (int) ((seen >>> FIELD) & MASK);
   }
 
   /** Runs tiles until none is left to be claimed. Returns whether there was one. */
   boolean help(int participant) {
+    boolean fromBack = participant % 2 == 1;
     boolean helped = false;
     for (long seen = state.get(); hasWork(seen); seen = state.get()) {
-      if (state.compareAndSet(seen, seen + 1)) {
+      if (state.compareAndSet(seen, fromBack ? seen - (1L << FIELD) : seen + 1)) {
         helped = true;
-        runTile((int) (seen & MASK), tiles(seen), participant);
+        runTile(fromBack ? end(seen) - 1 : first(seen), participant);
       }
     }
     return helped;
   }
 
-  private void runTile(int tile, int tiles, int participant) {
+  private void runTile(int tile, int participant) {
+    // As long as this tile is not done, all of this stays.
+    int all = tiles;
     try {
       step.run(frame, frame.scratch(participant), tile);
     } catch (RuntimeException | Error e) {
       // The owner of the frame throws it; a helper lives on.
       failure = e;
     } finally {
-      if (done.incrementAndGet() == tiles) {
+      if (done.incrementAndGet() == all) {
         Thread owner = waiting;
         if (owner != null) {
           LockSupport.unpark(owner);
@@ -85,9 +99,10 @@ final class Job {
   /** Makes the tiles of a step available to others. */
   void open(Step next) {
     step = next;
+    tiles = next.tiles();
     done.set(0);
     long round = (state.get() >>> (2 * FIELD)) + 1;
-    state.set((round << (2 * FIELD)) | ((long) next.tiles() << FIELD));
+    state.set((round << (2 * FIELD)) | ((long) tiles << FIELD));
   }
 
   /**
@@ -110,7 +125,7 @@ final class Job {
       }
       seen = state.get(); // the checkpoint may have paused
       if (hasWork(seen) && state.compareAndSet(seen, seen + 1)) {
-        runTile((int) (seen & MASK), tiles(seen), 0);
+        runTile(first(seen), 0);
       }
     }
     join();
@@ -120,7 +135,7 @@ final class Job {
   /** Claims all tiles that are left, and counts them as done. */
   private void leaveOut() {
     for (long seen = state.get(); hasWork(seen); seen = state.get()) {
-      int left = tiles(seen) - (int) (seen & MASK);
+      int left = end(seen) - first(seen);
       if (state.compareAndSet(seen, seen + left)) {
         done.addAndGet(left);
       }
@@ -128,7 +143,6 @@ final class Job {
   }
 
   private void join() {
-    int tiles = tiles(state.get());
     for (int i = 0; done.get() < tiles && i < SPINS; i++) {
       Thread.onSpinWait();
     }

@@ -39,10 +39,11 @@ abstract class StoredPairs implements Step {
       }
       int whole = count / Lanes.COUNT * Lanes.COUNT;
       int to = pairs.result()[run];
-      apply(frame.isScalar, first, firstAt, second, secondAt, frame.bytes, to, whole);
+      apply(frame.isScalar, scratch.ints, first, firstAt, second, secondAt, frame.bytes, to, whole);
       if (whole < count) {
         apply(
             frame.isScalar,
+            scratch.ints,
             first,
             firstAt + whole,
             second,
@@ -59,9 +60,11 @@ abstract class StoredPairs implements Step {
    * Computes a run of whole vectors.
    *
    * @param isScalar whether one element is computed after the other
+   * @param sums {@link #scratchInts} elements for what lies between
    */
   abstract void apply(
       boolean isScalar,
+      int[] sums,
       byte[] first,
       int firstAt,
       byte[] second,

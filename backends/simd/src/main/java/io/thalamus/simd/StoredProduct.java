@@ -32,6 +32,7 @@ final class StoredProduct extends StoredPairs {
   @Override
   void apply(
       boolean isScalar,
+      int[] sums,
       byte[] first,
       int firstAt,
       byte[] second,

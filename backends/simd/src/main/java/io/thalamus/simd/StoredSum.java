@@ -5,8 +5,15 @@ import io.thalamus.operations.Elementwise.QuantizedSum;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorOperators;
 
-/** The sum or the difference of two tensors of stored bytes, exact. */
+/**
+ * The sum or the difference of two tensors of stored bytes, exact. Sums of factors and the factor
+ * of sums are two loops over parts: in one, there are more calls than the JVM inlines, and each
+ * vector would become an object.
+ */
 final class StoredSum extends StoredPairs {
+  /** Sums between the two loops; whole vectors. */
+  private static final int PART = 512;
+
   private final QuantizedSum sum;
   private final int flip;
   private final int firstZeroPoint;
@@ -35,8 +42,14 @@ final class StoredSum extends StoredPairs {
   }
 
   @Override
+  public int scratchInts() {
+    return PART;
+  }
+
+  @Override
   void apply(
       boolean isScalar,
+      int[] sums,
       byte[] first,
       int firstAt,
       byte[] second,
@@ -44,10 +57,10 @@ final class StoredSum extends StoredPairs {
       byte[] out,
       int to,
       int count) {
-    int shift = sum.leftShift();
-    int low = sum.activation().min();
-    int high = sum.activation().max();
     if (!vectorized || isScalar) {
+      int shift = sum.leftShift();
+      int low = sum.activation().min();
+      int high = sum.activation().max();
       for (int i = 0; i < count; i++) {
         int x = ((byte) (first[firstAt + i] ^ flip) - firstZeroPoint) << shift;
         int y = ((byte) (second[secondAt + i] ^ flip) - secondZeroPoint) << shift;
@@ -56,6 +69,15 @@ final class StoredSum extends StoredPairs {
       }
       return;
     }
+    for (int from = 0; from < count; from += PART) {
+      int length = Math.min(PART, count - from);
+      add(first, firstAt + from, second, secondAt + from, sums, length);
+      store(sums, out, to + from, length);
+    }
+  }
+
+  private void add(byte[] first, int firstAt, byte[] second, int secondAt, int[] sums, int count) {
+    int shift = sum.leftShift();
     for (int i = 0; i < count; i += Lanes.COUNT) {
       IntVector x =
           Lanes.toInts(first, firstAt + i, flip)
@@ -65,7 +87,15 @@ final class StoredSum extends StoredPairs {
           Lanes.toInts(second, secondAt + i, flip)
               .sub(secondZeroPoint)
               .lanewise(VectorOperators.LSHL, shift);
-      IntVector result = outputFactor.apply(firstFactor.apply(x).add(secondFactor.apply(y)));
+      firstFactor.apply(x).add(secondFactor.apply(y)).intoArray(sums, i);
+    }
+  }
+
+  private void store(int[] sums, byte[] out, int to, int count) {
+    int low = sum.activation().min();
+    int high = sum.activation().max();
+    for (int i = 0; i < count; i += Lanes.COUNT) {
+      IntVector result = outputFactor.apply(IntVector.fromArray(Lanes.INTS, sums, i));
       Lanes.toBytes(result.add(outputZeroPoint).max(low).min(high), out, to + i);
     }
   }

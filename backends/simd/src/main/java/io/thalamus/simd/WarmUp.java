@@ -15,13 +15,22 @@ import java.util.concurrent.ConcurrentHashMap;
  * vectors in a frame of its own, over and over, until that is faster than the scalar twins were;
  * then all executions of steps like these change over. The thread ends with that, or with {@link
  * #close()}.
+ *
+ * <p>Where the JVM does not compile vectors, or the machine has no time for it, they do not become
+ * faster: then the scalar twins stay, a line in the log says so, and an execution after a pause
+ * begins another attempt.
  */
 final class WarmUp implements AutoCloseable {
   /** Shorter programs are run so long: the JVM compiles what has run often. */
   private static final long LEAST_NANOS = 300_000_000L;
 
-  /** Where vectors are no faster after so long, it is not for lack of compiled code. */
+  /** Where vectors are no faster after so long, the scalar twins stay for the time being. */
   private static final long MOST_NANOS = 20_000_000_000L;
+
+  /** From a vain attempt to the next one; doubled with each. */
+  private static final long PAUSE_NANOS = 60_000_000_000L;
+
+  private static final System.Logger LOG = System.getLogger(WarmUp.class.getPackageName());
 
   /** Where a device begins. */
   enum Stage {
@@ -35,6 +44,7 @@ final class WarmUp implements AutoCloseable {
 
   private final String name;
   private final Stage stage;
+  private final long mostNanos;
 
   /** The kinds of steps that have been run until they were fast. */
   private final Set<Class<?>> warm = ConcurrentHashMap.newKeySet();
@@ -42,11 +52,23 @@ final class WarmUp implements AutoCloseable {
   private volatile long scalarNanos = Long.MAX_VALUE;
   private volatile boolean closed;
   private Thread thread;
+  private long pauseNanos = PAUSE_NANOS;
+
+  /** When the next attempt may begin, by {@link System#nanoTime}; read where there is a pause. */
+  private long notBefore;
+
+  private boolean isPausing;
 
   /** A warm-up whose thread, once there is one, has a name. */
   WarmUp(String name, Stage stage) {
+    this(name, stage, MOST_NANOS);
+  }
+
+  /** As the other, with the time after which an attempt is vain. */
+  WarmUp(String name, Stage stage, long mostNanos) {
     this.name = name;
     this.stage = stage;
+    this.mostNanos = mostNanos;
   }
 
   /** Whether a program runs on vectors. */
@@ -70,6 +92,9 @@ final class WarmUp implements AutoCloseable {
 
   /** Begins to warm a program up, unless another one is being warmed up. */
   synchronized void begin(Program program) {
+    if (isPausing && System.nanoTime() - notBefore < 0) {
+      return;
+    }
     if (stage == Stage.COLD && !closed && (thread == null || !thread.isAlive())) {
       thread = new Thread(() -> run(program), name);
       thread.setDaemon(true);
@@ -94,10 +119,25 @@ final class WarmUp implements AutoCloseable {
       }
       end = System.nanoTime();
       last = end - before;
-    } while (end - start < LEAST_NANOS || (last >= scalarNanos && end - start < MOST_NANOS));
-    for (Step step : program.steps()) {
-      warm.add(step.getClass());
+    } while (end - start < LEAST_NANOS || (last >= scalarNanos && end - start < mostNanos));
+    if (last < scalarNanos) {
+      for (Step step : program.steps()) {
+        warm.add(step.getClass());
+      }
+    } else {
+      pause();
     }
+  }
+
+  private synchronized void pause() {
+    LOG.log(
+        System.Logger.Level.WARNING,
+        "vectors are no faster than scalar kernels after {0} s, which go on; next attempt in {1} s",
+        mostNanos / 1_000_000_000L,
+        pauseNanos / 1_000_000_000L);
+    isPausing = true;
+    notBefore = System.nanoTime() + pauseNanos;
+    pauseNanos *= 2;
   }
 
   /** Ends the thread and waits for it; nothing begins any more. */

@@ -105,4 +105,22 @@ class WarmUpTest {
       assertEquals(1, program.steps().size());
     }
   }
+
+  @Test
+  void scalarTwinsStayWhereVectorsAreNoFaster() throws Exception {
+    try (TestGraph graph = new TestGraph();
+        SimdDevice device = Twins.device(NAME, WarmUp.Stage.COLD);
+        WarmUp warmUp = new WarmUp(NAME + "-warm-up", WarmUp.Stage.COLD, 1)) {
+      Program program =
+          device.compile(StaticGraph.resolve(model(graph).main(), OperationCatalog.standard()));
+      warmUp.scalarNanos(0);
+      warmUp.begin(program);
+      while (isWarmingUp()) {
+        Thread.sleep(1);
+      }
+      assertFalse(warmUp.isWarm(program));
+      warmUp.begin(program);
+      assertFalse(isWarmingUp(), "another attempt without a pause");
+    }
+  }
 }
