@@ -23,7 +23,7 @@ import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.policy.PartitionPolicy;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
-import io.thalamus.runtime.registry.RegisteredDevice.Support;
+import io.thalamus.runtime.registry.Support;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -13,7 +13,7 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.runtime.policy.Candidate;
 import io.thalamus.runtime.policy.PartitionProblem;
 import io.thalamus.runtime.registry.RegisteredDevice;
-import io.thalamus.runtime.registry.RegisteredDevice.Support;
+import io.thalamus.runtime.registry.Support;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

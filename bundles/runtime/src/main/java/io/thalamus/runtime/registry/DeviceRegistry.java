@@ -2,8 +2,6 @@
 package io.thalamus.runtime.registry;
 
 import io.thalamus.api.DeviceDescription;
-import io.thalamus.api.DeviceDescription.State;
-import io.thalamus.api.DeviceHealth;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceInfo;
@@ -45,8 +43,8 @@ public final class DeviceRegistry implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeviceRegistry.class.getPackageName());
 
   private final Object lock = new Object();
-  private final List<Entry> entries = new ArrayList<>();
-  private final List<Entry> departed = new ArrayList<>();
+  private final List<DeviceEntry> entries = new ArrayList<>();
+  private final List<DeviceEntry> departed = new ArrayList<>();
   private final CallThreads callThreads = new CallThreads();
   private final Timekeeper time;
   private final Watch watch;
@@ -84,41 +82,42 @@ public final class DeviceRegistry implements AutoCloseable {
       policy = ReferencePolicy.DYNAMIC,
       policyOption = ReferencePolicyOption.GREEDY)
   public void addDevice(Device device, Map<String, Object> properties) {
-    Entry entry = inspect(device, properties.get(DeviceDriver.NAMESPACE));
+    DeviceEntry entry = inspect(device, properties.get(DeviceDriver.NAMESPACE));
     Optional<RegisteredDevice> arrived;
     synchronized (lock) {
       entries.add(entry);
       arrived = admit(entry);
     }
     if (arrived.isEmpty()) {
-      LOG.log(Level.WARNING, "device {0} is refused: {1}", entry.name(), entry.reason);
+      LOG.log(Level.WARNING, "device {0} is refused: {1}", entry.name(), entry.reason());
     }
     arrived.ifPresent(this::announce);
   }
 
   /** A device goes. */
   public void removeDevice(Device device) {
-    Entry entry;
+    DeviceEntry entry;
+    Optional<RegisteredDevice> leaving;
     Optional<RegisteredDevice> next = Optional.empty();
     synchronized (lock) {
-      entry = entries.stream().filter(e -> e.device == device).findFirst().orElse(null);
+      entry = entries.stream().filter(e -> e.isOf(device)).findFirst().orElse(null);
       if (entry == null) {
         return;
       }
       entries.remove(entry);
-      if (entry.registered != null) {
-        entry.registered.refuseCalls();
+      leaving = entry.registered();
+      if (leaving.isPresent()) {
+        leaving.get().refuseCalls();
         departed.add(entry);
         changes++;
         next = admitWhoeverWaits();
       }
     }
-    if (entry.registered != null) {
-      depart(entry.registered);
+    if (leaving.isPresent()) {
+      depart(leaving.get());
       synchronized (lock) {
-        // What is shown of it from now on must not keep its bundle.
-        entry.device = null;
-        departed.removeIf(Entry::isGone);
+        entry.leave();
+        departed.removeIf(DeviceEntry::isGone);
       }
     }
     next.ifPresent(this::announce);
@@ -155,7 +154,7 @@ public final class DeviceRegistry implements AutoCloseable {
     }
   }
 
-  private Entry inspect(Device device, Object idProperty) {
+  private DeviceEntry inspect(Device device, Object idProperty) {
     DeviceCalls calls =
         new DeviceCalls(callThreads, time, DeviceCalls.classLoader(device), call -> {});
     Duration limit = settings.answerTime();
@@ -169,7 +168,7 @@ public final class DeviceRegistry implements AutoCloseable {
                 null, "asked for facts, " + RegisteredDevice.describe(outcome.end(), limit));
     DeviceInfo info = facts.info();
     String objection = info == null ? facts.objection() : DeviceFacts.objection(info).orElse("");
-    return new Entry(device, info, idOf(idProperty, info), objection);
+    return new DeviceEntry(device, info, idOf(idProperty, info), objection);
   }
 
   /** What a device says of itself; null where it says nothing useful. */
@@ -195,28 +194,26 @@ public final class DeviceRegistry implements AutoCloseable {
   }
 
   /** Lets a possible device serve, unless another one has its name. Under the lock. */
-  private Optional<RegisteredDevice> admit(Entry entry) {
-    if (entry.isImpossible) {
+  private Optional<RegisteredDevice> admit(DeviceEntry entry) {
+    if (entry.isImpossible()) {
       return Optional.empty();
     }
-    Optional<Entry> twin =
+    Optional<DeviceEntry> twin =
         entries.stream()
-            .filter(e -> e.registered != null)
-            .filter(e -> e.id.equals(entry.id) || e.info.name().equals(entry.info.name()))
+            .filter(e -> e.registered().isPresent())
+            .filter(e -> e.hasNameOf(entry))
             .findFirst();
     if (twin.isPresent()) {
-      entry.reason = "a device of this name is here already: " + twin.get().name();
+      entry.refuse("a device of this name is here already: " + twin.get().name());
       return Optional.empty();
     }
-    entry.reason = "";
-    entry.registered = new RegisteredDevice(entry.id, entry.device, entry.info, watch);
     changes++;
-    return Optional.of(entry.registered);
+    return Optional.of(entry.register(watch));
   }
 
   private Optional<RegisteredDevice> admitWhoeverWaits() {
     return entries.stream()
-        .filter(entry -> entry.registered == null)
+        .filter(entry -> entry.registered().isEmpty())
         .map(this::admit)
         .flatMap(Optional::stream)
         .findFirst();
@@ -227,8 +224,8 @@ public final class DeviceRegistry implements AutoCloseable {
     synchronized (lock) {
       List<RegisteredDevice> serving =
           entries.stream()
-              .map(entry -> entry.registered)
-              .filter(device -> device != null && device.isServing())
+              .flatMap(entry -> entry.registered().stream())
+              .filter(RegisteredDevice::isServing)
               .toList();
       return Stream.concat(
               serving.stream().filter(device -> !device.isReference()),
@@ -241,8 +238,8 @@ public final class DeviceRegistry implements AutoCloseable {
   public List<RegisteredDevice> quarantined() {
     synchronized (lock) {
       return entries.stream()
-          .map(entry -> entry.registered)
-          .filter(device -> device != null && device.isQuarantined())
+          .flatMap(entry -> entry.registered().stream())
+          .filter(RegisteredDevice::isQuarantined)
           .toList();
     }
   }
@@ -264,17 +261,17 @@ public final class DeviceRegistry implements AutoCloseable {
    * and those that have left but hold a thread.
    */
   public List<DeviceDescription> descriptions() {
-    List<Entry> now;
-    List<Entry> before;
+    List<DeviceEntry> now;
+    List<DeviceEntry> before;
     synchronized (lock) {
-      now = entries.stream().filter(entry -> entry.info != null).map(Entry::copy).toList();
-      departed.removeIf(Entry::isGone);
-      before = List.copyOf(departed);
+      now = entries.stream().filter(DeviceEntry::hasFacts).map(DeviceEntry::copy).toList();
+      departed.removeIf(DeviceEntry::isGone);
+      before = departed.stream().map(DeviceEntry::copy).toList();
     }
     return Stream.of(
-            now.stream().filter(entry -> !entry.isReference()).map(Entry::describe),
-            now.stream().filter(Entry::isReference).map(Entry::describe),
-            before.stream().map(Entry::describeDeparted))
+            now.stream().filter(entry -> !entry.isReference()).map(DeviceEntry::describe),
+            now.stream().filter(DeviceEntry::isReference).map(DeviceEntry::describe),
+            before.stream().map(DeviceEntry::describeDeparted))
         .flatMap(each -> each)
         .toList();
   }
@@ -295,85 +292,10 @@ public final class DeviceRegistry implements AutoCloseable {
   public void close() {
     List<RegisteredDevice> left;
     synchronized (lock) {
-      left =
-          entries.stream().map(entry -> entry.registered).filter(device -> device != null).toList();
+      left = entries.stream().flatMap(entry -> entry.registered().stream()).toList();
     }
     callThreads.close();
     left.forEach(RegisteredDevice::abandon);
     time.close();
-  }
-
-  /** A device service, serving or refused. Guarded by the registry's lock. */
-  private static final class Entry {
-    private Device device;
-    private final DeviceInfo info;
-    private final String id;
-    private final boolean isImpossible;
-    private String reason;
-    private RegisteredDevice registered;
-
-    Entry(Device device, DeviceInfo info, String id, String objection) {
-      this.device = device;
-      this.info = info;
-      this.id = id;
-      this.isImpossible = !objection.isEmpty();
-      this.reason = objection;
-    }
-
-    Entry copy() {
-      Entry copy = new Entry(device, info, id, isImpossible ? reason : "");
-      copy.reason = reason;
-      copy.registered = registered;
-      return copy;
-    }
-
-    String name() {
-      return info == null ? id : info.name();
-    }
-
-    boolean isReference() {
-      return registered != null && registered.isReference();
-    }
-
-    /** Whether it has left, and no thread is in it any more. */
-    boolean isGone() {
-      return device == null && !registered.isStuck();
-    }
-
-    DeviceDescription describe() {
-      if (registered == null) {
-        return describe(State.REFUSED, reason, DeviceHealth.GOOD);
-      }
-      DeviceHealth health = registered.health();
-      return health.quarantinedUntil().isPresent()
-          ? describe(State.QUARANTINED, registered.quarantineReason(), health)
-          : describe(State.AVAILABLE, reason, health);
-    }
-
-    DeviceDescription describeDeparted() {
-      DeviceHealth health = registered.health();
-      return device != null
-          ? describe(State.LEAVING, "its running calls are waited for", health)
-          : describe(State.LEAKED, "it has left, but does not give back its threads", health);
-    }
-
-    private DeviceDescription describe(State state, String why, DeviceHealth health) {
-      return new DeviceDescription(
-          id,
-          info.name(),
-          info.version(),
-          info.type(),
-          info.featureLevel(),
-          info.capabilities(),
-          info.cacheNeeds().modelCacheFiles(),
-          info.cacheNeeds().dataCacheFiles(),
-          info.memoryKinds(),
-          info.memoryDomain(),
-          info.extensions(),
-          info.exactQuantized(),
-          state,
-          why,
-          health);
-    }
   }
 }

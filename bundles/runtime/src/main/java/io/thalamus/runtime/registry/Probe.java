@@ -17,7 +17,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
-import io.thalamus.runtime.registry.RegisteredDevice.Support;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;

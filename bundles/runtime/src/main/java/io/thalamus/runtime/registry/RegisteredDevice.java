@@ -18,10 +18,8 @@ import io.thalamus.runtime.registry.GuardedCall.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -45,19 +43,14 @@ public final class RegisteredDevice {
   private final HealthMonitor health;
   private final Quarantine quarantine;
   private final DeviceCalls calls;
-  private final Object lock = new Object();
-  private final Set<DevicePreparedModel> prepared = new HashSet<>();
-  private Device device;
-  private int running;
-  private boolean leaving;
-  private volatile boolean abandoned;
+  private final Occupancy occupancy;
   private volatile boolean doesNotClose;
   private volatile long longestPrepareNanos;
 
   /** A device that serves, watched as the watch says. */
   RegisteredDevice(String id, Device device, DeviceInfo info, Watch watch) {
     this.id = id;
-    this.device = device;
+    this.occupancy = new Occupancy(device);
     this.info = info;
     this.watch = watch;
     this.health = new HealthMonitor(watch.time(), watch::settings);
@@ -112,13 +105,11 @@ public final class RegisteredDevice {
 
   /** Whether its departure no longer waits for its running calls. */
   public boolean isAbandoned() {
-    return abandoned;
+    return occupancy.isAbandoned();
   }
 
   boolean isLeaving() {
-    synchronized (lock) {
-      return leaving;
-    }
+    return occupancy.isLeaving();
   }
 
   boolean isQuarantined() {
@@ -291,12 +282,8 @@ public final class RegisteredDevice {
   }
 
   private Preparation adopt(DevicePreparedModel handle) {
-    synchronized (lock) {
-      // While it is leaving, the departure waits for this call, and closes the model after it.
-      if (!abandoned) {
-        prepared.add(handle);
-        return new Preparation(handle, null);
-      }
+    if (occupancy.adopt(handle)) {
+      return new Preparation(handle, null);
     }
     handle.close();
     return new Preparation(
@@ -380,13 +367,7 @@ public final class RegisteredDevice {
 
   /** Begins a call, unless the device takes no work: then null. */
   Device enter(boolean isProbe) {
-    synchronized (lock) {
-      if (leaving || (!isProbe && health.isQuarantined())) {
-        return null;
-      }
-      running++;
-      return device;
-    }
+    return isProbe || !health.isQuarantined() ? occupancy.enter() : null;
   }
 
   /** Makes a call of the device, which was entered, in this thread, and leaves it. */
@@ -412,32 +393,21 @@ public final class RegisteredDevice {
 
   /** Begins a call that gives something back, which is welcome even while the device leaves. */
   void beginClosing() {
-    synchronized (lock) {
-      running++;
-    }
+    occupancy.beginClosing();
   }
 
   /** Ends a call. */
   void exit() {
-    synchronized (lock) {
-      running--;
-      if (running == 0) {
-        lock.notifyAll();
-      }
-    }
+    occupancy.exit();
   }
 
   void forget(DevicePreparedModel model) {
-    synchronized (lock) {
-      prepared.remove(model);
-    }
+    occupancy.forget(model);
   }
 
   /** Refuses calls from now on. */
   void refuseCalls() {
-    synchronized (lock) {
-      leaving = true;
-    }
+    occupancy.refuseCalls();
   }
 
   /**
@@ -448,19 +418,11 @@ public final class RegisteredDevice {
    * @return how many calls were abandoned
    */
   int drain(Duration patience) {
-    List<DevicePreparedModel> left;
-    int stuck;
-    synchronized (lock) {
-      leaving = true;
-      awaitCalls(System.nanoTime() + patience.toNanos());
-      stuck = running;
-      device = null;
-      left = List.copyOf(prepared);
-      abandoned = true;
-    }
+    // Calls that were given up already are not waited for a second time.
+    Occupancy.Left left = occupancy.drain(patience, calls::stuckInside);
     abandon();
-    left.forEach(DevicePreparedModel::close);
-    return stuck;
+    left.models().forEach(DevicePreparedModel::close);
+    return left.running();
   }
 
   /** Has all callers go on without an answer, and keeps nothing for a time after. */
@@ -469,46 +431,8 @@ public final class RegisteredDevice {
     quarantine.forget();
   }
 
-  private void awaitCalls(long end) {
-    boolean interrupted = false;
-    // Calls that were given up already are not waited for a second time.
-    while (running > calls.stuckInside()) {
-      long nanos = end - System.nanoTime();
-      if (nanos <= 0) {
-        break;
-      }
-      try {
-        lock.wait(nanos / 1_000_000, (int) (nanos % 1_000_000));
-      } catch (InterruptedException e) {
-        // Whoever stops the bundle is in a hurry: wait no longer.
-        interrupted = true;
-        break;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
   @Override
   public String toString() {
     return id;
-  }
-
-  /**
-   * What a device promised.
-   *
-   * @param operations the operations that it supports
-   * @param reason why it does not support the others
-   * @param isBroken whether it failed to answer
-   */
-  public record Support(BitSet operations, String reason, boolean isBroken) {
-    static Support none(String reason) {
-      return new Support(new BitSet(), reason, false);
-    }
-
-    static Support broken(String reason) {
-      return new Support(new BitSet(), reason, true);
-    }
   }
 }
