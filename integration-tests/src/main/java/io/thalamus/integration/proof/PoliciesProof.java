@@ -14,6 +14,7 @@ import io.thalamus.vectors.ModelCase;
 import io.thalamus.vectors.ModelDirectory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +25,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleException;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
@@ -41,6 +44,7 @@ public final class PoliciesProof extends FrameworkProof {
   private static final int MOST = 2000;
 
   private final NeuralNetworks networks;
+  private final BundleContext context;
 
   /** One plan while it is measured. Used by one thread. */
   private static final class Contender implements AutoCloseable {
@@ -64,8 +68,9 @@ public final class PoliciesProof extends FrameworkProof {
   }
 
   @Activate
-  public PoliciesProof(@Reference NeuralNetworks networks) {
+  public PoliciesProof(@Reference NeuralNetworks networks, BundleContext context) {
     this.networks = networks;
+    this.context = context;
   }
 
   @Override
@@ -83,6 +88,7 @@ public final class PoliciesProof extends FrameworkProof {
       return;
     }
     figures.figure("dir", folder);
+    install(devices);
     CompilationOptions options = CompilationOptions.DEFAULT.withDevices(List.copyOf(devices));
     int compared = 0;
     int changed = 0;
@@ -127,6 +133,18 @@ public final class PoliciesProof extends FrameworkProof {
     figures.figure("models", compared);
     figures.figure("otherPlans", changed);
     figures.decimal("meanRatioOfOtherPlans", changed == 0 ? 1 : Math.pow(product, 1.0 / changed));
+  }
+
+  /** Devices of the distribution that are named and not started by themselves. */
+  private void install(Set<String> devices) throws BundleException, IOException {
+    Path home = Path.of(context.getProperty("thalamus.home"));
+    for (String device : devices) {
+      Path jar = home.resolve("devices/io.thalamus." + device + ".jar");
+      if (Files.exists(jar)
+          && networks.devices().stream().noneMatch(here -> here.id().equals(device))) {
+        new Bundles(context).install("proof:" + device, Files.newInputStream(jar));
+      }
+    }
   }
 
   private static Set<String> words(String list) {
