@@ -123,7 +123,7 @@ public final class PlanCommand {
                 + change
                 + ": no device "
                 + device
-                + " is here to ask; there are: "
+                + " is here to ask; nn:install it first; there are: "
                 + String.join(", ", here));
       }
       if (change.startsWith("+")) {

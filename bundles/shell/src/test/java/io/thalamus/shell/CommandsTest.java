@@ -480,7 +480,7 @@ class CommandsTest {
     terminal.type("nn:plan quant.tflite --device simd --what-if '+cpu,-simd'");
     assertEquals(List.of("cpu"), networks.planned.getLast().devices());
     assertFails(
-        "--what-if +npu: no device npu is here to ask; there are: simd, cpu",
+        "--what-if +npu: no device npu is here to ask; nn:install it first; there are: simd, cpu",
         "nn:plan quant.tflite --what-if +npu");
     assertThrows(UsageException.class, () -> terminal.type("nn:plan quant.tflite --what-if cpu"));
     assertThrows(

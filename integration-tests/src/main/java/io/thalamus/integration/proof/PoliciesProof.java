@@ -79,7 +79,7 @@ public final class PoliciesProof extends FrameworkProof {
     Set<String> devices = words(settings.text("device", ""));
     Set<String> wanted = words(settings.text("models", ""));
     String policy = settings.text("policy", "search");
-    Duration measure = Duration.ofMillis(settings.number("measure", 10_000));
+    Duration measure = Duration.ofMillis(settings.number("measure", 30_000));
     Duration time = Duration.ofMillis(settings.number("millis", 2000));
     double noise = settings.number("noise", 10) / 100.0;
     settings.end();
