@@ -2,7 +2,6 @@
 package io.thalamus.runtime.registry;
 
 import io.thalamus.hal.Device;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -98,20 +97,28 @@ final class Occupancy {
   /**
    * Waits for the running calls, and forgets the device.
    *
-   * @param patience how long to wait for them
+   * @param end how long to wait for them, as {@link System#nanoTime} gives it
    * @param stuck how many of them are not waited for
    */
-  Left drain(Duration patience, IntSupplier stuck) {
+  Left drain(long end, IntSupplier stuck) {
     synchronized (lock) {
       leaving = true;
-      awaitCalls(System.nanoTime() + patience.toNanos(), stuck);
+      awaitIdle(end, stuck);
       device = null;
       abandoned = true;
       return new Left(running, List.copyOf(prepared));
     }
   }
 
-  private void awaitCalls(long end, IntSupplier stuck) {
+  /** Waits for the calls that run, as {@link #drain} does. */
+  void awaitCalls(long end, IntSupplier stuck) {
+    synchronized (lock) {
+      awaitIdle(end, stuck);
+    }
+  }
+
+  /** Under the lock. */
+  private void awaitIdle(long end, IntSupplier stuck) {
     boolean interrupted = false;
     while (running > stuck.getAsInt()) {
       long nanos = end - System.nanoTime();

@@ -418,10 +418,13 @@ public final class RegisteredDevice {
    * @return how many calls were abandoned
    */
   int drain(Duration patience) {
+    long end = System.nanoTime() + patience.toNanos();
     // Calls that were given up already are not waited for a second time.
-    Occupancy.Left left = occupancy.drain(patience, calls::stuckInside);
+    Occupancy.Left left = occupancy.drain(end, calls::stuckInside);
     abandon();
     left.models().forEach(DevicePreparedModel::close);
+    // Some of them others may have begun to close meanwhile: they are not open when this returns.
+    occupancy.awaitCalls(end, calls::stuckInside);
     return left.running();
   }
 
