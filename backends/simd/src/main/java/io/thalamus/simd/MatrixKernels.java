@@ -5,8 +5,6 @@ import static io.thalamus.simd.Lanes.COUNT;
 import static io.thalamus.simd.Lanes.FLOATS;
 import static io.thalamus.simd.Rows.DISTANCE;
 
-import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
 
 /**
@@ -25,11 +23,6 @@ final class MatrixKernels {
   /** Rows of a group. */
   static final int ROWS = 4;
 
-  private static final ByteOrder NATIVE = ByteOrder.nativeOrder();
-
-  /** Of a vector of the right matrix; long, as offsets into segments are. */
-  private static final long BYTES = Lanes.COUNT * (long) Float.BYTES;
-
   private MatrixKernels() {}
 
   /** Groups of rows times a panel of two vectors. */
@@ -37,8 +30,8 @@ final class MatrixKernels {
       float[] left,
       int leftAt,
       int groups,
-      MemorySegment right,
-      long panel,
+      float[] right,
+      int panel,
       int depth,
       float[] bias,
       int column,
@@ -67,10 +60,8 @@ final class MatrixKernels {
       FloatVector sum30 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
       FloatVector sum31 = FloatVector.fromArray(FLOATS, added, from + COUNT).add(bias1);
       for (int k = 0; k < depth; k++) {
-        FloatVector right0 =
-            FloatVector.fromMemorySegment(FLOATS, right, panel + k * 2 * BYTES, NATIVE);
-        FloatVector right1 =
-            FloatVector.fromMemorySegment(FLOATS, right, panel + k * 2 * BYTES + BYTES, NATIVE);
+        FloatVector right0 = FloatVector.fromArray(FLOATS, right, panel + k * 2 * COUNT);
+        FloatVector right1 = FloatVector.fromArray(FLOATS, right, panel + k * 2 * COUNT + COUNT);
         FloatVector x = FloatVector.broadcast(FLOATS, left[left0 + k]);
         sum00 = x.fma(right0, sum00);
         sum01 = x.fma(right1, sum01);
@@ -124,8 +115,8 @@ final class MatrixKernels {
       float[] left,
       int leftAt,
       int groups,
-      MemorySegment right,
-      long panel,
+      float[] right,
+      int panel,
       int depth,
       float[] bias,
       int column,
@@ -149,8 +140,7 @@ final class MatrixKernels {
       from += addedDistance;
       FloatVector sum30 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
       for (int k = 0; k < depth; k++) {
-        FloatVector right0 =
-            FloatVector.fromMemorySegment(FLOATS, right, panel + k * BYTES, NATIVE);
+        FloatVector right0 = FloatVector.fromArray(FLOATS, right, panel + k * COUNT);
         FloatVector x = FloatVector.broadcast(FLOATS, left[left0 + k]);
         sum00 = x.fma(right0, sum00);
         x = FloatVector.broadcast(FLOATS, left[left0 + k + DISTANCE]);
@@ -175,9 +165,9 @@ final class MatrixKernels {
   static void single(
       float[] left,
       int leftAt,
-      MemorySegment right,
-      long panel,
-      long second,
+      float[] right,
+      int panel,
+      int second,
       int depth,
       float[] bias,
       int column,
@@ -194,18 +184,10 @@ final class MatrixKernels {
     FloatVector sum3 = start(added, from + 3 * COUNT, bias, column + 3 * COUNT);
     for (int k = 0; k < depth; k++) {
       FloatVector x = FloatVector.broadcast(FLOATS, left[leftAt + k]);
-      sum0 =
-          x.fma(FloatVector.fromMemorySegment(FLOATS, right, panel + k * 2 * BYTES, NATIVE), sum0);
-      sum1 =
-          x.fma(
-              FloatVector.fromMemorySegment(FLOATS, right, panel + k * 2 * BYTES + BYTES, NATIVE),
-              sum1);
-      sum2 =
-          x.fma(FloatVector.fromMemorySegment(FLOATS, right, second + k * 2 * BYTES, NATIVE), sum2);
-      sum3 =
-          x.fma(
-              FloatVector.fromMemorySegment(FLOATS, right, second + k * 2 * BYTES + BYTES, NATIVE),
-              sum3);
+      sum0 = x.fma(FloatVector.fromArray(FLOATS, right, panel + k * 2 * COUNT), sum0);
+      sum1 = x.fma(FloatVector.fromArray(FLOATS, right, panel + k * 2 * COUNT + COUNT), sum1);
+      sum2 = x.fma(FloatVector.fromArray(FLOATS, right, second + k * 2 * COUNT), sum2);
+      sum3 = x.fma(FloatVector.fromArray(FLOATS, right, second + k * 2 * COUNT + COUNT), sum3);
     }
     int to = resultAt + column;
     store(sum0, low, high, result, to);

@@ -10,15 +10,10 @@ import java.lang.foreign.ValueLayout;
  * after row within a panel. The last panels have fewer vectors where these are enough; the last one
  * is filled up with zeros. Immutable.
  *
- * <p>Outside the heap, where memory can begin at a cache line: a collector puts arrays anywhere,
- * and a vector of 64 bytes that straddles two lines takes so long that the kernels lose a third of
- * their speed. The memory is freed when nobody can reach it any more.
- *
- * <pre>
- * columns   |  4 vectors  |  4 vectors  | 2 vectors | 1 vector, zeros |
- * row 0     |  0 ...      |             |           |                 |
- * row 1     |  4 * COUNT  |             |           |                 |
- * </pre>
+ * <p>For {@link BroadKernels} outside the heap, where memory can begin at a cache line: a collector
+ * puts arrays anywhere, and a vector of 64 bytes that straddles two lines takes so long that these
+ * kernels lose a third of their speed. Shorter vectors straddle seldom, and {@link MatrixKernels}
+ * gain nothing by it. Memory outside the heap is freed when nobody can reach it any more.
  */
 final class PackedMatrix {
   /** Bytes of a cache line. */
@@ -33,6 +28,9 @@ final class PackedMatrix {
   /** Columns that are multiplied with a single row at a time: of wide panels, one or two. */
   static final int SINGLE = 4 * Lanes.COUNT;
 
+  /** The same as an array, where there is one; else null. */
+  private final float[] array;
+
   private final MemorySegment data;
   private final int rows;
   private final int columns;
@@ -41,7 +39,13 @@ final class PackedMatrix {
     this.rows = rows;
     this.columns = columns;
     long size = (long) rows * (Lanes.roundUp(columns) + Lanes.COUNT) + Lanes.SLACK;
-    data = Arena.ofAuto().allocate(size * Float.BYTES, ALIGNMENT);
+    if (BroadKernels.FIT) {
+      array = null;
+      data = Arena.ofAuto().allocate(size * Float.BYTES, ALIGNMENT);
+    } else {
+      array = new float[Math.toIntExact(Lanes.LEAD + size)];
+      data = MemorySegment.ofArray(array).asSlice((long) Lanes.LEAD * Float.BYTES);
+    }
   }
 
   /** The elements of a matrix. */
@@ -76,8 +80,19 @@ final class PackedMatrix {
     return matrix;
   }
 
+  /** All panels. */
   MemorySegment data() {
     return data;
+  }
+
+  /** As {@link #data}, for {@link MatrixKernels}. */
+  float[] array() {
+    return array;
+  }
+
+  /** Where in the array a place of {@link #offset} is. */
+  static int index(long offset) {
+    return Lanes.LEAD + (int) (offset / Float.BYTES);
   }
 
   int rows() {
