@@ -214,11 +214,11 @@ final class DeviceState {
   /**
    * Lets time pass, asking the execution's control and deadline all along.
    *
+   * @param at the resets there had been when the execution began: a later one ends the delay
    * @return what the execution ends with, or null where it goes on
    */
-  Failed delay(int of, Duration time, ExecutionConfig config) {
+  Failed delay(int of, int at, Duration time, ExecutionConfig config) {
     long end = System.nanoTime() + time.toNanos();
-    int at = resets();
     long left = time.toNanos();
     while (left > 0) {
       Failed stopped = Checkpoint.pass(config);
@@ -245,7 +245,8 @@ final class DeviceState {
     return Checkpoint.pass(config);
   }
 
-  private int resets() {
+  /** How many resets there have been. */
+  int resets() {
     lock.lock();
     try {
       return resets;

@@ -111,6 +111,8 @@ public final class FaultInjector implements AutoCloseable {
   /** What happens to an execution. */
   Strike beforeExecution(int life, ExecutionConfig config) {
     executions.increment();
+    // Before the rules: a reset between the two ends what they begin.
+    int resets = state.resets();
     List<ActiveRule> now = rules;
     Failed failure = beforeCall(life);
     if (failure != null) {
@@ -124,7 +126,7 @@ public final class FaultInjector implements AutoCloseable {
     List<Strike.Flip> flips = new ArrayList<>();
     for (int i = 0; i < numbers.length; i++) {
       if (numbers[i] > 0) {
-        failure = strike(now.get(i), numbers[i], life, config, flips);
+        failure = strike(now.get(i), numbers[i], new Moment(life, resets), config, flips);
         if (failure != null) {
           return Strike.failing(failure);
         }
@@ -133,12 +135,15 @@ public final class FaultInjector implements AutoCloseable {
     return new Strike(null, flips);
   }
 
+  /** When an execution began: in which life, and after how many resets. */
+  private record Moment(int life, int resets) {}
+
   private Failed strike(
-      ActiveRule rule, long number, int life, ExecutionConfig config, List<Strike.Flip> flips) {
+      ActiveRule rule, long number, Moment begin, ExecutionConfig config, List<Strike.Flip> flips) {
     switch (rule.rule().fault()) {
       case Fault.Latency latency -> {
         count(Fault.Kind.LATENCY);
-        return state.delay(life, latency.time(), config);
+        return state.delay(begin.life(), begin.resets(), latency.time(), config);
       }
       case Fault.Crash crash -> {
         count(Fault.Kind.CRASH);
@@ -150,7 +155,7 @@ public final class FaultInjector implements AutoCloseable {
       }
       case Fault.Hang _, Fault.Exhaust _, Fault.Lose _ -> {
         change(rule.rule().fault());
-        return beforeCall(life);
+        return beforeCall(begin.life());
       }
     }
   }

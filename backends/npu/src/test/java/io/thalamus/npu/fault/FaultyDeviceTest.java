@@ -42,6 +42,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class FaultyDeviceTest {
   private static final String THREAD = "test-faults";
+  private static final long PATIENCE_MILLIS = 60_000;
 
   private final CopyDevice copy = new CopyDevice();
   private final BlockingQueue<String> presence = new LinkedBlockingQueue<>();
@@ -72,13 +73,18 @@ class FaultyDeviceTest {
   private final SharedMemory memory = CopyDevice.memory();
 
   @AfterEach
-  void close() {
+  void close() throws InterruptedException {
     device.close();
     injector.close();
     memory.close();
     String name = THREAD + "-" + System.identityHashCode(this);
-    assertTrue(
-        Thread.getAllStackTraces().keySet().stream().noneMatch(t -> t.getName().equals(name)));
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().equals(name)) {
+        // An executor is terminated a moment before its thread has ended.
+        thread.join(PATIENCE_MILLIS);
+        assertFalse(thread.isAlive());
+      }
+    }
   }
 
   private PreparedModel prepare() throws DeviceException {
