@@ -42,7 +42,7 @@ record PlanResult(String model, Plan plan, boolean verbose, Style style) impleme
       lines.gap().add(costs());
     }
     if (!plan.prediction().steps().isEmpty()) {
-      lines.gap().add(legend());
+      addLegend(lines.gap());
     }
     plan.prediction().remarks().forEach(remark -> lines.add(style.bad("note: " + remark)));
     return lines.toString();
@@ -69,18 +69,20 @@ record PlanResult(String model, Plan plan, boolean verbose, Style style) impleme
     return (isMeasured ? "" : "~") + text;
   }
 
-  private String legend() {
-    String energy =
-        plan.prediction().energy().isPresent()
-            ? "; energy "
-                + Units.number(Math.round(plan.prediction().energy().getAsDouble() * 1000) / 1e3)
-                + " of what cpu alone would need, by declared power"
-            : "";
-    return style.dim(
-        plan.prediction().isMeasured()
-            ? "times were measured here" + energy
-            : "~ not measured: by declared cost and size; nn:measure times the operations"
-                + energy);
+  private void addLegend(Lines lines) {
+    lines.add(
+        style.dim(
+            plan.prediction().isMeasured()
+                ? "times were measured here"
+                : "~ not measured: by declared cost and size; nn:measure times the operations"));
+    if (plan.prediction().energy().isPresent()) {
+      double share = Math.round(plan.prediction().energy().getAsDouble() * 1000) / 1e3;
+      lines.add(
+          style.dim(
+              "energy: "
+                  + Units.number(share)
+                  + " of what cpu alone would need, by declared power"));
+    }
   }
 
   /** What each operation of the main graph is expected to take where it goes, by its index. */
