@@ -13,6 +13,7 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;
 import io.thalamus.integration.device.Gate;
 import io.thalamus.integration.proof.Bundles;
@@ -102,6 +103,35 @@ public class HotPlugIT {
         Workload.Answer answer = right(digits.run(compilation, i));
         assertFalse(answer.ranOn("spare"));
       }
+    }
+  }
+
+  @Test
+  void aDeviceOnTrialIsPlannedForAndNeverUsed() throws Exception {
+    try (Compilation compilation = digits.compile(USUAL)) {
+      Plan before = compilation.plan();
+      Bundle spare =
+          SpareBundle.named("spare").install(context, DeviceDescription.TRIAL_LOCATION + "spare");
+      assertEquals(
+          DeviceDescription.State.ON_TRIAL,
+          networks.devices().stream()
+              .filter(device -> device.id().equals("spare"))
+              .findFirst()
+              .orElseThrow()
+              .state());
+      CompilationOptions named = USUAL.withDevices(List.of("spare", "cpu"));
+      Plan plan = networks.plan(digits.model(), named);
+      assertEquals(
+          List.of("spare"), plan.steps().stream().map(Plan.Step::device).distinct().toList());
+      assertEquals(before, networks.plan(digits.model(), USUAL));
+      assertEquals(
+          ResultCode.BAD_DATA,
+          assertThrows(NeuralNetworksException.class, () -> digits.compile(named)).code());
+      assertFalse(compilation.isReplanning());
+      assertFalse(run(compilation).ranOn("spare"));
+      bundles.uninstall(spare);
+      assertThrows(NeuralNetworksException.class, () -> networks.plan(digits.model(), named));
+      assertEquals(before, compilation.plan());
     }
   }
 

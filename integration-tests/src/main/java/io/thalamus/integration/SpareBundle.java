@@ -49,7 +49,13 @@ public record SpareBundle(String name, String version, DeviceType type, List<Str
 
   /** Installs and starts it. */
   public Bundle install(BundleContext context) throws BundleException, IOException {
-    Bundle bundle = context.installBundle("test:" + name + ":" + System.nanoTime(), jar());
+    return install(context, "test:" + name + ":" + System.nanoTime());
+  }
+
+  /** Installs and starts it under a location. */
+  public Bundle install(BundleContext context, String location)
+      throws BundleException, IOException {
+    Bundle bundle = context.installBundle(location, jar());
     bundle.start();
     return bundle;
   }

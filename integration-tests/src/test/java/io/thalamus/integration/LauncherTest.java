@@ -113,6 +113,20 @@ class LauncherTest {
   }
 
   @Test
+  void aPlanAsksADeviceThatIsNotInstalled() throws Exception {
+    String digits = ProjectFiles.DISTRIBUTION.resolve("samples/digits/digits.tflite").toString();
+    Outcome outcome = run("-c", "nn:plan " + digits + " --what-if '+npu,-simd'; nn:devices");
+    assertEquals(0, outcome.status(), outcome::err);
+    assertTrue(outcome.out().contains("npu"), outcome::out);
+    String devices = outcome.out().substring(outcome.out().indexOf("\nid "));
+    assertFalse(devices.contains("npu"), devices);
+    Outcome missing = run("plan", digits, "--what-if", "+gpu");
+    assertEquals(1, missing.status());
+    assertTrue(missing.err().contains("it has: cpu, npu, simd"), missing::err);
+    assertEquals(1, missing.err().lines().count(), missing::err);
+  }
+
+  @Test
   void severalProcessesShareOneStorage() throws Exception {
     for (int round = 0; round < 2; round++) {
       List<Process> processes = new ArrayList<>();

@@ -42,10 +42,17 @@ public record DeviceDescription(
     State state,
     String reason,
     DeviceHealth health) {
+  /** How the location of a bundle begins whose devices are {@link State#ON_TRIAL}. */
+  public static final String TRIAL_LOCATION = "trial:";
 
   /** Whether a device serves. */
   public enum State {
     AVAILABLE,
+    /**
+     * It is only looked at: a plan that names it says what it would do, and nothing is prepared on
+     * it. So is a device of a bundle whose location begins with {@link #TRIAL_LOCATION}.
+     */
+    ON_TRIAL,
     /** Its facts are impossible, or its name is taken; it is not used. */
     REFUSED,
     /** It failed too often, hung or gave a wrong answer; it is not used until a probe passes. */

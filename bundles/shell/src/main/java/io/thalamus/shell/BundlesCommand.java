@@ -6,6 +6,7 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.shell.arguments.Arguments;
 import io.thalamus.shell.arguments.Syntax;
+import io.thalamus.shell.bundles.Arrivals;
 import io.thalamus.shell.bundles.DeviceBundles;
 import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.failure.UsageException;
@@ -60,8 +61,6 @@ public final class BundlesCommand {
           "Removes a device bundle. Running requests finish, or are repeated on what is left.",
           1,
           1);
-
-  private static final long PATIENCE_MILLIS = 5_000;
 
   /** Compiling a large model again can take longer; then it goes on in the background. */
   private static final long REPLAN_MILLIS = 5_000;
@@ -162,7 +161,7 @@ public final class BundlesCommand {
       String version = "";
       if (change.bundle() != null) {
         version = change.bundle().getVersion().toString();
-        await(DeviceBundles.devices(change.bundle()), change.name());
+        Arrivals.await(networks, change.bundle());
       }
       Duration duration = Duration.ofNanos(System.nanoTime() - start);
       awaitPlans();
@@ -178,34 +177,6 @@ public final class BundlesCommand {
       Thread.currentThread().interrupt();
       throw new CommandException("interrupted", e);
     }
-  }
-
-  /** A bundle is active before its components are; mostly by nothing, seldom by a moment. */
-  private void await(List<String> devices, String name)
-      throws CommandException, InterruptedException {
-    long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000;
-    while (System.nanoTime() - end < 0) {
-      for (DeviceDescription device : networks.devices()) {
-        if (devices.contains(device.id()) && isHere(device)) {
-          if (device.state() == DeviceDescription.State.REFUSED) {
-            throw new CommandException(
-                name + " is active, but its device is refused: " + device.reason());
-          }
-          return;
-        }
-      }
-      Thread.sleep(PAUSE_MILLIS);
-    }
-    throw new CommandException(
-        name
-            + " is active, but its device "
-            + String.join(", ", devices)
-            + " does not come; scr:list shows which component waits for what");
-  }
-
-  private static boolean isHere(DeviceDescription device) {
-    return device.state() != DeviceDescription.State.LEAVING
-        && device.state() != DeviceDescription.State.LEAKED;
   }
 
   /** So that the next command finds the plans that this one led to. */

@@ -6,8 +6,11 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
+import io.thalamus.model.Model;
 import io.thalamus.shell.arguments.Arguments;
 import io.thalamus.shell.arguments.Syntax;
+import io.thalamus.shell.bundles.Trial;
+import io.thalamus.shell.bundles.Trials;
 import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.failure.UsageException;
 import io.thalamus.shell.format.Result;
@@ -39,22 +42,26 @@ public final class PlanCommand {
                   1,
                   1)
               .flag("verbose", "v", "a line for each operation")
-              .option("what-if", "D", "without a device, or with one: -simd, or +cpu,-simd")
+              .option("what-if", "D", "without a device, or with one: -simd, or +npu,-simd")
               .option("svg", "FILE", "draw the graph with a colour for each device"));
 
   private final NeuralNetworks networks;
   private final Models models;
+  private final Trials trials;
 
   /**
    * Called by the component runtime.
    *
    * @param networks plans
    * @param models opens models
+   * @param trials lets plans ask devices that are not installed
    */
   @Activate
-  public PlanCommand(@Reference NeuralNetworks networks, @Reference Models models) {
+  public PlanCommand(
+      @Reference NeuralNetworks networks, @Reference Models models, @Reference Trials trials) {
     this.networks = networks;
     this.models = models;
+    this.trials = trials;
   }
 
   /** The command. */
@@ -74,7 +81,7 @@ public final class PlanCommand {
     }
     String word = parsed.operands().getFirst();
     try (OpenModel model = models.open(word, invocation.path(word))) {
-      Plan plan = networks.plan(model.model(), options(parsed));
+      Plan plan = plan(model.model(), parsed);
       PlanResult result =
           new PlanResult(
               model.loaded().path().toString(),
@@ -98,13 +105,16 @@ public final class PlanCommand {
     }
   }
 
-  /** The options with the devices that --what-if leaves. */
-  private CompilationOptions options(Arguments parsed) throws UsageException, CommandException {
+  private Plan plan(Model model, Arguments parsed)
+      throws NeuralNetworksException, UsageException, CommandException {
     CompilationOptions options = Compiling.options(parsed);
     Optional<String> changes = parsed.text("what-if");
-    if (changes.isEmpty()) {
-      return options;
-    }
+    return changes.isEmpty() ? networks.plan(model, options) : plan(model, options, changes.get());
+  }
+
+  /** The plan with the devices that --what-if leaves. */
+  private Plan plan(Model model, CompilationOptions options, String changes)
+      throws NeuralNetworksException, UsageException, CommandException {
     List<String> here =
         networks.devices().stream()
             .filter(device -> device.state() == DeviceDescription.State.AVAILABLE)
@@ -112,29 +122,49 @@ public final class PlanCommand {
             .toList();
     Set<String> devices =
         new LinkedHashSet<>(options.devices().isEmpty() ? here : options.devices());
-    for (String change : changes.get().split(",")) {
+    Set<String> others = new LinkedHashSet<>();
+    for (String change : changes.split(",")) {
       String device = change.length() > 1 ? change.substring(1) : "";
       if (device.isEmpty() || !change.startsWith("+") && !change.startsWith("-")) {
-        throw SYNTAX.usage("--what-if " + changes.get() + ": write +DEVICE or -DEVICE");
+        throw SYNTAX.usage("--what-if " + changes + ": write +DEVICE or -DEVICE");
       }
-      if (!here.contains(device)) {
+      if (change.startsWith("+")) {
+        devices.add(device);
+        if (!here.contains(device)) {
+          others.add(device);
+        }
+      } else if (!here.contains(device)) {
         throw new CommandException(
             "--what-if "
                 + change
                 + ": no device "
                 + device
-                + " is here to ask; nn:install it first; there are: "
+                + " serves; there are: "
                 + String.join(", ", here));
-      }
-      if (change.startsWith("+")) {
-        devices.add(device);
       } else {
         devices.remove(device);
       }
     }
     if (devices.isEmpty()) {
-      throw SYNTAX.usage("--what-if " + changes.get() + " leaves no device");
+      throw SYNTAX.usage("--what-if " + changes + " leaves no device");
     }
-    return options.withDevices(List.copyOf(devices));
+    return planWith(
+        List.copyOf(others), () -> networks.plan(model, options.withDevices(List.copyOf(devices))));
+  }
+
+  /** What is planned while devices are here. */
+  @FunctionalInterface
+  private interface Planning {
+    Plan run() throws NeuralNetworksException;
+  }
+
+  private Plan planWith(List<String> others, Planning planning)
+      throws NeuralNetworksException, CommandException {
+    if (others.isEmpty()) {
+      return planning.run();
+    }
+    try (Trial _ = trials.begin(others.getFirst())) {
+      return planWith(others.subList(1, others.size()), planning);
+    }
   }
 }

@@ -50,6 +50,7 @@ class CommandsTest {
 
   private final FakeNetworks networks = new FakeNetworks();
   private final Models models = new Models(networks);
+  private final FakeTrials trials = new FakeTrials();
   private Terminal terminal;
 
   @BeforeEach
@@ -60,7 +61,7 @@ class CommandsTest {
             new DevicesCommand(networks),
             new InfoCommand(models),
             new RunCommand(models),
-            new PlanCommand(networks, models));
+            new PlanCommand(networks, models, trials));
     model("float.tflite", OperandCode.TENSOR_FLOAT32, Quantization.NONE, 1, 2, 2, 3);
     model(
         "quant.tflite",
@@ -480,11 +481,22 @@ class CommandsTest {
     terminal.type("nn:plan quant.tflite --device simd --what-if '+cpu,-simd'");
     assertEquals(List.of("cpu"), networks.planned.getLast().devices());
     assertFails(
-        "--what-if +npu: no device npu is here to ask; nn:install it first; there are: simd, cpu",
-        "nn:plan quant.tflite --what-if +npu");
+        "--what-if -npu: no device npu serves; there are: simd, cpu",
+        "nn:plan quant.tflite --what-if -npu");
     assertThrows(UsageException.class, () -> terminal.type("nn:plan quant.tflite --what-if cpu"));
     assertThrows(
         UsageException.class, () -> terminal.type("nn:plan quant.tflite --what-if '-cpu,-simd'"));
+  }
+
+  @Test
+  void planAsksDevicesThatAreNotInstalled() throws Exception {
+    networks.devices =
+        List.of(FakeNetworks.device("cpu", 1, DeviceDescription.State.AVAILABLE, ""));
+    trials.available.add("npu");
+    terminal.type("nn:plan quant.tflite --what-if '+npu,-cpu'");
+    assertEquals(List.of("npu"), networks.planned.getLast().devices());
+    assertFails("no device gpu", "nn:plan quant.tflite --what-if '+npu,+gpu'");
+    assertEquals(List.of("+npu", "-npu", "+npu", "-npu"), trials.events);
   }
 
   @Test

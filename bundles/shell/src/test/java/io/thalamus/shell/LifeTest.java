@@ -44,7 +44,7 @@ class LifeTest {
             new ModelsCommand(models),
             new RunCommand(models),
             new InfoCommand(models),
-            new PlanCommand(networks, models),
+            new PlanCommand(networks, models, new FakeTrials()),
             new BenchCommand(networks, models));
     SubgraphBuilder builder = new SubgraphBuilder();
     OperandCode type = OperandCode.TENSOR_FLOAT32;

@@ -9,6 +9,7 @@ import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Subgraph;
@@ -84,7 +85,12 @@ public final class Workload implements AutoCloseable {
     return requests;
   }
 
-  /** Compiles the model. */
+  /** The model that runs. */
+  public Model model() {
+    return loaded.model();
+  }
+
+  /** The model, prepared; closed by the caller. */
   public Compilation compile(CompilationOptions options) throws NeuralNetworksException {
     return networks.compile(loaded.model(), options);
   }

@@ -74,7 +74,9 @@ public final class Compiler implements DeviceListener, AutoCloseable {
 
   /** Says which operation would go where; see {@code NeuralNetworks.plan}. */
   public Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException {
-    return preparer(model, options).plan().description();
+    return preparer(model, options, DeviceChoice.toLookAt(registry, options.devices()))
+        .plan()
+        .description();
   }
 
   /** Times the operations of a model on each device; see {@code NeuralNetworks.measure}. */
@@ -145,13 +147,17 @@ public final class Compiler implements DeviceListener, AutoCloseable {
 
   private Preparer preparer(Model model, CompilationOptions options)
       throws NeuralNetworksException {
+    return preparer(model, options, new DeviceChoice(registry, options.devices()));
+  }
+
+  private Preparer preparer(Model model, CompilationOptions options, DeviceChoice choice)
+      throws NeuralNetworksException {
     Model checked = rules.check(model);
     if (options.timeout().isPresent() && options.devices().size() != 1) {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA,
           "a compilation has a timeout only where exactly one device is named");
     }
-    DeviceChoice choice = new DeviceChoice(registry, options.devices());
     choice.check();
     policies.check(options);
     return new Preparer(policies, rules, measurements, checked, options, choice);

@@ -14,18 +14,38 @@ import java.util.stream.Collectors;
 final class DeviceChoice {
   private final DeviceRegistry registry;
   private final List<String> names;
+  private final boolean withTrials;
 
   DeviceChoice(DeviceRegistry registry, List<String> names) {
+    this(registry, names, false);
+  }
+
+  private DeviceChoice(DeviceRegistry registry, List<String> names, boolean withTrials) {
     this.registry = registry;
     this.names = names;
+    this.withTrials = withTrials;
+  }
+
+  /** A choice for a plan that nobody prepares: devices on trial can be named too. */
+  static DeviceChoice toLookAt(DeviceRegistry registry, List<String> names) {
+    return new DeviceChoice(registry, names, true);
+  }
+
+  /** Those that can be named. */
+  private List<RegisteredDevice> here() {
+    List<RegisteredDevice> here = new ArrayList<>(registry.devices());
+    if (withTrials) {
+      here.addAll(registry.onTrial());
+    }
+    return here;
   }
 
   /** Those of the choice that are here now, in the order in which ties are broken. */
   List<RegisteredDevice> now() {
-    List<RegisteredDevice> here = registry.devices();
     if (names.isEmpty()) {
-      return here;
+      return registry.devices();
     }
+    List<RegisteredDevice> here = here();
     List<RegisteredDevice> chosen = new ArrayList<>();
     for (String name : names) {
       find(here, name).ifPresent(chosen::add);
@@ -39,7 +59,7 @@ final class DeviceChoice {
    * @throws NeuralNetworksException with BAD_DATA; with UNAVAILABLE_DEVICE for one in quarantine
    */
   void check() throws NeuralNetworksException {
-    List<RegisteredDevice> here = registry.devices();
+    List<RegisteredDevice> here = here();
     List<RegisteredDevice> seen = new ArrayList<>();
     for (String name : names) {
       Optional<RegisteredDevice> quarantined = find(registry.quarantined(), name);

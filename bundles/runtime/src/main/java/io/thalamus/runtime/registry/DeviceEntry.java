@@ -16,6 +16,7 @@ final class DeviceEntry {
   private final DeviceInfo info;
   private final String id;
   private final boolean isImpossible;
+  private final boolean isOnTrial;
 
   /** Null once the device has left. */
   private Device device;
@@ -31,17 +32,19 @@ final class DeviceEntry {
    *
    * @param info null where it tells nothing useful
    * @param objection why it never can serve, or nothing
+   * @param isOnTrial whether it is only looked at
    */
-  DeviceEntry(Device device, DeviceInfo info, String id, String objection) {
+  DeviceEntry(Device device, DeviceInfo info, String id, String objection, boolean isOnTrial) {
     this.device = device;
     this.info = info;
     this.id = id;
     this.isImpossible = !objection.isEmpty();
+    this.isOnTrial = isOnTrial;
     this.reason = objection;
   }
 
   DeviceEntry copy() {
-    DeviceEntry copy = new DeviceEntry(device, info, id, isImpossible ? reason : "");
+    DeviceEntry copy = new DeviceEntry(device, info, id, isImpossible ? reason : "", isOnTrial);
     copy.reason = reason;
     copy.registered = registered;
     return copy;
@@ -59,6 +62,11 @@ final class DeviceEntry {
   /** Whether it can never serve. */
   boolean isImpossible() {
     return isImpossible;
+  }
+
+  /** Whether plans may name it, and nothing is prepared on it. */
+  boolean isOnTrial() {
+    return isOnTrial;
   }
 
   /** Whether another one would be known by the same name. */
@@ -108,6 +116,9 @@ final class DeviceEntry {
       return describe(State.REFUSED, reason, DeviceHealth.GOOD);
     }
     DeviceHealth health = registered.health();
+    if (isOnTrial) {
+      return describe(State.ON_TRIAL, "a plan looks at it", health);
+    }
     return health.quarantinedUntil().isPresent()
         ? describe(State.QUARANTINED, registered.quarantineReason(), health)
         : describe(State.AVAILABLE, reason, health);

@@ -17,6 +17,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.FrameworkUtil;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -91,7 +93,9 @@ public final class DeviceRegistry implements AutoCloseable {
     if (arrived.isEmpty()) {
       LOG.log(Level.WARNING, "device {0} is refused: {1}", entry.name(), entry.reason());
     }
-    arrived.ifPresent(this::announce);
+    if (!entry.isOnTrial()) {
+      arrived.ifPresent(this::announce);
+    }
   }
 
   /** A device goes. */
@@ -168,7 +172,12 @@ public final class DeviceRegistry implements AutoCloseable {
                 null, "asked for facts, " + RegisteredDevice.describe(outcome.end(), limit));
     DeviceInfo info = facts.info();
     String objection = info == null ? facts.objection() : DeviceFacts.objection(info).orElse("");
-    return new DeviceEntry(device, info, idOf(idProperty, info), objection);
+    return new DeviceEntry(device, info, idOf(idProperty, info), objection, isOnTrial(device));
+  }
+
+  private static boolean isOnTrial(Device device) {
+    Bundle bundle = FrameworkUtil.getBundle(device.getClass());
+    return bundle != null && bundle.getLocation().startsWith(DeviceDescription.TRIAL_LOCATION);
   }
 
   /** What a device says of itself; null where it says nothing useful. */
@@ -224,12 +233,23 @@ public final class DeviceRegistry implements AutoCloseable {
     synchronized (lock) {
       List<RegisteredDevice> serving =
           entries.stream()
+              .filter(entry -> !entry.isOnTrial())
               .flatMap(entry -> entry.registered().stream())
               .filter(RegisteredDevice::isServing)
               .toList();
       return Stream.concat(
               serving.stream().filter(device -> !device.isReference()),
               serving.stream().filter(RegisteredDevice::isReference))
+          .toList();
+    }
+  }
+
+  /** Those that a plan may name, and nothing else. */
+  public List<RegisteredDevice> onTrial() {
+    synchronized (lock) {
+      return entries.stream()
+          .filter(DeviceEntry::isOnTrial)
+          .flatMap(entry -> entry.registered().stream())
           .toList();
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.bundles;
 
+import io.thalamus.api.DeviceDescription;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.failure.Reasons;
@@ -99,7 +100,7 @@ public final class DeviceBundles {
    */
   public Bundle install(String word, Path file) throws CommandException {
     boolean named = available().contains(word);
-    Path jar = named ? home.orElseThrow().resolve("devices/" + PREFIX + word + ".jar") : file;
+    Path jar = named ? jar(word) : file;
     if (!Files.isRegularFile(jar)) {
       throw new CommandException(
           "there is no file "
@@ -118,10 +119,46 @@ public final class DeviceBundles {
       }
     }
     // The launcher refers to bundles of the distribution in the same way.
-    String location = (named ? "reference:" : "") + jar.toUri();
+    return install(name, (named ? "reference:" : "") + jar.toUri(), null);
+  }
+
+  private Path jar(String word) {
+    return home.orElseThrow().resolve("devices/" + PREFIX + word + ".jar");
+  }
+
+  /**
+   * Installs and starts a bundle of the distribution whose device is only looked at.
+   *
+   * @throws CommandException where there is none, it is installed, or it does not start
+   */
+  Bundle tryOut(String word) throws CommandException {
+    if (!available().contains(word)) {
+      throw new CommandException(
+          "no device "
+              + word
+              + " is here, and the distribution has no bundle of that name; it has: "
+              + String.join(", ", available()));
+    }
+    String name = PREFIX + word;
+    for (Bundle bundle : framework.getBundles()) {
+      if (name.equals(bundle.getSymbolicName())) {
+        throw new CommandException(
+            name + " is installed, but its device does not serve; nn:devices says why");
+      }
+    }
+    Path jar = jar(word);
+    try (InputStream in = new BufferedInputStream(Files.newInputStream(jar))) {
+      return install(name, DeviceDescription.TRIAL_LOCATION + jar.toUri(), in);
+    } catch (IOException e) {
+      throw new CommandException("cannot read " + jar + ": " + Reasons.of(e), e);
+    }
+  }
+
+  private Bundle install(String name, String location, InputStream contents)
+      throws CommandException {
     Bundle bundle = null;
     try {
-      bundle = framework.installBundle(location);
+      bundle = framework.installBundle(location, contents);
       if (devices(bundle).isEmpty()) {
         throw new BundleException(
             name + " brings no device: it lacks the capability " + DeviceDriver.NAMESPACE);
@@ -198,13 +235,18 @@ public final class DeviceBundles {
    */
   public String uninstall(String word) throws CommandException, InterruptedException {
     Bundle bundle = find(word);
+    remove(bundle);
+    return bundle.getSymbolicName();
+  }
+
+  /** Stops and removes a bundle, and lets go of its classes. */
+  void remove(Bundle bundle) throws CommandException, InterruptedException {
     try {
       bundle.uninstall();
-      refresh(bundle);
-      return bundle.getSymbolicName();
     } catch (BundleException e) {
       throw new CommandException(reason(bundle.getSymbolicName(), e), e);
     }
+    refresh(bundle);
   }
 
   private Bundle find(String word) throws CommandException {
