@@ -20,6 +20,7 @@ import java.util.Set;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
 
 /** The reference CPU. By definition all its costs are 1. */
 @Component(service = Device.class)
@@ -28,7 +29,7 @@ import org.osgi.service.component.annotations.Component;
     type = "CPU",
     modelCacheFiles = 0,
     dataCacheFiles = 0,
-    memoryDomain = false,
+    memoryDomain = true,
     extensions = ThalamusExtension.NAME,
     performance = {
       "RELAXED_SCALAR 1.0 1.0",
@@ -51,7 +52,7 @@ import org.osgi.service.component.annotations.Component;
       "TENSOR_QUANT8_SYMM 1.0 1.0",
       "TENSOR_QUANT8_ASYMM_SIGNED 1.0 1.0"
     })
-public final class CpuDevice extends KernelDevice {
+public final class CpuDevice extends KernelDevice implements AutoCloseable {
   @Activate
   public CpuDevice(BundleContext context) {
     this(context.getBundle().getVersion().toString());
@@ -60,6 +61,13 @@ public final class CpuDevice extends KernelDevice {
   /** For use without a framework. */
   public CpuDevice(String version) {
     super(facts(version), kernels(), OperationCatalog.standard());
+  }
+
+  /** Ends the buffers; those that an execution uses end with it. */
+  @Override
+  @Deactivate
+  public void close() {
+    buffers().close();
   }
 
   private static DeviceInfo facts(String version) {
@@ -74,6 +82,7 @@ public final class CpuDevice extends KernelDevice {
         .type(DeviceType.CPU)
         .capabilities(new Capabilities(one, one, performance, one, one))
         .extensions(Set.of(ThalamusExtension.NAME))
+        .memoryDomain(true)
         .exactQuantized(true)
         .build();
   }

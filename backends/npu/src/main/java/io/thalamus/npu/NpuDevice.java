@@ -81,7 +81,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     NpuPreparedModel prepared =
         new NpuPreparedModel(
             model,
-            info(),
+            this,
             compilation.outputShapes(),
             load(executable, point),
             secondStage::isClosed);

@@ -5,7 +5,6 @@ import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Completed;
@@ -54,11 +53,11 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
    */
   NpuPreparedModel(
       Model model,
-      DeviceInfo info,
+      NpuDevice device,
       List<Shape> shapes,
       Program program,
       BooleanSupplier isStopped) {
-    super(Model.of(arguments(model.main())), info);
+    super(Model.of(arguments(model.main())), device);
     this.shapes = List.copyOf(shapes);
     this.program = program;
     this.isStopped = isStopped;

@@ -37,7 +37,7 @@ import org.osgi.service.metatype.annotations.Designate;
     type = "CPU",
     modelCacheFiles = 0,
     dataCacheFiles = 0,
-    memoryDomain = false,
+    memoryDomain = true,
     extensions = {},
     performance = {
       "RELAXED_TENSOR 0.3 0.3",
@@ -116,6 +116,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
                     fast),
                 PerformanceInfo.UNSUPPORTED,
                 PerformanceInfo.UNSUPPORTED))
+        .memoryDomain(true)
         .exactQuantized(true)
         .build();
   }
@@ -142,7 +143,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
     }
     Program program = compile(StaticGraph.resolve(model.main(), catalog()));
     checkRoom(program.floats() * (long) Float.BYTES + program.bytes());
-    return new SimdPreparedModel(model, program, workers, warmUp, info());
+    return new SimdPreparedModel(model, program, workers, warmUp, this);
   }
 
   /** Compiles a graph of supported operations. */
@@ -156,5 +157,6 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
   public void close() {
     warmUp.close();
     workers.close();
+    buffers().close();
   }
 }

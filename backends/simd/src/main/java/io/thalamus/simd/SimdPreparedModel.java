@@ -4,7 +4,6 @@ package io.thalamus.simd;
 import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Completed;
@@ -31,8 +30,9 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
   private final WarmUp warmUp;
   private final AtomicBoolean hasRun = new AtomicBoolean();
 
-  SimdPreparedModel(Model model, Program program, Workers workers, WarmUp warmUp, DeviceInfo info) {
-    super(model, info);
+  SimdPreparedModel(
+      Model model, Program program, Workers workers, WarmUp warmUp, SimdDevice device) {
+    super(model, device);
     this.program = program;
     this.workers = workers;
     this.warmUp = warmUp;

@@ -2,12 +2,10 @@
 package io.thalamus.driver;
 
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.FencedExecution;
-import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
@@ -31,15 +29,25 @@ import java.util.concurrent.CompletionException;
  */
 public abstract class FramedPreparedModel<F> implements PreparedModel {
   private final Subgraph graph;
-  private final DeviceInfo info;
+  private final TableDevice device;
   private final FramePool<F> frames = new FramePool<>();
   private final List<SharedMemory.Lease> constants;
 
-  /** For a model that a device of these facts has compiled. */
-  protected FramedPreparedModel(Model model, DeviceInfo info) {
+  /** For a model that a device has compiled. */
+  protected FramedPreparedModel(Model model, TableDevice device) {
     this.graph = model.main();
-    this.info = info;
+    this.device = device;
     this.constants = model.pools().stream().map(SharedMemory::lend).toList();
+  }
+
+  /** Who compiled it. */
+  final TableDevice device() {
+    return device;
+  }
+
+  /** What it executes, as far as arguments go. */
+  final Subgraph graph() {
+    return graph;
   }
 
   /** The memory of one more run. Called by one thread at a time, and not after {@link #release}. */
@@ -59,23 +67,28 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   @Override
   public final ExecutionResult execute(Request request, ExecutionConfig config) {
     long start = System.nanoTime();
-    try {
-      RequestArguments arguments = RequestArguments.of(graph, request, info);
+    try (RequestBuffers buffers = buffers(request)) {
+      RequestArguments arguments = arguments(request, buffers);
+      buffers.begin();
       if (config.deadline().hasPassed()) {
         return new Failed(
             ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution");
       }
-      try (Leases _ = Leases.hold(memories(request), "arguments")) {
-        return execute(arguments, config, start);
+      try (Leases _ = Leases.ofPools(request.pools())) {
+        return buffers.end(execute(arguments, config, start));
       }
     } catch (DeviceException e) {
       return new Failed(e.status(), e.getMessage());
     }
   }
 
-  /** The pools of a request that was checked: all of them can be mapped. */
-  private static List<SharedMemory> memories(Request request) {
-    return request.pools().stream().map(pool -> ((MemoryPool.Shared) pool).memory()).toList();
+  private RequestBuffers buffers(Request request) throws DeviceException {
+    return RequestBuffers.of(this, request, device.buffers());
+  }
+
+  private RequestArguments arguments(Request request, RequestBuffers buffers)
+      throws DeviceException {
+    return RequestArguments.of(graph, request, device.info(), buffers);
   }
 
   private ExecutionResult execute(RequestArguments arguments, ExecutionConfig config, long start) {
@@ -115,7 +128,10 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   public final FencedExecution executeFenced(
       Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
     long launched = System.nanoTime();
-    RequestArguments.of(graph, request, info).requireKnownOutputs(graph);
+    // What the buffers hold is asked later: behind the fences stands who writes them.
+    try (RequestBuffers buffers = buffers(request)) {
+      arguments(request, buffers).requireKnownOutputs(graph);
+    }
     for (SyncFence fence : waitFor) {
       if (fence == null) {
         throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "a fence to wait for is null");

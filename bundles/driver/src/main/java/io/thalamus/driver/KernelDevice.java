@@ -26,6 +26,6 @@ public abstract class KernelDevice extends TableDevice {
       throws ValidationException, DeviceException {
     GraphProgram program = GraphProgram.compile(model, catalog(), table);
     checkRoom(program.memory().size());
-    return new KernelPreparedModel(model, program, info());
+    return new KernelPreparedModel(model, program, this);
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Completed;
@@ -21,8 +20,8 @@ final class KernelPreparedModel extends FramedPreparedModel<Frame> {
   private final GraphProgram program;
   private final Arena arena = Arena.ofShared();
 
-  KernelPreparedModel(Model model, GraphProgram program, DeviceInfo info) {
-    super(model, info);
+  KernelPreparedModel(Model model, GraphProgram program, TableDevice device) {
+    super(model, device);
     this.program = program;
   }
 

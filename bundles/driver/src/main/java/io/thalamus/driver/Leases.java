@@ -2,6 +2,7 @@
 package io.thalamus.driver;
 
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.MemoryPool;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import java.util.ArrayList;
@@ -34,6 +35,21 @@ final class Leases implements AutoCloseable {
       throw new DeviceException(
           ErrorStatus.GENERAL_FAILURE, "a memory that holds " + what + " is closed", e);
     }
+  }
+
+  /**
+   * Holds the memories that the arguments of a request stand in, besides buffers.
+   *
+   * @throws DeviceException with GENERAL_FAILURE where one is closed
+   */
+  static Leases ofPools(List<MemoryPool> pools) throws DeviceException {
+    List<SharedMemory> memories = new ArrayList<>(pools.size());
+    for (MemoryPool pool : pools) {
+      if (pool instanceof MemoryPool.Shared shared) {
+        memories.add(shared.memory());
+      }
+    }
+    return hold(memories, "arguments");
   }
 
   @Override

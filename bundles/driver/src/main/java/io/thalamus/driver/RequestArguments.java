@@ -27,15 +27,14 @@ import java.util.Objects;
 public record RequestArguments(
     MemorySegment[] inputs, Shape[] inputShapes, MemorySegment[] outputs, Shape[] outputShapes) {
 
-  static RequestArguments of(Subgraph graph, Request request, DeviceInfo info)
+  static RequestArguments of(
+      Subgraph graph, Request request, DeviceInfo info, RequestBuffers buffers)
       throws DeviceException {
     checkCount("inputs", graph.inputIndexes().size(), request.inputs().size());
     checkCount("outputs", graph.outputIndexes().size(), request.outputs().size());
     for (MemoryPool pool : request.pools()) {
-      if (!(pool instanceof MemoryPool.Shared shared)) {
-        throw invalid(info.name() + " did not allocate the buffer in the request");
-      }
-      if (!info.memoryKinds().contains(shared.memory().kind())) {
+      if (pool instanceof MemoryPool.Shared shared
+          && !info.memoryKinds().contains(shared.memory().kind())) {
         throw new DeviceException(
             ErrorStatus.GENERAL_FAILURE,
             info.name() + " cannot read " + shared.memory().kind().halName() + " memory");
@@ -50,12 +49,35 @@ public record RequestArguments(
             new MemorySegment[outputs],
             new Shape[outputs]);
     for (int i = 0; i < inputs; i++) {
-      arguments.bindInput(i, graph.input(i), request.inputs().get(i), request.pools());
+      if (buffers.input(i) != null) {
+        arguments.inputs[i] = buffers.input(i).bytes().asReadOnly();
+        arguments.inputShapes[i] =
+            held("input " + i, buffers.input(i), (Location) request.inputs().get(i));
+      } else {
+        arguments.bindInput(i, graph.input(i), request.inputs().get(i), request.pools());
+      }
     }
     for (int i = 0; i < outputs; i++) {
-      arguments.bindOutput(i, graph.output(i), request.outputs().get(i), request.pools());
+      if (buffers.output(i) != null) {
+        arguments.outputs[i] = buffers.output(i).bytes();
+        arguments.outputShapes[i] =
+            held("output " + i, buffers.output(i), (Location) request.outputs().get(i));
+      } else {
+        arguments.bindOutput(i, graph.output(i), request.outputs().get(i), request.pools());
+      }
     }
     return arguments;
+  }
+
+  /** The dimensions in a buffer, which agree with the model's since it was allocated. */
+  private static Shape held(String place, ManagedBuffer buffer, Location location)
+      throws DeviceException {
+    Shape held = buffer.operand().shape();
+    if (Shapes.combine(held, location.shape()) == null) {
+      throw invalid(
+          place + " is " + held + " in its buffer, but " + location.shape() + " in the request");
+    }
+    return held;
   }
 
   private static void checkCount(String what, int wanted, int given) throws DeviceException {
@@ -140,18 +162,12 @@ public record RequestArguments(
     if (declared.rank() == 0 && operand.type().isTensor()) {
       return requested;
     }
-    int[] combined = requested.toArray();
-    boolean fits = declared.rank() == requested.rank();
-    for (int i = 0; fits && i < combined.length; i++) {
-      int dimension = declared.dimension(i);
-      fits = dimension == 0 || combined[i] == 0 || dimension == combined[i];
-      combined[i] = combined[i] == 0 ? dimension : combined[i];
-    }
-    if (!fits) {
+    Shape combined = declared.rank() == 0 ? null : Shapes.combine(declared, requested);
+    if (combined == null) {
       throw invalid(
           place + " is " + declared + " in the model, but " + requested + " in the request");
     }
-    return Shape.of(combined);
+    return combined;
   }
 
   /** Refuses a request whose outputs have sizes that only the execution would tell. */

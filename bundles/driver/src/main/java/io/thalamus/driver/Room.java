@@ -54,7 +54,7 @@ final class Room {
   }
 
   private static String tooLarge(long bytes) {
-    return "one run takes %d MiB, but this JVM has %d: start it with a larger -Xmx"
+    return "that takes %d MiB, but this JVM has %d: start it with a larger -Xmx"
         .formatted(bytes / MEBI, Runtime.getRuntime().maxMemory() / MEBI);
   }
 }

@@ -2,7 +2,10 @@
 package io.thalamus.driver;
 
 import io.thalamus.driver.OperationTable.Key;
+import io.thalamus.hal.BufferDesc;
+import io.thalamus.hal.BufferRole;
 import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
@@ -20,6 +23,7 @@ import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 import java.util.BitSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -33,6 +37,7 @@ public abstract class TableDevice implements Device {
   private final OperationTable<?> table;
   private final OperationCatalog catalog;
   private final ModelValidator validator;
+  private final BufferTracker buffers;
 
   /**
    * A device of these facts.
@@ -43,10 +48,24 @@ public abstract class TableDevice implements Device {
    *     follows an extension which comes and goes is activated anew with it.
    */
   protected TableDevice(DeviceInfo info, OperationTable<?> table, OperationCatalog catalog) {
+    this(info, table, catalog, BufferMemory::ofHost);
+  }
+
+  /**
+   * A device whose buffers stand in memory of its own, where its facts promise any.
+   *
+   * @param memory where they stand
+   */
+  protected TableDevice(
+      DeviceInfo info,
+      OperationTable<?> table,
+      OperationCatalog catalog,
+      BufferMemory.Source memory) {
     this.info = Objects.requireNonNull(info, "info");
     this.table = Objects.requireNonNull(table, "table");
     this.catalog = Objects.requireNonNull(catalog, "catalog");
     this.validator = new ModelValidator(catalog);
+    this.buffers = new BufferTracker(info, memory);
     for (Key key : table.keys()) {
       if (key.operation() instanceof ExtensionOperationType type
           && !info.extensions().contains(type.extension())) {
@@ -164,6 +183,25 @@ public abstract class TableDevice implements Device {
    */
   protected final void checkRoom(long bytes) throws DeviceException {
     Room.check(bytes);
+  }
+
+  @Override
+  public final DeviceBuffer allocate(BufferDesc desc, List<BufferRole> roles)
+      throws DeviceException {
+    return info.memoryDomain()
+        ? buffers.allocate(desc, roles, this::graph)
+        : Device.super.allocate(desc, roles);
+  }
+
+  private Optional<Subgraph> graph(PreparedModel model) {
+    return model instanceof FramedPreparedModel<?> framed && framed.device() == this
+        ? Optional.of(framed.graph())
+        : Optional.empty();
+  }
+
+  /** The device's buffers, which it closes when it is deactivated. */
+  protected final BufferTracker buffers() {
+    return buffers;
   }
 
   /** The operations that the device knows. */

@@ -27,13 +27,27 @@ final class TestDevice extends KernelDevice {
    * @param duringFloor what FLOOR does before it computes
    */
   TestDevice(Runnable duringFloor) {
-    super(facts(), kernels(duringFloor), OperationCatalog.standard());
+    this(duringFloor, false);
   }
 
-  private static DeviceInfo facts() {
+  private TestDevice(Runnable duringFloor, boolean hasBuffers) {
+    super(facts(hasBuffers), kernels(duringFloor), OperationCatalog.standard());
+  }
+
+  /** A device that allocates buffers. */
+  static TestDevice withBuffers(Runnable duringFloor) {
+    return new TestDevice(duringFloor, true);
+  }
+
+  BufferTracker tracker() {
+    return buffers();
+  }
+
+  private static DeviceInfo facts(boolean hasBuffers) {
     PerformanceInfo one = PerformanceInfo.of(1);
     return DeviceInfo.builder("test-device", "1")
         .capabilities(new Capabilities(one, one, Map.of(), one, one))
+        .memoryDomain(hasBuffers)
         .build();
   }
 

@@ -50,11 +50,13 @@ public interface Device {
   }
 
   /**
-   * Allocates memory of the device's own for arguments of its prepared models.
+   * Allocates memory of the device's own for arguments of its prepared models. Roles and descriptor
+   * must agree on type and quantization, and on all dimensions that they state.
    *
-   * @param roles what the buffer will be used for; a role given twice is refused
-   * @throws DeviceException with INVALID_ARGUMENT for contradicting roles, GENERAL_FAILURE where
-   *     the device has no such memory
+   * @param roles what the buffer will be used for, at least one; a role given twice is refused
+   * @throws DeviceException with INVALID_ARGUMENT for contradicting roles or foreign models,
+   *     GENERAL_FAILURE where the device has no such memory, or cannot have it for this type or for
+   *     a size that is not known, RESOURCE_EXHAUSTED_* where there is no room
    */
   default DeviceBuffer allocate(BufferDesc desc, List<BufferRole> roles) throws DeviceException {
     throw new DeviceException(

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver;
+
+import io.thalamus.hal.BufferRole.Direction;
+import io.thalamus.hal.DeviceBuffer;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A buffer that a {@link BufferTracker} allocated. Thread-safe. Owned by whoever allocated it; its
+ * bytes stay until it is closed and the last execution or copy that uses them has ended.
+ *
+ * <p>It holds something after a copy into it, or an execution that wrote it, has succeeded, and
+ * nothing as soon as the next one begins. Whoever uses a buffer orders writes and reads; where that
+ * is neglected, the calls that met fail, and none of them passes torn contents off as whole.
+ */
+public final class ManagedBuffer implements DeviceBuffer {
+  private final BufferTracker tracker;
+  private final int token;
+  private final BufferPlan plan;
+  private final BufferMemory memory;
+  private final Object lock = new Object();
+  private boolean initialised;
+  private boolean closed;
+  private int uses;
+  private int writers;
+
+  /** Counts all that ever made earlier contents invalid: writes that begin, and losses. */
+  private long version;
+
+  /** The version of a write that met another one: it never holds. */
+  private static final long MIXED = -1;
+
+  ManagedBuffer(BufferTracker tracker, int token, BufferPlan plan, BufferMemory memory) {
+    this.tracker = tracker;
+    this.token = token;
+    this.plan = plan;
+    this.memory = memory;
+  }
+
+  @Override
+  public int token() {
+    return token;
+  }
+
+  BufferTracker tracker() {
+    return tracker;
+  }
+
+  /** The type and the dimensions of what it holds. */
+  Operand operand() {
+    return plan.operand();
+  }
+
+  /** The bytes; to be touched only between {@link #use} and {@link #release}. */
+  MemorySegment bytes() {
+    return memory.bytes();
+  }
+
+  /** Whether the buffer was declared for this use. */
+  boolean has(PreparedModel model, Direction direction, int index) {
+    return plan.has(model, direction, index);
+  }
+
+  /**
+   * Keeps the bytes until {@link #release}.
+   *
+   * @throws DeviceException with INVALID_ARGUMENT where the buffer is closed, with GENERAL_FAILURE
+   *     where its device is
+   */
+  void use() throws DeviceException {
+    synchronized (lock) {
+      if (closed) {
+        throw tracker.isClosed() ? tracker.stopped() : invalid(name() + " is closed");
+      }
+      uses++;
+    }
+  }
+
+  /** Ends a use. */
+  void release() {
+    synchronized (lock) {
+      uses--;
+      if (!closed || uses > 0) {
+        return;
+      }
+    }
+    memory.close();
+  }
+
+  /**
+   * Begins to read.
+   *
+   * @return what {@link #isUnchanged} must be asked with when all has been read
+   * @throws DeviceException with GENERAL_FAILURE where the buffer holds nothing
+   */
+  long beginRead() throws DeviceException {
+    synchronized (lock) {
+      if (!initialised) {
+        throw new DeviceException(
+            ErrorStatus.GENERAL_FAILURE, name() + " holds nothing: write it first");
+      }
+      return version;
+    }
+  }
+
+  /** Whether what was read since is what the buffer held then. */
+  boolean isUnchanged(long since) {
+    synchronized (lock) {
+      return version == since;
+    }
+  }
+
+  /** Begins to write: from now on the buffer holds nothing. Gives what the end is told. */
+  long beginWrite() {
+    synchronized (lock) {
+      initialised = false;
+      version++;
+      return writers++ == 0 ? version : MIXED;
+    }
+  }
+
+  /**
+   * Ends what {@link #beginWrite} began.
+   *
+   * @param isWritten whether all was written
+   * @return whether the buffer holds that now: nobody else wrote meanwhile, and nothing was lost
+   */
+  boolean endWrite(long begun, boolean isWritten) {
+    synchronized (lock) {
+      writers--;
+      initialised = isWritten && version == begun && writers == 0;
+      return initialised;
+    }
+  }
+
+  /** The device has lost its memory's contents. */
+  void lose() {
+    synchronized (lock) {
+      initialised = false;
+      version++;
+    }
+  }
+
+  @Override
+  public void copyTo(SharedMemory destination) throws DeviceException {
+    use();
+    try (SharedMemory.Lease _ = lend(destination)) {
+      checkSize(destination);
+      if (destination.isReadOnly()) {
+        throw invalid("the memory to copy to cannot be written");
+      }
+      long version = beginRead();
+      destination.segment().copyFrom(bytes());
+      if (!isUnchanged(version)) {
+        throw new DeviceException(
+            ErrorStatus.GENERAL_FAILURE, name() + " was written or lost while it was copied");
+      }
+    } finally {
+      release();
+    }
+  }
+
+  @Override
+  public void copyFrom(SharedMemory source, Shape shape) throws DeviceException {
+    use();
+    try {
+      long begun = beginWrite();
+      boolean isCopied = false;
+      boolean holds;
+      try (SharedMemory.Lease _ = lend(source)) {
+        checkSize(source);
+        checkShape(shape);
+        bytes().copyFrom(source.segment());
+        isCopied = true;
+      } finally {
+        holds = endWrite(begun, isCopied);
+      }
+      if (!holds) {
+        throw new DeviceException(
+            ErrorStatus.GENERAL_FAILURE, name() + " was written or lost while it was copied to");
+      }
+    } finally {
+      release();
+    }
+  }
+
+  private SharedMemory.Lease lend(SharedMemory memory) throws DeviceException {
+    MemoryKind kind = memory.kind();
+    if (!tracker.info().memoryKinds().contains(kind)) {
+      throw new DeviceException(
+          ErrorStatus.GENERAL_FAILURE,
+          tracker.info().name() + " cannot read " + kind.halName() + " memory");
+    }
+    try {
+      return memory.lend();
+    } catch (IllegalStateException e) {
+      throw new DeviceException(
+          ErrorStatus.GENERAL_FAILURE, "the memory to copy with is closed", e);
+    }
+  }
+
+  private void checkSize(SharedMemory other) throws DeviceException {
+    if (other.size() != plan.bytes()) {
+      throw invalid(
+          name() + " has " + plan.bytes() + " bytes, the memory to copy with " + other.size());
+    }
+  }
+
+  private void checkShape(Shape shape) throws DeviceException {
+    if (shape.rank() > 0 && !shape.equals(operand().shape())) {
+      throw invalid(name() + " is " + operand().shape() + ", what is copied to it " + shape);
+    }
+  }
+
+  private String name() {
+    return "buffer " + token + " of " + tracker.info().name();
+  }
+
+  @Override
+  public String toString() {
+    return name();
+  }
+
+  private static DeviceException invalid(String message) {
+    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
+  }
+
+  /** Ends the buffer; its bytes stay until their last use ends. Again, it does nothing. */
+  @Override
+  public void close() {
+    boolean isIdle;
+    synchronized (lock) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      isIdle = uses == 0;
+    }
+    tracker.free(this);
+    if (isIdle) {
+      memory.close();
+    }
+  }
+}

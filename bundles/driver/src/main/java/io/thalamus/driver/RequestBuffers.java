@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver;
+
+import io.thalamus.hal.BufferRole.Direction;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Completed;
+import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
+import io.thalamus.hal.MemoryPool;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.hal.Request;
+import io.thalamus.hal.Request.Argument;
+import io.thalamus.hal.Request.Location;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.OutputShape;
+import java.util.List;
+
+/**
+ * The buffers that one execution reads and writes, kept until this is closed. Used by one thread.
+ * Outputs hold nothing from {@link #begin} on, and hold the result only where {@link #end} was told
+ * of success.
+ */
+final class RequestBuffers implements AutoCloseable {
+  /** Those of a request without buffers; makes and keeps nothing. */
+  static final RequestBuffers NONE = new RequestBuffers(new ManagedBuffer[0], new ManagedBuffer[0]);
+
+  private final ManagedBuffer[] inputs;
+  private final ManagedBuffer[] outputs;
+  private final long[] inputVersions;
+  private final long[] outputVersions;
+  private boolean writes;
+
+  private RequestBuffers(ManagedBuffer[] inputs, ManagedBuffer[] outputs) {
+    this.inputs = inputs;
+    this.outputs = outputs;
+    this.inputVersions = new long[inputs.length];
+    this.outputVersions = new long[outputs.length];
+  }
+
+  /**
+   * Finds, checks and keeps the buffers of a request.
+   *
+   * @param tracker of the device
+   * @throws DeviceException with INVALID_ARGUMENT for a buffer that is foreign, closed, not
+   *     declared for its use, or in two uses of which one writes
+   */
+  static RequestBuffers of(PreparedModel model, Request request, BufferTracker tracker)
+      throws DeviceException {
+    if (!hasBuffers(request)) {
+      return NONE;
+    }
+    for (MemoryPool pool : request.pools()) {
+      if (pool instanceof MemoryPool.Device buffer && !isOf(buffer, tracker)) {
+        throw invalid(tracker.info().name() + " did not allocate the buffer in the request");
+      }
+    }
+    RequestBuffers found =
+        new RequestBuffers(
+            new ManagedBuffer[request.inputs().size()],
+            new ManagedBuffer[request.outputs().size()]);
+    try {
+      found.find(model, Direction.INPUT, request);
+      found.find(model, Direction.OUTPUT, request);
+      return found;
+    } catch (DeviceException e) {
+      found.close();
+      throw e;
+    }
+  }
+
+  private static boolean hasBuffers(Request request) {
+    List<MemoryPool> pools = request.pools();
+    for (int i = 0; i < pools.size(); i++) {
+      if (pools.get(i) instanceof MemoryPool.Device) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean isOf(MemoryPool.Device pool, BufferTracker tracker) {
+    return pool.buffer() instanceof ManagedBuffer buffer && buffer.tracker() == tracker;
+  }
+
+  private void find(PreparedModel model, Direction direction, Request request)
+      throws DeviceException {
+    boolean isInput = direction == Direction.INPUT;
+    List<Argument> arguments = isInput ? request.inputs() : request.outputs();
+    for (int i = 0; i < arguments.size(); i++) {
+      if (arguments.get(i) instanceof Location location
+          && location.pool() >= 0
+          && location.pool() < request.pools().size()
+          && request.pools().get(location.pool()) instanceof MemoryPool.Device pool
+          && pool.buffer() instanceof ManagedBuffer buffer) {
+        String place = (isInput ? "input " : "output ") + i;
+        if (location.offset() != 0 || location.length() != 0) {
+          throw invalid(place + " is a part of " + buffer + ": offset and length must be 0");
+        }
+        if (!buffer.has(model, direction, i)) {
+          throw invalid(buffer + " was not allocated for " + place + " of this model");
+        }
+        if (isAmong(buffer, outputs) || (!isInput && isAmong(buffer, inputs))) {
+          throw invalid(place + " stands in " + buffer + ", as another argument does");
+        }
+        buffer.use();
+        (isInput ? inputs : outputs)[i] = buffer;
+      }
+    }
+  }
+
+  private static boolean isAmong(ManagedBuffer buffer, ManagedBuffer[] others) {
+    for (ManagedBuffer other : others) {
+      if (other == buffer) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The buffer of an input; null where it has none. */
+  ManagedBuffer input(int index) {
+    return this == NONE ? null : inputs[index];
+  }
+
+  /** The buffer of an output; null where it has none. */
+  ManagedBuffer output(int index) {
+    return this == NONE ? null : outputs[index];
+  }
+
+  /**
+   * Begins to read and to write.
+   *
+   * @throws DeviceException with GENERAL_FAILURE where an input holds nothing; then no output has
+   *     been touched
+   */
+  void begin() throws DeviceException {
+    if (this == NONE) {
+      return;
+    }
+    for (int i = 0; i < inputs.length; i++) {
+      if (inputs[i] != null) {
+        inputVersions[i] = inputs[i].beginRead();
+      }
+    }
+    for (int i = 0; i < outputs.length; i++) {
+      if (outputs[i] != null) {
+        outputVersions[i] = outputs[i].beginWrite();
+      }
+    }
+    writes = true;
+  }
+
+  /** What the execution ends with, after its outputs were told. */
+  ExecutionResult end(ExecutionResult result) {
+    if (this == NONE) {
+      return result;
+    }
+    ExecutionResult checked = checked(result);
+    if (endWrites(checked instanceof Completed)) {
+      return checked;
+    }
+    for (ManagedBuffer output : outputs) {
+      if (output != null) {
+        output.lose();
+      }
+    }
+    return failed("another call wrote to the buffer of an output, or its contents were lost");
+  }
+
+  /** What a buffer cannot take is no matter of size to the caller: a buffer has one size. */
+  private ExecutionResult checked(ExecutionResult result) {
+    List<OutputShape> shapes =
+        switch (result) {
+          case Completed completed -> completed.outputs();
+          case OutputInsufficientSize insufficient -> insufficient.outputs();
+          case Failed _ -> List.of();
+        };
+    for (int i = 0; i < shapes.size(); i++) {
+      if (outputs[i] != null
+          && !(shapes.get(i).isSufficient()
+              && shapes.get(i).shape().equals(outputs[i].operand().shape()))) {
+        return failed(
+            "output %d is %s, but its buffer holds %s"
+                .formatted(i, shapes.get(i).shape(), outputs[i].operand().shape()));
+      }
+    }
+    for (int i = 0; i < inputs.length; i++) {
+      if (result instanceof Completed
+          && inputs[i] != null
+          && !inputs[i].isUnchanged(inputVersions[i])) {
+        return failed("the buffer of input " + i + " was written or lost while it was read");
+      }
+    }
+    return result;
+  }
+
+  private static Failed failed(String message) {
+    return new Failed(ErrorStatus.GENERAL_FAILURE, message);
+  }
+
+  /** Whether all outputs hold the result now, where there is one. */
+  private boolean endWrites(boolean isWritten) {
+    writes = false;
+    boolean hold = true;
+    for (int i = 0; i < outputs.length; i++) {
+      if (outputs[i] != null) {
+        hold &= outputs[i].endWrite(outputVersions[i], isWritten) || !isWritten;
+      }
+    }
+    return hold;
+  }
+
+  @Override
+  public void close() {
+    if (writes) {
+      endWrites(false);
+    }
+    release(inputs);
+    release(outputs);
+  }
+
+  private static void release(ManagedBuffer[] buffers) {
+    for (int i = 0; i < buffers.length; i++) {
+      if (buffers[i] != null) {
+        buffers[i].release();
+        buffers[i] = null;
+      }
+    }
+  }
+
+  private static DeviceException invalid(String message) {
+    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
+  }
+}
