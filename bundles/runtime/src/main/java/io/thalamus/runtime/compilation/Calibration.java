@@ -37,6 +37,9 @@ final class Calibration {
   private static final int FEWEST_RUNS = 3;
   private static final int LARGEST_OUTPUT = 1 << 22;
 
+  /** Less can be noise. */
+  private static final double STEADY = 0.85;
+
   private final Model model;
   private final Preparer preparer;
   private final Measurements measurements;
@@ -49,7 +52,12 @@ final class Calibration {
     this.asyncThreads = asyncThreads;
   }
 
-  void run(Duration patience) throws NeuralNetworksException {
+  /**
+   * Runs all plans by turns.
+   *
+   * @return what a reader of the times should know, one sentence each
+   */
+  List<String> run(Duration patience) throws NeuralNetworksException {
     for (int index : model.main().inputIndexes()) {
       Operand input = model.main().operands().get(index);
       if (!input.isSizeKnown()) {
@@ -71,6 +79,7 @@ final class Calibration {
         RegisteredDevice device = devices.get(i);
         measurements.learn(all.get(2 * i).steps(device), all.get(2 * i + 1).steps(device));
       }
+      return unsteady(devices, all);
     } finally {
       all.forEach(Observed::close);
     }
@@ -83,7 +92,8 @@ final class Calibration {
   private void observe(List<Observed> all, Duration patience) throws NeuralNetworksException {
     List<MemorySegment> inputs = inputs();
     List<MemorySegment> outputs = outputs();
-    long end = System.nanoTime() + patience.toNanos();
+    long begin = System.nanoTime();
+    long end = begin + patience.toNanos();
     boolean isEnough = false;
     while (!isEnough || System.nanoTime() - end < 0) {
       if (Thread.currentThread().isInterrupted()) {
@@ -92,8 +102,8 @@ final class Calibration {
       Observed next = isEnough ? leastServed(all) : fewestRuns(all);
       long start = System.nanoTime();
       execute(next.compilation, inputs, outputs);
-      next.spent += System.nanoTime() - start;
-      next.runs++;
+      long now = System.nanoTime();
+      next.took(now - start, now - begin > patience.toNanos() / 2);
       isEnough = fewestRuns(all).runs >= FEWEST_RUNS;
     }
   }
@@ -106,12 +116,28 @@ final class Calibration {
     return Collections.min(all, Comparator.comparingInt(observed -> observed.runs));
   }
 
+  /** Which devices still got faster: the JVM had not compiled all that it will. */
+  private static List<String> unsteady(List<RegisteredDevice> devices, List<Observed> all) {
+    List<String> remarks = new ArrayList<>();
+    for (int i = 0; i < devices.size(); i++) {
+      double gain = Math.min(all.get(2 * i).gain(), all.get(2 * i + 1).gain());
+      if (gain < STEADY) {
+        remarks.add(
+            "%s still got faster, to %.0f %% of what it took in the first half: measure longer"
+                .formatted(devices.get(i).id(), 100 * gain));
+      }
+    }
+    return remarks;
+  }
+
   /** A plan while it is observed. */
   private final class Observed implements AutoCloseable {
     private final PreparedPlan plan;
     private final CompilationImpl compilation;
     private long spent;
     private int runs;
+    private long bestOfFirstHalf = Long.MAX_VALUE;
+    private long bestOfSecondHalf = Long.MAX_VALUE;
 
     Observed(PreparedPlan plan) {
       this.plan = plan;
@@ -123,6 +149,23 @@ final class Calibration {
               plan,
               asyncThreads,
               CompilationOwner.NONE);
+    }
+
+    void took(long nanos, boolean isSecondHalf) {
+      spent += nanos;
+      runs++;
+      if (isSecondHalf) {
+        bestOfSecondHalf = Math.min(bestOfSecondHalf, nanos);
+      } else {
+        bestOfFirstHalf = Math.min(bestOfFirstHalf, nanos);
+      }
+    }
+
+    /** The best time of the second half as a share of the first half's; 1 where one has none. */
+    double gain() {
+      return bestOfFirstHalf == Long.MAX_VALUE || bestOfSecondHalf == Long.MAX_VALUE
+          ? 1
+          : (double) bestOfSecondHalf / bestOfFirstHalf;
     }
 
     List<StepObservation> steps(RegisteredDevice device) {

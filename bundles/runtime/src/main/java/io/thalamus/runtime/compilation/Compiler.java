@@ -5,6 +5,7 @@ import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
+import io.thalamus.api.Prediction;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
@@ -83,9 +84,15 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   public Plan measure(Model model, CompilationOptions options, Duration patience)
       throws NeuralNetworksException {
     Preparer preparer = preparer(model, options);
-    new Calibration(model, preparer, measurements, asyncThreads).run(patience);
+    List<String> remarks =
+        new Calibration(model, preparer, measurements, asyncThreads).run(patience);
     measurements.flush();
-    return preparer.plan().description();
+    Plan plan = preparer.plan().description();
+    Prediction prediction = plan.prediction();
+    for (String remark : remarks) {
+      prediction = prediction.withRemark(remark);
+    }
+    return plan.with(prediction);
   }
 
   /** The names of the policies that are here. */
