@@ -22,7 +22,7 @@ import org.osgi.service.metatype.annotations.Designate;
     type = "ACCELERATOR",
     modelCacheFiles = 0,
     dataCacheFiles = 0,
-    memoryDomain = false,
+    memoryDomain = true,
     extensions = {},
     performance = {
       "TENSOR_FLOAT16 0.4 0.1",
@@ -40,7 +40,7 @@ public final class NpuComponent extends FaultyDevice {
   }
 
   private NpuComponent(NpuDevice device, NpuFaults faults) {
-    super(device, faults.injector());
+    super(device, faults.injector(), device::loseMemory);
     this.device = device;
   }
 

@@ -4,6 +4,7 @@ package io.thalamus.npu;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.timing.ArrayTiming;
 import io.thalamus.npu.timing.Dataflow;
+import io.thalamus.npu.timing.HostLink;
 import io.thalamus.npu.timing.OperatingPoints;
 import io.thalamus.npu.timing.PowerModel;
 
@@ -16,6 +17,8 @@ import io.thalamus.npu.timing.PowerModel;
  * @param searchBudget tilings that the second stage tries for each operation
  * @param searchFirst whether preparing waits for the second stage
  * @param seed of the search
+ * @param bufferBytes of DRAM for buffers
+ * @param link to the host's memory
  */
 public record NpuConfig(
     Architecture architecture,
@@ -23,7 +26,9 @@ public record NpuConfig(
     OperatingPoints points,
     int searchBudget,
     boolean searchFirst,
-    long seed) {
+    long seed,
+    int bufferBytes,
+    HostLink link) {
   /** What the settings are where nothing is configured. */
   public static final NpuConfig DEFAULT =
       of(
@@ -46,7 +51,9 @@ public record NpuConfig(
         new OperatingPoints(architecture.array(), power, thermal),
         512,
         false,
-        1);
+        1,
+        16 << 20,
+        new HostLink(985e6, 1000));
   }
 
   static NpuConfig of(NpuSettings settings) {
@@ -60,16 +67,26 @@ public record NpuConfig(
             settings.bytesPerSecond(),
             settings.latencyNanos() * 1e-9);
     return of(architecture, settings.leakageWatts(), settings.thermalWatts())
-        .withSearch(settings.searchBudget(), settings.searchFirst(), settings.seed());
+        .withSearch(settings.searchBudget(), settings.searchFirst(), settings.seed())
+        .withBuffers(
+            settings.bufferBytes(),
+            new HostLink(settings.hostBytesPerSecond(), settings.hostLatencyNanos()));
   }
 
   /** The same with another search. */
   public NpuConfig withSearch(int budget, boolean first, long newSeed) {
-    return new NpuConfig(architecture, power, points, budget, first, newSeed);
+    return new NpuConfig(architecture, power, points, budget, first, newSeed, bufferBytes, link);
+  }
+
+  /** The same with other room for buffers and another link to the host. */
+  public NpuConfig withBuffers(int bytes, HostLink newLink) {
+    return new NpuConfig(
+        architecture, power, points, searchBudget, searchFirst, seed, bytes, newLink);
   }
 
   /** The same with other hardware. */
   public NpuConfig with(Architecture changed) {
-    return new NpuConfig(changed, power, points, searchBudget, searchFirst, seed);
+    return new NpuConfig(
+        changed, power, points, searchBudget, searchFirst, seed, bufferBytes, link);
   }
 }

@@ -37,7 +37,11 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
   }
 
   private NpuDevice(String version, NpuConfig config, Compiler compiler) {
-    super(facts(version), compiler.table(), OperationCatalog.standard());
+    super(
+        facts(version),
+        compiler.table(),
+        OperationCatalog.standard(),
+        new BufferDram(config.bufferBytes()));
     this.config = config;
     this.compiler = compiler;
   }
@@ -60,6 +64,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
                     half),
                 PerformanceInfo.UNSUPPORTED,
                 PerformanceInfo.UNSUPPORTED))
+        .memoryDomain(true)
         .exactQuantized(true)
         .build();
   }
@@ -84,6 +89,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
             this,
             compilation.outputShapes(),
             load(executable, point),
+            config.link(),
             secondStage::isClosed);
     if (!waits && config.searchBudget() > 0) {
       secondStage.submit(
@@ -100,9 +106,15 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     return Program.load(executable, config.architecture(), config.power(), point);
   }
 
-  /** Refuses further work and ends the thread. */
+  /** Loses what buffers hold, as DRAM does without power. */
+  void loseMemory() {
+    buffers().loseContents();
+  }
+
+  /** Refuses further work, ends the thread, then the buffers. */
   @Override
   public void close() {
     secondStage.close();
+    buffers().close();
   }
 }

@@ -22,6 +22,7 @@ import io.thalamus.npu.command.Executable;
 import io.thalamus.npu.command.Executable.Place;
 import io.thalamus.npu.machine.MachineFault;
 import io.thalamus.npu.machine.Memory;
+import io.thalamus.npu.timing.HostLink;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -40,6 +41,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
       System.getLogger(NpuPreparedModel.class.getPackageName());
 
   private final List<Shape> shapes;
+  private final HostLink link;
   private final BooleanSupplier isStopped;
   private volatile Program program;
   private volatile boolean isReleased;
@@ -49,6 +51,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
    * A prepared model.
    *
    * @param shapes of the outputs
+   * @param link that arguments in the host's memory are transferred over
    * @param isStopped whether the device has been stopped
    */
   NpuPreparedModel(
@@ -56,10 +59,12 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
       NpuDevice device,
       List<Shape> shapes,
       Program program,
+      HostLink link,
       BooleanSupplier isStopped) {
     super(Model.of(arguments(model.main())), device);
     this.shapes = List.copyOf(shapes);
     this.program = program;
+    this.link = link;
     this.isStopped = isStopped;
   }
 
@@ -151,7 +156,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
       }
     }
     return new Completed(
-        results, config.measureTiming() ? timing(current, startNanos) : Timing.NONE);
+        results, config.measureTiming() ? timing(current, arguments, startNanos) : Timing.NONE);
   }
 
   private Failed execute(Program current, Memory memory, ExecutionConfig config) {
@@ -174,11 +179,36 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     }
   }
 
-  /** The hardware's time is simulated; that of the driver is the host's, but never less. */
-  private static Timing timing(Program program, long startNanos) {
+  /**
+   * The hardware's time is simulated; that of the driver is the host's, but never less than the
+   * hardware's and that of the transfers.
+   */
+  private Timing timing(Program program, RequestArguments arguments, long startNanos) {
     Duration host = Duration.ofNanos(System.nanoTime() - startNanos);
     Duration device = program.onDevice();
-    return Timing.of(device, host.compareTo(device) < 0 ? device : host);
+    Duration least = device.plusNanos(transferNanos(program, arguments));
+    return Timing.of(device, host.compareTo(least) < 0 ? least : host);
+  }
+
+  /** Between DRAM and the arguments in the host's memory; those in buffers are in DRAM. */
+  private long transferNanos(Program program, RequestArguments arguments) {
+    Executable executable = program.machine().executable();
+    int transfers = 0;
+    long bytes = 0;
+    for (int i = 0; i < arguments.inputs().length; i++) {
+      if (!BufferDram.holds(arguments.inputs()[i])) {
+        transfers++;
+        bytes += executable.inputs().get(i).bytes();
+      }
+    }
+    for (int i = 0; i < arguments.outputs().length; i++) {
+      MemorySegment output = arguments.outputs()[i];
+      if (output != null && !BufferDram.holds(output)) {
+        transfers++;
+        bytes += executable.outputs().get(i).bytes();
+      }
+    }
+    return link.nanos(transfers, bytes);
   }
 
   private static void copyOut(Executable executable, Memory memory, Place place, MemorySegment to) {

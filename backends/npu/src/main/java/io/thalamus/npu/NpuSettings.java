@@ -73,6 +73,27 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       min = "0")
   double latencyNanos() default 20;
 
+  /** Bytes of DRAM for buffers. */
+  @AttributeDefinition(
+      name = "Buffer bytes",
+      description = "DRAM beside that of models, for arguments that stay on the device",
+      min = "1")
+  int bufferBytes() default 16 << 20;
+
+  /** Bytes per second between host and device. */
+  @AttributeDefinition(
+      name = "Host bandwidth",
+      description = "Bytes per second between the host's memory and DRAM, in either direction",
+      min = "1")
+  double hostBytesPerSecond() default 985e6;
+
+  /** Nanoseconds to the first byte from the host. */
+  @AttributeDefinition(
+      name = "Host latency",
+      description = "Nanoseconds that each transfer between host and DRAM takes to start",
+      min = "0")
+  double hostLatencyNanos() default 1000;
+
   /** Static power. */
   @AttributeDefinition(
       name = "Leakage",

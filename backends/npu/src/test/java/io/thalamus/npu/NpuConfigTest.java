@@ -25,6 +25,8 @@ class NpuConfigTest {
     assertEquals(NpuConfig.DEFAULT.searchBudget(), config.searchBudget());
     assertEquals(NpuConfig.DEFAULT.searchFirst(), config.searchFirst());
     assertEquals(NpuConfig.DEFAULT.seed(), config.seed());
+    assertEquals(NpuConfig.DEFAULT.bufferBytes(), config.bufferBytes());
+    assertEquals(NpuConfig.DEFAULT.link(), config.link());
     for (ExecutionPreference preference : ExecutionPreference.values()) {
       assertEquals(
           NpuConfig.DEFAULT.points().choose(preference), config.points().choose(preference));

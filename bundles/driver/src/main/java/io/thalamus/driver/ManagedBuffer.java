@@ -54,12 +54,12 @@ public final class ManagedBuffer implements DeviceBuffer {
   }
 
   /** The type and the dimensions of what it holds. */
-  Operand operand() {
+  public Operand operand() {
     return plan.operand();
   }
 
-  /** The bytes; to be touched only between {@link #use} and {@link #release}. */
-  MemorySegment bytes() {
+  /** The bytes; to be touched only while {@link RequestBuffers} keep the buffer. */
+  public MemorySegment bytes() {
     return memory.bytes();
   }
 

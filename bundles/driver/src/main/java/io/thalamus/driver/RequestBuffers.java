@@ -21,7 +21,7 @@ import java.util.List;
  * Outputs hold nothing from {@link #begin} on, and hold the result only where {@link #end} was told
  * of success.
  */
-final class RequestBuffers implements AutoCloseable {
+public final class RequestBuffers implements AutoCloseable {
   /** Those of a request without buffers; makes and keeps nothing. */
   static final RequestBuffers NONE = new RequestBuffers(new ManagedBuffer[0], new ManagedBuffer[0]);
 
@@ -41,11 +41,12 @@ final class RequestBuffers implements AutoCloseable {
   /**
    * Finds, checks and keeps the buffers of a request.
    *
+   * @param model that is to be executed
    * @param tracker of the device
    * @throws DeviceException with INVALID_ARGUMENT for a buffer that is foreign, closed, not
    *     declared for its use, or in two uses of which one writes
    */
-  static RequestBuffers of(PreparedModel model, Request request, BufferTracker tracker)
+  public static RequestBuffers of(PreparedModel model, Request request, BufferTracker tracker)
       throws DeviceException {
     if (!hasBuffers(request)) {
       return NONE;
@@ -119,12 +120,12 @@ final class RequestBuffers implements AutoCloseable {
   }
 
   /** The buffer of an input; null where it has none. */
-  ManagedBuffer input(int index) {
+  public ManagedBuffer input(int index) {
     return this == NONE ? null : inputs[index];
   }
 
   /** The buffer of an output; null where it has none. */
-  ManagedBuffer output(int index) {
+  public ManagedBuffer output(int index) {
     return this == NONE ? null : outputs[index];
   }
 
@@ -134,7 +135,7 @@ final class RequestBuffers implements AutoCloseable {
    * @throws DeviceException with GENERAL_FAILURE where an input holds nothing; then no output has
    *     been touched
    */
-  void begin() throws DeviceException {
+  public void begin() throws DeviceException {
     if (this == NONE) {
       return;
     }
@@ -151,8 +152,12 @@ final class RequestBuffers implements AutoCloseable {
     writes = true;
   }
 
-  /** What the execution ends with, after its outputs were told. */
-  ExecutionResult end(ExecutionResult result) {
+  /**
+   * Ends what {@link #begin} began: outputs hold the result of a completed execution.
+   *
+   * @return what the execution ends with: a failure where a buffer cannot hold its result
+   */
+  public ExecutionResult end(ExecutionResult result) {
     if (this == NONE) {
       return result;
     }

@@ -29,6 +29,10 @@ public final class FaultInjector implements AutoCloseable {
   private final ScheduledThreadPoolExecutor clock;
   private volatile List<ActiveRule> rules = List.of();
   private volatile boolean closed;
+  private volatile Life life = new Life(0, () -> {});
+
+  /** A life of the device, and who is told when its memory loses what it holds. */
+  private record Life(int number, Runnable memoryLoss) {}
 
   /**
    * Makes an injector without rules.
@@ -79,6 +83,8 @@ public final class FaultInjector implements AutoCloseable {
     synchronized (this) {
       rules = List.of();
     }
+    // First: whoever goes on after the reset finds nothing of what was before.
+    life.memoryLoss().run();
     state.reset();
   }
 
@@ -89,14 +95,24 @@ public final class FaultInjector implements AutoCloseable {
     return state.status(rules.stream().map(ActiveRule::rule).toList(), executions.sum(), counts);
   }
 
-  /** Begins a life of the device, healthy. */
-  int begin() {
-    return state.begin();
+  /**
+   * Begins a life of the device, healthy.
+   *
+   * @param memoryLoss told whenever the device loses what its memory holds
+   */
+  synchronized int begin(Runnable memoryLoss) {
+    life = new Life(state.begin(), memoryLoss);
+    return life.number();
   }
 
   /** Ends a life: its calls end too, those that stand still with DEVICE_UNAVAILABLE. */
-  void end(int life) {
-    state.end(life);
+  void end(int number) {
+    synchronized (this) {
+      if (life.number() == number) {
+        life = new Life(number, () -> {});
+      }
+    }
+    state.end(number);
   }
 
   /**
@@ -104,17 +120,17 @@ public final class FaultInjector implements AutoCloseable {
    *
    * @return how it ends, or null where it goes on
    */
-  Failed beforeCall(int life) {
-    return state.meet(life);
+  Failed beforeCall(int of) {
+    return state.meet(of);
   }
 
   /** What happens to an execution. */
-  Strike beforeExecution(int life, ExecutionConfig config) {
+  Strike beforeExecution(int of, ExecutionConfig config) {
     executions.increment();
     // Before the rules: a reset between the two ends what they begin.
     int resets = state.resets();
     List<ActiveRule> now = rules;
-    Failed failure = beforeCall(life);
+    Failed failure = beforeCall(of);
     if (failure != null) {
       return Strike.failing(failure);
     }
@@ -126,7 +142,7 @@ public final class FaultInjector implements AutoCloseable {
     List<Strike.Flip> flips = new ArrayList<>();
     for (int i = 0; i < numbers.length; i++) {
       if (numbers[i] > 0) {
-        failure = strike(now.get(i), numbers[i], new Moment(life, resets), config, flips);
+        failure = strike(now.get(i), numbers[i], new Moment(of, resets), config, flips);
         if (failure != null) {
           return Strike.failing(failure);
         }
@@ -147,6 +163,7 @@ public final class FaultInjector implements AutoCloseable {
       }
       case Fault.Crash crash -> {
         count(Fault.Kind.CRASH);
+        life.memoryLoss().run();
         return new Failed(crash.status(), "injected: execution " + number + " crashed");
       }
       case Fault.Wrong wrong -> {
@@ -175,6 +192,7 @@ public final class FaultInjector implements AutoCloseable {
       return;
     }
     count(Fault.Kind.LOSE);
+    life.memoryLoss().run();
     try {
       clock.execute(presence::leave);
       clock.schedule(this::find, time.toNanos(), TimeUnit.NANOSECONDS);

@@ -20,19 +20,29 @@ import java.util.Objects;
  * it. Thread-safe. Borrows both; closing it ends every call that stands still and refuses all later
  * ones, and is to come before the device within is closed.
  *
- * <p>Executions are struck by all faults; prepares and allocations meet a device that hangs, is
- * exhausted or lost. Bursts that the device within serves itself go round the injector.
+ * <p>Executions are struck by all faults; prepares, allocations and copies meet a device that
+ * hangs, is exhausted or lost. Bursts that the device within serves itself go round the injector.
  */
 public class FaultyDevice implements Device, AutoCloseable {
   private final Device within;
   private final FaultInjector injector;
   private final int life;
 
-  /** Begins a life of the device, in good health. */
+  /** Begins a life of a device without memory of its own, in good health. */
   public FaultyDevice(Device within, FaultInjector injector) {
+    this(within, injector, () -> {});
+  }
+
+  /**
+   * Begins a life of the device, in good health.
+   *
+   * @param memoryLoss told when the device loses what its memory holds: by a crash, by a reset, and
+   *     when it is lost; returns at once
+   */
+  public FaultyDevice(Device within, FaultInjector injector, Runnable memoryLoss) {
     this.within = Objects.requireNonNull(within, "within");
     this.injector = Objects.requireNonNull(injector, "injector");
-    this.life = injector.begin();
+    this.life = injector.begin(memoryLoss);
   }
 
   @Override
@@ -62,7 +72,8 @@ public class FaultyDevice implements Device, AutoCloseable {
   public final DeviceBuffer allocate(BufferDesc desc, List<BufferRole> roles)
       throws DeviceException {
     meet();
-    return within.allocate(desc, roles.stream().map(FaultyDevice::unwrap).toList());
+    List<BufferRole> inner = roles.stream().map(FaultyDevice::unwrap).toList();
+    return new FaultyBuffer(within.allocate(desc, inner), this);
   }
 
   private static BufferRole unwrap(BufferRole role) {
@@ -71,7 +82,8 @@ public class FaultyDevice implements Device, AutoCloseable {
         : role;
   }
 
-  private void meet() throws DeviceException {
+  /** What any call but an execution meets first. */
+  final void meet() throws DeviceException {
     Failed failure = injector.beforeCall(life);
     if (failure != null) {
       throw new DeviceException(failure.status(), failure.message());

@@ -37,11 +37,12 @@ final class FaultyPreparedModel implements PreparedModel {
     if (strike.failure() != null) {
       return strike.failure();
     }
+    Request inner = FaultyBuffer.unwrap(request);
     if (strike.flips().isEmpty()) {
-      return within.execute(request, config);
+      return within.execute(inner, config);
     }
     try (Falsifier falsifier = Falsifier.hold(request, strike.flips())) {
-      ExecutionResult result = within.execute(request, config);
+      ExecutionResult result = within.execute(inner, config);
       if (result instanceof Completed && falsifier.flip()) {
         injector.falsified();
       }
@@ -56,12 +57,13 @@ final class FaultyPreparedModel implements PreparedModel {
     if (strike.failure() != null) {
       throw new DeviceException(strike.failure().status(), strike.failure().message());
     }
+    Request inner = FaultyBuffer.unwrap(request);
     if (strike.flips().isEmpty()) {
-      return within.executeFenced(request, waitFor, config);
+      return within.executeFenced(inner, waitFor, config);
     }
     Falsifier falsifier = Falsifier.hold(request, strike.flips());
     try {
-      FencedExecution execution = within.executeFenced(request, waitFor, config);
+      FencedExecution execution = within.executeFenced(inner, waitFor, config);
       SyncFence fence = new SyncFence();
       FencedExecution falsified = new FencedExecution(fence, execution.executionInfo());
       execution.syncFence().future().whenComplete((_, failure) -> end(falsifier, fence, failure));
