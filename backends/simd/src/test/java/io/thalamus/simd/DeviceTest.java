@@ -32,6 +32,8 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.junit.TestGraph;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

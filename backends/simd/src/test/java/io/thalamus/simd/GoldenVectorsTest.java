@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.thalamus.simd.program.WarmUp;
 import io.thalamus.vectors.ConformanceData;
 import io.thalamus.vectors.DeviceTarget;
 import io.thalamus.vectors.Example;

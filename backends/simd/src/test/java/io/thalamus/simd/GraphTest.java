@@ -17,6 +17,8 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.junit.TestGraph;
 import java.util.ArrayList;
 import java.util.List;

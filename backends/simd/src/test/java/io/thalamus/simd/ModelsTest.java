@@ -9,6 +9,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
+import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.junit.TestGraph;
 import io.thalamus.tflite.TfliteReader;
 import io.thalamus.vectors.ConformanceData;

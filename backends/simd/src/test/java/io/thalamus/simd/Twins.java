@@ -3,6 +3,8 @@ package io.thalamus.simd;
 
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.Model;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.junit.TestGraph;
 
 /**

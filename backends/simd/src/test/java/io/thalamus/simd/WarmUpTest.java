@@ -13,6 +13,8 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.simd.program.Program;
+import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.junit.TestGraph;
 import java.util.Arrays;
 import java.util.List;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.Activation.Range;
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.LookupTable;
+import io.thalamus.operations.OperationParameters;
+import io.thalamus.operations.OperationView;
+import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.simd.kernel.Functions;
+import io.thalamus.simd.kernel.Functions.Kind;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Span;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+import java.util.function.IntUnaryOperator;
+
+/** Functions of single values. Float RELU1 is left to others: see {@link Clamp}. */
+public final class Activation {
+  private Activation() {}
+
+  public static void register(OperationTable.Builder<Lowering> table) {
+    floating(table, OperationCode.RELU, Kind.CLAMP, Clamp.of(FusedActivation.RELU));
+    floating(table, OperationCode.RELU6, Kind.CLAMP, Clamp.of(FusedActivation.RELU6));
+    floating(table, OperationCode.LOGISTIC, Kind.LOGISTIC, Clamp.NONE);
+    floating(table, OperationCode.TANH, Kind.TANH, Clamp.NONE);
+    floating(table, OperationCode.HARD_SWISH, Kind.HARD_SWISH, Clamp.NONE);
+    for (OperationCode code :
+        new OperationCode[] {
+          OperationCode.RELU,
+          OperationCode.RELU1,
+          OperationCode.RELU6,
+          OperationCode.LOGISTIC,
+          OperationCode.TANH,
+          OperationCode.HARD_SWISH
+        }) {
+      table.add(
+          code,
+          Activation::isPossible,
+          (node, tensors, budget) ->
+              new Lookup(
+                  tensors.input(node, 0),
+                  tensors.output(node),
+                  table(tensors.input(node, 0), function(node.operation().parameters())),
+                  budget),
+          TENSOR_QUANT8_ASYMM,
+          TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+  }
+
+  private static boolean isPossible(OperationView operation) {
+    return operation.input(0).isShapeKnown();
+  }
+
+  private static void floating(
+      OperationTable.Builder<Lowering> table, OperationCode code, Kind kind, Clamp clamp) {
+    table.add(
+        code,
+        Activation::isPossible,
+        (node, tensors, budget) ->
+            new Floating(kind, clamp, tensors.input(node, 0), tensors.output(node), budget),
+        TENSOR_FLOAT32);
+  }
+
+  private static IntUnaryOperator function(OperationParameters parameters) {
+    if (parameters instanceof LookupTable table) {
+      return table::apply;
+    }
+    IntRange range = ((Range) parameters).stored().orElseThrow();
+    return range::clamp;
+  }
+
+  /** A function of stored values, by the bits of the stored byte. */
+  static byte[] table(Tensor input, IntUnaryOperator function) {
+    byte[] results = new byte[256];
+    for (int bits = 0; bits < results.length; bits++) {
+      results[bits] = (byte) function.applyAsInt((byte) (bits ^ input.flip()) + input.flip());
+    }
+    return results;
+  }
+
+  /** A function of floats. */
+  private static final class Floating implements Step {
+    private final Kind kind;
+    private final Clamp clamp;
+    private final Tensor input;
+    private final Tensor output;
+    private final Span span;
+
+    Floating(Kind kind, Clamp clamp, Tensor input, Tensor output, Budget budget) {
+      this.kind = kind;
+      this.clamp = clamp;
+      this.input = input;
+      this.output = output;
+      span = Span.of(output.size(), kind == Kind.CLAMP ? 1 : 8, budget);
+    }
+
+    @Override
+    public int tiles() {
+      return span.tiles();
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      int first = span.first(tile);
+      Functions.apply(
+          kind,
+          clamp,
+          frame.floats,
+          input.offset() + first,
+          frame.floats,
+          output.offset() + first,
+          span.end(tile) - first,
+          scratch.spareFloats);
+    }
+  }
+
+  /** A function of stored bytes, all of whose results have been computed before. */
+  static final class Lookup implements Step {
+    private final Tensor input;
+    private final Tensor output;
+    private final byte[] table;
+    private final Span span;
+
+    Lookup(Tensor input, Tensor output, byte[] table, Budget budget) {
+      this.input = input;
+      this.output = output;
+      this.table = table;
+      span = Span.of(output.size(), 16, budget);
+    }
+
+    @Override
+    public int tiles() {
+      return span.tiles();
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      int first = span.first(tile);
+      look(
+          table,
+          frame.bytes,
+          input.offset() + first,
+          output.offset() + first,
+          span.end(tile) - first);
+    }
+
+    /** Looks up a range of bytes. */
+    static void look(byte[] table, byte[] bytes, int from, int to, int count) {
+      for (int i = 0; i < count; i++) {
+        bytes[to + i] = table[bytes[from + i] & 0xFF];
+      }
+    }
+  }
+}

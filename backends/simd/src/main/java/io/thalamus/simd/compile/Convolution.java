@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Convolution.Parameters;
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+
+/** Convolutions over two spatial axes, of constant filters. */
+public final class Convolution {
+  private Convolution() {}
+
+  public static void register(OperationTable.Builder<Lowering> table) {
+    table
+        .add(
+            OperationCode.CONV_2D,
+            operation -> isPossible(operation, 0),
+            new Weighted(Convolution::conv2d),
+            TENSOR_FLOAT32,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(
+            OperationCode.DEPTHWISE_CONV_2D,
+            operation -> isPossible(operation, 1),
+            new Weighted(Convolution::depthwise),
+            TENSOR_FLOAT32,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED);
+  }
+
+  /**
+   * Whether shapes and weights are known, channels stand last and the activation can be fused.
+   *
+   * @param ownArguments between the strides and the activation
+   */
+  private static boolean isPossible(OperationView operation, int ownArguments) {
+    if (!Weighted.isPossible(operation)) {
+      return false;
+    }
+    int layout = 7 + ownArguments;
+    boolean isExplicit =
+        operation.inputs().size() >= layout + 3
+            && operation.input(layout).type() != OperandCode.BOOL;
+    int activation = (isExplicit ? layout + 3 : layout) - 1;
+    for (int i = 3; i < operation.inputs().size(); i++) {
+      if (operation.input(i).value().isEmpty()) {
+        return false;
+      }
+    }
+    boolean isNhwc = !operation.bool(activation + 1, false);
+    return isNhwc && Weighted.isClampPossible(operation, activation);
+  }
+
+  /** What both convolutions, and fully connected layers, say of themselves. */
+  record Weighted(Lowering lowering) implements Lowering {
+    /** Whether the shape of the data, filter and bias are known. */
+    static boolean isPossible(OperationView operation) {
+      return operation.input(0).isShapeKnown()
+          && operation.input(0).type().isTensor()
+          && operation.input(1).value().isPresent()
+          && operation.input(2).value().isPresent()
+          && operation.input(1).isShapeKnown();
+    }
+
+    /** Whether the activation at an index is none that float kernels cannot clamp by bits. */
+    static boolean isClampPossible(OperationView operation, int activation) {
+      return operation.input(activation).value().isPresent()
+          && (operation.input(0).type() != TENSOR_FLOAT32
+              || operation.input(activation).int32() != FusedActivation.RELU1.code());
+    }
+
+    @Override
+    public Step lower(Node node, Tensors tensors, Budget budget) {
+      return lowering.lower(node, tensors, budget);
+    }
+
+    @Override
+    public boolean reads(ResolvedOperation operation, int input) {
+      return input == 0;
+    }
+
+    @Override
+    public FusedActivation activation(ResolvedOperation operation) {
+      if (!isFloat(operation)) {
+        return FusedActivation.NONE;
+      }
+      return switch (operation.parameters()) {
+        case Parameters convolution -> convolution.activation();
+        case io.thalamus.operations.MatrixMultiply.Parameters dense -> dense.activation();
+        default -> FusedActivation.NONE;
+      };
+    }
+
+    @Override
+    public boolean takesAddition(ResolvedOperation operation) {
+      return isFloat(operation) && operation.view().type() != OperationCode.DEPTHWISE_CONV_2D;
+    }
+
+    @Override
+    public boolean takesActivation(ResolvedOperation operation) {
+      return isFloat(operation);
+    }
+
+    private static boolean isFloat(ResolvedOperation operation) {
+      return operation.view().output().type() == TENSOR_FLOAT32;
+    }
+  }
+
+  private static Step conv2d(Node node, Tensors tensors, Budget budget) {
+    Parameters parameters = node.operation().parameters(Parameters.class);
+    Tensor output = tensors.output(node);
+    // A fused activation or addition changes the operand, not its shape.
+    Shape shape = node.operation().outputShape(0);
+    Patches patches =
+        new Patches(
+            tensors.input(node, 0),
+            parameters.height(),
+            parameters.width(),
+            shape.dimension(1),
+            shape.dimension(2));
+    return Products.lower(node, tensors, patches, output, parameters.quantized(), budget);
+  }
+
+  private static Step depthwise(Node node, Tensors tensors, Budget budget) {
+    return Depthwise.lower(node, tensors, budget);
+  }
+}

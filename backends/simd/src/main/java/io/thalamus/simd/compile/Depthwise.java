@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Convolution.Parameters;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.Window;
+import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.simd.kernel.DepthwiseKernels;
+import io.thalamus.simd.kernel.Lanes;
+import io.thalamus.simd.kernel.Requantizer;
+import io.thalamus.simd.kernel.ScalarKernels;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Stored;
+import io.thalamus.simd.program.Tensor;
+import java.util.Arrays;
+
+/**
+ * A depthwise convolution, float or of 8-bit integers. A tile is some lines of the output. Floats
+ * of whole vectors of channels are read where they stand; else the lines of the input are copied
+ * with their padding, as floats less the zero point, channels filled up to whole vectors. Sums of
+ * integers are exact, since there are few taps. Immutable and thread-safe.
+ */
+public final class Depthwise implements Step {
+  /** Whether the inputs of three lines fit into registers beside the weights. */
+  private static final boolean ARE_REGISTERS_MANY = Lanes.COUNT >= 16;
+
+  private final Tensor source;
+  private final Tensor output;
+  private final Window height;
+  private final Window width;
+  private final float[] weights;
+  private final float[] bias;
+  private final Clamp clamp;
+
+  /** Null for floats. */
+  private final Requantizer requantizer;
+
+  /** Output channels for each input channel. */
+  private final int multiplier;
+
+  /** Output channels, rounded up to whole vectors. */
+  private final int channels;
+
+  private final boolean isThreeByThree;
+
+  /** Whether the input is read where it stands. */
+  private final boolean inPlace;
+
+  /** Pixels of a copied line. */
+  private final int lineWidth;
+
+  /** A line of the input, where it is read in place: it stands for lines beside the input. */
+  private final float[] zeros;
+
+  private final int blockLines;
+  private final int blocks;
+
+  private Depthwise(
+      Node node,
+      Tensor source,
+      Tensor output,
+      float[] weights,
+      float[] bias,
+      Requantizer stored,
+      Budget budget) {
+    Parameters parameters = node.operation().parameters(Parameters.class);
+    this.source = source;
+    this.output = output;
+    this.height = parameters.height();
+    this.width = parameters.width();
+    this.weights = weights;
+    this.bias = bias;
+    this.clamp = Clamp.of(node.activation());
+    this.requantizer = stored;
+    multiplier = output.dimension(3) / source.dimension(3);
+    channels = Lanes.roundUp(output.dimension(3));
+    isThreeByThree = width.size() == 3 && height.size() == 3;
+    inPlace = source.isFloat() && multiplier == 1 && channels == output.dimension(3);
+    lineWidth = (output.dimension(2) - 1) * width.stride() + width.reach();
+    zeros = new float[inPlace ? source.dimension(2) * channels + Lanes.SLACK : 0];
+    int lines = output.dimension(0) * output.dimension(1);
+    int tiles = budget.tiles((long) output.size() * width.size() * height.size());
+    int most = inPlace ? lines : fitting(Budget.CACHED_FLOATS / (lineWidth * channels));
+    blockLines = Math.clamp(Math.min((lines + tiles - 1) / tiles, most), 1, output.dimension(1));
+    blocks = (output.dimension(1) + blockLines - 1) / blockLines;
+  }
+
+  /** Output lines whose input lines, so many of them, are at hand. */
+  private int fitting(int inputLines) {
+    return (inputLines - height.reach()) / height.stride() + 1;
+  }
+
+  static Step lower(Node node, Tensors tensors, Budget budget) {
+    Parameters parameters = node.operation().parameters(Parameters.class);
+    Tensor source = tensors.input(node, 0);
+    Tensor output = tensors.output(node);
+    OperandView filter = node.operation().view().input(1);
+    OperandView bias = node.operation().view().input(2);
+    Shape shape = filter.shape();
+    int taps = shape.dimension(1) * shape.dimension(2);
+    int channels = shape.dimension(3);
+    if (parameters.quantized().isEmpty()) {
+      float[] weights = pad(Stored.floats(filter.value().orElseThrow()), taps, channels);
+      float[] start = pad(Stored.floats(bias.value().orElseThrow()), 1, channels);
+      return new Depthwise(node, source, output, weights, start, null, budget);
+    }
+    int zeroPoint = parameters.quantized().get().filterZeroPoint();
+    int[] stored = Stored.bytes(filter.value().orElseThrow(), filter.type());
+    float[] weights = new float[stored.length];
+    long[] sums = new long[channels];
+    long largest = 0;
+    for (int i = 0; i < stored.length; i++) {
+      weights[i] = stored[i] - zeroPoint;
+      sums[i % channels] += (long) Math.abs(stored[i] - zeroPoint) * Products.largestInput(source);
+      largest = Math.max(largest, sums[i % channels]);
+    }
+    Requantizer requantizer =
+        new Requantizer(
+            parameters.quantized().get(), Stored.ints(bias.value().orElseThrow()), largest);
+    return new Depthwise(
+        node,
+        source,
+        output,
+        pad(weights, taps, channels),
+        pad(new float[0], 1, channels),
+        requantizer,
+        budget);
+  }
+
+  private static float[] pad(float[] values, int rows, int channels) {
+    int distance = Lanes.roundUp(channels);
+    float[] padded = new float[rows * distance];
+    for (int i = 0; i < values.length; i++) {
+      padded[i / channels * distance + i % channels] = values[i];
+    }
+    return padded;
+  }
+
+  @Override
+  public int tiles() {
+    return output.dimension(0) * blocks;
+  }
+
+  private int inputLines() {
+    return (blockLines - 1) * height.stride() + height.reach();
+  }
+
+  /** Where lines are copied: these, and behind them one line of sums. */
+  @Override
+  public int scratchFloats() {
+    return inPlace ? 0 : (inputLines() * lineWidth + output.dimension(2)) * channels;
+  }
+
+  @Override
+  public void run(Frame frame, Scratch scratch, int tile) {
+    int batch = tile / blocks;
+    int first = tile % blocks * blockLines;
+    int end = Math.min(output.dimension(1), first + blockLines);
+    if (inPlace) {
+      for (int line = first; line < end; line++) {
+        lineInPlace(frame.isScalar, frame.floats, batch, line, outputLine(batch, line));
+      }
+      return;
+    }
+    int firstInput = first * height.stride() - height.before();
+    int inputs = (end - first - 1) * height.stride() + height.reach();
+    for (int line = 0; line < inputs; line++) {
+      copyLine(frame, batch, firstInput + line, scratch, Lanes.LEAD + line * lineWidth * channels);
+    }
+    int sums = Lanes.LEAD + inputLines() * lineWidth * channels;
+    for (int line = first; line < end; line++) {
+      int from = Lanes.LEAD + (line - first) * height.stride() * lineWidth * channels;
+      lineOfCopies(frame.isScalar, scratch.floats, from, sums);
+      storeLine(frame, scratch, sums, outputLine(batch, line));
+    }
+  }
+
+  private int outputLine(int batch, int line) {
+    return output.offset()
+        + (batch * output.dimension(1) + line) * output.dimension(2) * output.dimension(3);
+  }
+
+  /** One line of the output, from copied lines, which have no borders. */
+  private void lineOfCopies(boolean isScalar, float[] in, int from, int to) {
+    int tap = width.dilation() * channels;
+    int line = height.dilation() * lineWidth * channels;
+    int pixel = width.stride() * channels;
+    int count = output.dimension(2);
+    if (isThreeByThree) {
+      threeByThree(
+          isScalar, in, from, in, from + line, in, from + 2 * line, tap, pixel, in, to, count);
+    } else {
+      for (int x = 0; x < count; x++) {
+        rectangle(
+            isScalar,
+            in,
+            from + x * pixel,
+            line,
+            0,
+            height.size(),
+            0,
+            width.size(),
+            in,
+            to + x * channels);
+      }
+    }
+  }
+
+  /** One line of the output, from the input itself: pixels at its ends have fewer taps. */
+  private void lineInPlace(boolean isScalar, float[] in, int batch, int outputLine, int to) {
+    int lineSize = source.dimension(2) * channels;
+    int origin = outputLine * height.stride() - height.before();
+    int image = source.offset() + batch * source.dimension(1) * lineSize;
+    int count = output.dimension(2);
+    int stride = width.stride();
+    // Pixels whose taps are all on the line, from one on to before another.
+    int begin = 0;
+    int end = 0;
+    if (isThreeByThree) {
+      begin = Math.clamp((width.before() + stride - 1) / stride, 0, count);
+      int room = source.dimension(2) - width.reach() + width.before();
+      end = room < 0 ? begin : Math.clamp(room / stride + 1, begin, count);
+      int upper = origin;
+      int middle = origin + height.dilation();
+      int lower = origin + 2 * height.dilation();
+      if (begin < end) {
+        int at = (begin * stride - width.before()) * channels;
+        threeByThree(
+            isScalar,
+            lineOf(in, upper),
+            at + lineAt(image, upper),
+            lineOf(in, middle),
+            at + lineAt(image, middle),
+            lineOf(in, lower),
+            at + lineAt(image, lower),
+            width.dilation() * channels,
+            stride * channels,
+            in,
+            to + begin * channels,
+            end - begin);
+      }
+    }
+    for (int x = 0; x < begin; x++) {
+      borderPixel(isScalar, in, image, origin, x, to + x * channels);
+    }
+    for (int x = end; x < count; x++) {
+      borderPixel(isScalar, in, image, origin, x, to + x * channels);
+    }
+  }
+
+  private boolean isBeside(int line) {
+    return line < 0 || line >= source.dimension(1);
+  }
+
+  private float[] lineOf(float[] in, int line) {
+    return isBeside(line) ? zeros : in;
+  }
+
+  private int lineAt(int image, int line) {
+    return isBeside(line) ? 0 : image + line * source.dimension(2) * channels;
+  }
+
+  /** A pixel some of whose taps may be beside the input. */
+  private void borderPixel(boolean isScalar, float[] in, int image, int originY, int x, int to) {
+    int originX = x * width.stride() - width.before();
+    int firstY = first(originY, height);
+    int endY = end(originY, height, source.dimension(1));
+    int firstX = first(originX, width);
+    int endX = end(originX, width, source.dimension(2));
+    if (isThreeByThree && endX - firstX == 2) {
+      int upper = originY;
+      int middle = originY + height.dilation();
+      int lower = originY + 2 * height.dilation();
+      int at = (originX + firstX * width.dilation()) * channels;
+      if (isScalar) {
+        ScalarKernels.twoTaps(
+            lineOf(in, upper),
+            at + lineAt(image, upper),
+            lineOf(in, middle),
+            at + lineAt(image, middle),
+            lineOf(in, lower),
+            at + lineAt(image, lower),
+            width.dilation() * channels,
+            weights,
+            firstX * channels,
+            channels,
+            bias,
+            in,
+            to,
+            clamp.low(),
+            clamp.high());
+      } else {
+        DepthwiseKernels.twoTaps(
+            lineOf(in, upper),
+            at + lineAt(image, upper),
+            lineOf(in, middle),
+            at + lineAt(image, middle),
+            lineOf(in, lower),
+            at + lineAt(image, lower),
+            width.dilation() * channels,
+            weights,
+            firstX * channels,
+            channels,
+            bias,
+            in,
+            to,
+            channels,
+            clamp.low(),
+            clamp.high());
+      }
+      return;
+    }
+    int lineSize = source.dimension(2) * channels;
+    int at = image + originY * lineSize + originX * channels;
+    rectangle(isScalar, in, at, height.dilation() * lineSize, firstY, endY, firstX, endX, in, to);
+  }
+
+  /** The first tap that is not in front of the input. */
+  private static int first(int origin, Window window) {
+    return origin >= 0 ? 0 : (-origin + window.dilation() - 1) / window.dilation();
+  }
+
+  /** One behind the last tap that is not behind the input. */
+  private static int end(int origin, Window window, int size) {
+    int room = (size - origin + window.dilation() - 1) / window.dilation();
+    return Math.min(window.size(), room);
+  }
+
+  private void rectangle(
+      boolean isScalar,
+      float[] in,
+      int at,
+      int line,
+      int firstY,
+      int endY,
+      int firstX,
+      int endX,
+      float[] out,
+      int to) {
+    int tap = width.dilation() * channels;
+    if (isScalar) {
+      ScalarKernels.rectangle(
+          in,
+          at + firstY * line + firstX * tap,
+          line,
+          tap,
+          endY - firstY,
+          endX - firstX,
+          weights,
+          (firstY * width.size() + firstX) * channels,
+          width.size() * channels,
+          channels,
+          bias,
+          out,
+          to,
+          clamp.low(),
+          clamp.high());
+    } else {
+      DepthwiseKernels.rectangle(
+          in,
+          at + firstY * line + firstX * tap,
+          line,
+          tap,
+          endY - firstY,
+          endX - firstX,
+          weights,
+          (firstY * width.size() + firstX) * channels,
+          width.size() * channels,
+          channels,
+          bias,
+          out,
+          to,
+          channels,
+          clamp.low(),
+          clamp.high());
+    }
+  }
+
+  private void threeByThree(
+      boolean isScalar,
+      float[] line0,
+      int at0,
+      float[] line1,
+      int at1,
+      float[] line2,
+      int at2,
+      int tap,
+      int pixel,
+      float[] out,
+      int to,
+      int count) {
+    int low = clamp.low();
+    int high = clamp.high();
+    if (isScalar) {
+      ScalarKernels.threeByThree(
+          line0, at0, line1, at1, line2, at2, tap, pixel, weights, channels, bias, out, to, count,
+          low, high);
+      return;
+    }
+    int x = 0;
+    if (ARE_REGISTERS_MANY && pixel == tap) {
+      for (int channel = 0; channel < channels; channel += Lanes.COUNT) {
+        DepthwiseKernels.alongNeighbours(
+            line0,
+            at0 + channel,
+            line1,
+            at1 + channel,
+            line2,
+            at2 + channel,
+            tap,
+            weights,
+            channels,
+            bias,
+            channel,
+            out,
+            to + channel,
+            channels,
+            count,
+            low,
+            high);
+      }
+      return;
+    }
+    for (; pixel == 2 * tap && x <= count - 2; x += 2) {
+      int at = x * pixel;
+      DepthwiseKernels.twoApart(
+          line0,
+          at0 + at,
+          line1,
+          at1 + at,
+          line2,
+          at2 + at,
+          tap,
+          weights,
+          channels,
+          bias,
+          out,
+          to + x * channels,
+          channels,
+          channels,
+          low,
+          high);
+    }
+    int at = x * pixel;
+    for (int channel = 0; x < count && channel < channels; channel += Lanes.COUNT) {
+      DepthwiseKernels.alongPixels(
+          line0,
+          at0 + at + channel,
+          line1,
+          at1 + at + channel,
+          line2,
+          at2 + at + channel,
+          tap,
+          pixel,
+          weights,
+          channels,
+          bias,
+          channel,
+          out,
+          to + x * channels + channel,
+          channels,
+          count - x,
+          low,
+          high);
+    }
+  }
+
+  private void copyLine(Frame frame, int batch, int line, Scratch scratch, int to) {
+    float[] out = scratch.floats;
+    if (isBeside(line)) {
+      Arrays.fill(out, to, to + lineWidth * channels, 0);
+      return;
+    }
+    int inputChannels = source.dimension(3);
+    int inputWidth = source.dimension(2);
+    int from = source.offset() + (batch * source.dimension(1) + line) * inputWidth * inputChannels;
+    int before = Math.min(width.before(), lineWidth);
+    int inside = Math.clamp(lineWidth - before, 0, inputWidth);
+    Arrays.fill(out, to, to + before * channels, 0);
+    int at = to + before * channels;
+    if (inputChannels == channels) {
+      copy(frame, from, out, at, inside * inputChannels);
+    } else {
+      for (int x = 0; x < inside; x++) {
+        copy(frame, from + x * inputChannels, out, at + x * channels, inputChannels);
+        if (multiplier > 1) {
+          repeat(out, at + x * channels, inputChannels);
+        }
+      }
+    }
+    Arrays.fill(out, at + inside * channels, to + lineWidth * channels, 0);
+  }
+
+  private void copy(Frame frame, int from, float[] out, int to, int count) {
+    if (source.isFloat()) {
+      System.arraycopy(frame.floats, from, out, to, count);
+    } else {
+      Lanes.toFloats(
+          frame.isScalar,
+          frame.bytes,
+          from,
+          source.flip(),
+          source.signedZeroPoint(),
+          out,
+          to,
+          count);
+    }
+  }
+
+  /** Each channel as often as there are outputs of it, from the last one on, in place. */
+  private void repeat(float[] out, int at, int inputChannels) {
+    for (int i = inputChannels * multiplier - 1; i >= 0; i--) {
+      out[at + i] = out[at + i / multiplier];
+    }
+  }
+
+  private void storeLine(Frame frame, Scratch scratch, int sums, int to) {
+    int present = output.dimension(3);
+    int pixels = output.dimension(2);
+    if (requantizer != null) {
+      requantizer.store(
+          frame.isScalar,
+          scratch.floats,
+          sums,
+          channels,
+          pixels,
+          0,
+          present,
+          frame.bytes,
+          to,
+          present,
+          scratch.spareBytes);
+      return;
+    }
+    for (int x = 0; x < pixels; x++) {
+      int at = sums + x * channels;
+      System.arraycopy(scratch.floats, at, frame.floats, to + x * present, present);
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Broadcast;
+import io.thalamus.operations.Elementwise.Plain;
+import io.thalamus.operations.Elementwise.QuantizedProduct;
+import io.thalamus.operations.Elementwise.QuantizedSum;
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.ValidationException;
+import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+
+/** Arithmetic on two tensors, broadcast where the runs that remain are long. */
+public final class Elementwise {
+  private Elementwise() {}
+
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.ADD, OperationCode.SUB, OperationCode.MUL}) {
+      table
+          .add(code, Elementwise::isPossible, new Fusable(code), TENSOR_FLOAT32)
+          .add(
+              code,
+              Elementwise::isPossible,
+              Elementwise::stored,
+              TENSOR_QUANT8_ASYMM,
+              TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+  }
+
+  private static boolean isPossible(OperationView operation) {
+    if (!operation.input(0).isShapeKnown()
+        || !operation.input(1).isShapeKnown()
+        || operation.input(2).value().isEmpty()
+        || (operation.input(0).type() == TENSOR_FLOAT32
+            && operation.input(2).int32() == FusedActivation.RELU1.code())) {
+      return false;
+    }
+    Shape first = operation.input(0).shape();
+    Shape second = operation.input(1).shape();
+    try {
+      return Pairs.isPossible(first, second, Broadcast.shape(first, second));
+    } catch (ValidationException e) {
+      return false;
+    }
+  }
+
+  /** A float function whose activation is applied within. */
+  private record Fusable(OperationCode code) implements Lowering {
+    @Override
+    public Step lower(Node node, Tensors tensors, Budget budget) {
+      Tensor output = tensors.output(node);
+      Pairs pairs = pairs(node, tensors);
+      FloatPairs.Kind kind = FloatPairs.Kind.valueOf(code.name());
+      int tiles = Math.min(pairs.count(), budget.tiles(output.size()));
+      return new FloatPairs(kind, pairs, Clamp.of(node.activation()), tiles);
+    }
+
+    @Override
+    public FusedActivation activation(ResolvedOperation operation) {
+      return operation.parameters(Plain.class).activation();
+    }
+
+    @Override
+    public boolean takesActivation(ResolvedOperation operation) {
+      return true;
+    }
+  }
+
+  private static Pairs pairs(Node node, Tensors tensors) {
+    return Pairs.of(
+        tensors.input(node, 0),
+        tensors.input(node, 1),
+        tensors.output(node),
+        node.operation().outputShape(0));
+  }
+
+  private static Step stored(Node node, Tensors tensors, Budget budget) {
+    Tensor output = tensors.output(node);
+    Pairs pairs = pairs(node, tensors);
+    int tiles = Math.min(pairs.count(), budget.tiles(8L * output.size()));
+    return switch (node.operation().parameters()) {
+      case QuantizedSum sum ->
+          new StoredSum(sum, pairs, tensors.input(node, 0), tensors.input(node, 1), output, tiles);
+      case QuantizedProduct product ->
+          new StoredProduct(
+              product, pairs, tensors.input(node, 0), tensors.input(node, 1), output, tiles);
+      default -> throw new IllegalStateException("no parameters of stored arithmetic");
+    };
+  }
+}

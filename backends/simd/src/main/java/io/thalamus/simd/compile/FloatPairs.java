@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.simd.kernel.Lanes.COUNT;
+import static io.thalamus.simd.kernel.Lanes.FLOATS;
+
+import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Step;
+import java.util.Arrays;
+import jdk.incubator.vector.FloatVector;
+
+/** Arithmetic on two float tensors, clamped. Immutable and thread-safe. */
+public final class FloatPairs implements Step {
+  private final Kind kind;
+  private final Pairs pairs;
+  private final Clamp clamp;
+  private final int tiles;
+
+  /** Which function; each has a loop of its own. */
+  enum Kind {
+    ADD,
+    SUB,
+    MUL
+  }
+
+  FloatPairs(Kind kind, Pairs pairs, Clamp clamp, int tiles) {
+    this.kind = kind;
+    this.pairs = pairs;
+    this.clamp = clamp;
+    this.tiles = tiles;
+  }
+
+  @Override
+  public int tiles() {
+    return tiles;
+  }
+
+  @Override
+  public void run(Frame frame, Scratch scratch, int tile) {
+    int from = (int) ((long) pairs.count() * tile / tiles);
+    int end = (int) ((long) pairs.count() * (tile + 1) / tiles);
+    for (int run = from; run < end; run++) {
+      float[] first = frame.floats;
+      float[] second = frame.floats;
+      int firstAt = pairs.first()[run];
+      int secondAt = pairs.second()[run];
+      int count = pairs.lengths()[run];
+      if (pairs.isFirstRepeated()) {
+        Arrays.fill(scratch.repeatedFloats, 0, count, first[firstAt]);
+        first = scratch.repeatedFloats;
+        firstAt = 0;
+      } else if (pairs.isSecondRepeated()) {
+        Arrays.fill(scratch.repeatedFloats, 0, count, second[secondAt]);
+        second = scratch.repeatedFloats;
+        secondAt = 0;
+      }
+      int whole = count / COUNT * COUNT;
+      int to = pairs.result()[run];
+      if (frame.isScalar) {
+        scalar(first, firstAt, second, secondAt, frame.floats, to, count);
+        continue;
+      }
+      apply(first, firstAt, second, secondAt, frame.floats, to, whole);
+      if (whole < count) {
+        apply(first, firstAt + whole, second, secondAt + whole, scratch.spareFloats, 0, COUNT);
+        System.arraycopy(scratch.spareFloats, 0, frame.floats, to + whole, count - whole);
+      }
+    }
+  }
+
+  private void scalar(
+      float[] first, int firstAt, float[] second, int secondAt, float[] out, int to, int count) {
+    for (int i = 0; i < count; i++) {
+      float x = first[firstAt + i];
+      float y = second[secondAt + i];
+      float result =
+          switch (kind) {
+            case ADD -> x + y;
+            case SUB -> x - y;
+            case MUL -> x * y;
+          };
+      out[to + i] = clamp.apply(result);
+    }
+  }
+
+  private void apply(
+      float[] first, int firstAt, float[] second, int secondAt, float[] out, int to, int count) {
+    switch (kind) {
+      case ADD -> add(first, firstAt, second, secondAt, out, to, count);
+      case SUB -> subtract(first, firstAt, second, secondAt, out, to, count);
+      case MUL -> multiply(first, firstAt, second, secondAt, out, to, count);
+    }
+  }
+
+  private void add(
+      float[] first, int firstAt, float[] second, int secondAt, float[] out, int to, int count) {
+    int low = clamp.low();
+    int high = clamp.high();
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector.fromArray(FLOATS, first, firstAt + i)
+          .add(FloatVector.fromArray(FLOATS, second, secondAt + i))
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .intoArray(out, to + i);
+    }
+  }
+
+  private void subtract(
+      float[] first, int firstAt, float[] second, int secondAt, float[] out, int to, int count) {
+    int low = clamp.low();
+    int high = clamp.high();
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector.fromArray(FLOATS, first, firstAt + i)
+          .sub(FloatVector.fromArray(FLOATS, second, secondAt + i))
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .intoArray(out, to + i);
+    }
+  }
+
+  private void multiply(
+      float[] first, int firstAt, float[] second, int secondAt, float[] out, int to, int count) {
+    int low = clamp.low();
+    int high = clamp.high();
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector.fromArray(FLOATS, first, firstAt + i)
+          .mul(FloatVector.fromArray(FLOATS, second, secondAt + i))
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .intoArray(out, to + i);
+    }
+  }
+}

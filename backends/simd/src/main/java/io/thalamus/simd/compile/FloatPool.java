@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.simd.kernel.Lanes.COUNT;
+import static io.thalamus.simd.kernel.Lanes.FLOATS;
+
+import io.thalamus.simd.compile.Pooling.Windows;
+import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.simd.kernel.ScalarKernels;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+import jdk.incubator.vector.FloatVector;
+
+/** The mean or the largest of the floats under each window. Immutable and thread-safe. */
+public final class FloatPool implements Step {
+  private final boolean isMaximum;
+  private final Windows windows;
+  private final Tensor output;
+  private final Clamp clamp;
+  private final int lines;
+  private final int tiles;
+
+  FloatPool(boolean isMaximum, Windows windows, Tensor output, Clamp clamp, int lines, int tiles) {
+    this.isMaximum = isMaximum;
+    this.windows = windows;
+    this.output = output;
+    this.clamp = clamp;
+    this.lines = lines;
+    this.tiles = tiles;
+  }
+
+  @Override
+  public int tiles() {
+    return tiles;
+  }
+
+  @Override
+  public void run(Frame frame, Scratch scratch, int tile) {
+    int first = (int) ((long) lines * tile / tiles);
+    int end = (int) ((long) lines * (tile + 1) / tiles);
+    for (int line = first; line < end; line++) {
+      for (int x = 0; x < windows.outputWidth(); x++) {
+        pixel(frame.isScalar, frame.floats, line, x, scratch.spareFloats);
+      }
+    }
+  }
+
+  private void pixel(boolean isScalar, float[] floats, int line, int x, float[] spare) {
+    int firstY = windows.firstY(line);
+    int firstX = windows.firstX(x);
+    int height = windows.endY(line) - firstY;
+    int width = windows.endX(x) - firstX;
+    int channels = windows.input().dimension(3);
+    int lineSize = windows.input().dimension(2) * channels;
+    int from = windows.batchAt(line) + firstY * lineSize + firstX * channels;
+    int to = output.offset() + (line * windows.outputWidth() + x) * channels;
+    if (isScalar) {
+      ScalarKernels.pool(isMaximum, floats, from, lineSize, channels, height, width, to, clamp);
+      return;
+    }
+    int whole = channels / COUNT * COUNT;
+    int rest = channels - whole;
+    // Two loops: vectors of two sources in one variable would be objects.
+    if (isMaximum) {
+      for (int i = 0; i < whole; i += COUNT) {
+        clamp(maximum(floats, from + i, lineSize, channels, height, width))
+            .intoArray(floats, to + i);
+      }
+      if (rest > 0) {
+        clamp(maximum(floats, from + whole, lineSize, channels, height, width)).intoArray(spare, 0);
+      }
+    } else {
+      float cells = (float) height * width;
+      for (int i = 0; i < whole; i += COUNT) {
+        clamp(sum(floats, from + i, lineSize, channels, height, width).div(cells))
+            .intoArray(floats, to + i);
+      }
+      if (rest > 0) {
+        clamp(sum(floats, from + whole, lineSize, channels, height, width).div(cells))
+            .intoArray(spare, 0);
+      }
+    }
+    System.arraycopy(spare, 0, floats, to + whole, rest);
+  }
+
+  private FloatVector clamp(FloatVector value) {
+    return value.reinterpretAsInts().max(clamp.low()).min(clamp.high()).reinterpretAsFloats();
+  }
+
+  private static FloatVector sum(
+      float[] in, int from, int lineSize, int channels, int height, int width) {
+    FloatVector sum = FloatVector.zero(FLOATS);
+    for (int y = 0; y < height; y++) {
+      int at = from + y * lineSize;
+      for (int x = 0; x < width; x++) {
+        sum = sum.add(FloatVector.fromArray(FLOATS, in, at + x * channels));
+      }
+    }
+    return sum;
+  }
+
+  private static FloatVector maximum(
+      float[] in, int from, int lineSize, int channels, int height, int width) {
+    FloatVector maximum = FloatVector.broadcast(FLOATS, Float.NEGATIVE_INFINITY);
+    for (int y = 0; y < height; y++) {
+      int at = from + y * lineSize;
+      for (int x = 0; x < width; x++) {
+        maximum = maximum.max(FloatVector.fromArray(FLOATS, in, at + x * channels));
+      }
+    }
+    return maximum;
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.simd.kernel.Lanes;
+import io.thalamus.simd.kernel.Product;
+import io.thalamus.simd.kernel.Rows;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+
+/**
+ * A float convolution or a fully connected layer: patches of the input times the packed filter,
+ * plus bias, plus another tensor where one has been fused, clamped. Blocks of patches are copied
+ * one after the other, also where the input is the left matrix itself: a small part of the work,
+ * which makes the rows stand as the kernels want them.
+ */
+public final class FloatProduct implements Step {
+  private final Patches patches;
+  private final Product product;
+  private final Tensor added;
+  private final Tensor output;
+  private final Clamp clamp;
+  private final Grid grid;
+
+  /** Where in the depth the parts begin that are copied at a time, and the depth. */
+  private final int[] parts;
+
+  /**
+   * @param added a tensor like the output, or null
+   */
+  FloatProduct(
+      Patches patches, Product product, Tensor added, Tensor output, Clamp clamp, Budget budget) {
+    this.patches = patches;
+    this.product = product;
+    this.added = added;
+    this.output = output;
+    this.clamp = clamp;
+    parts = patches.parts();
+    grid = Grid.of(patches.rows(), product.columns(), product.depth(), budget);
+  }
+
+  @Override
+  public int tiles() {
+    return grid.tiles();
+  }
+
+  @Override
+  public int scratchFloats() {
+    return grid.leftFloats();
+  }
+
+  @Override
+  public void run(Frame frame, Scratch scratch, int tile) {
+    int first = grid.firstRow(tile);
+    int columns = product.columns();
+    Rows rows = scratch.rows;
+    rows.areScalar = frame.isScalar;
+    rows.count = grid.endRow(tile) - first;
+    rows.left(scratch.floats, Lanes.LEAD);
+    rows.result(frame.floats, output.offset() + first * columns, columns);
+    if (added == null) {
+      rows.addNothing();
+    } else {
+      rows.added(frame.floats, added.offset() + first * columns, columns);
+    }
+    for (int part = 0; part < parts.length - 1; part++) {
+      int from = parts[part];
+      int end = parts[part + 1];
+      patches.copy(frame, first, rows.count, from, end, scratch.floats, Lanes.LEAD);
+      boolean isLast = part == parts.length - 2;
+      product.multiply(
+          rows,
+          from,
+          end,
+          grid.firstColumn(tile),
+          grid.endColumn(tile),
+          isLast ? clamp : Clamp.NONE);
+      // What has been summed up so far is added to the next part.
+      rows.added(frame.floats, output.offset() + first * columns, columns);
+    }
+  }
+}

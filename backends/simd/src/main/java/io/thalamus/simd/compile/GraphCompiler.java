@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.driver.LifetimePlan;
+import io.thalamus.driver.LifetimePlan.Value;
+import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Operation;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.ValidationException;
+import io.thalamus.simd.kernel.Lanes;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Program;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Compiles a graph: fuses operations, lets those that only rename dimensions vanish, plans memory,
+ * then has each operation bound to its places. Used once.
+ */
+public final class GraphCompiler {
+  /** Elements that places are rounded up to: a cache line of floats. */
+  private static final int ALIGNMENT = 16;
+
+  private final StaticGraph graph;
+  private final List<Node> nodes;
+  private final Budget budget;
+
+  /** By operand, the one whose place it shares. */
+  private final int[] roots;
+
+  private GraphCompiler(StaticGraph graph, List<Node> nodes, Budget budget) {
+    this.graph = graph;
+    this.nodes = nodes;
+    this.budget = budget;
+    roots = new int[graph.shapes().size()];
+    Arrays.setAll(roots, i -> i);
+    for (Node node : nodes) {
+      if (node.lowering().isAlias()) {
+        roots[node.output()] = roots[node.inputs().get(0)];
+      }
+    }
+  }
+
+  /**
+   * Compiles a graph of operations that the table has.
+   *
+   * @throws ValidationException where an operation is not in the table, or the tensors do not fit
+   *     into the arrays of this JVM
+   */
+  public static Program compile(
+      StaticGraph graph, OperationTable<Lowering> table, OperationCatalog catalog, Budget budget)
+      throws ValidationException {
+    List<Node> nodes = new ArrayList<>();
+    for (int i = 0; i < graph.operations().size(); i++) {
+      Operation declared = graph.graph().operations().get(i);
+      ResolvedOperation operation = graph.operations().get(i);
+      OperandType type = catalog.find(declared.type()).orElseThrow().kernelType(operation.view());
+      Lowering lowering =
+          table
+              .find(type, operation.view())
+              .orElseThrow(
+                  () ->
+                      new ValidationException(declared.type().text() + " does not take this form"));
+      nodes.add(Node.of(declared, operation, lowering));
+    }
+    return new GraphCompiler(graph, Fusion.fuse(graph, nodes), budget).compile();
+  }
+
+  private Program compile() throws ValidationException {
+    int[] first = new int[roots.length];
+    int[] last = new int[roots.length];
+    Arrays.fill(first, Integer.MAX_VALUE);
+    Arrays.fill(last, Integer.MIN_VALUE);
+    graph.graph().inputIndexes().forEach(input -> use(input, -1, first, last));
+    for (int i = 0; i < nodes.size(); i++) {
+      Node node = nodes.get(i);
+      for (int input = 0; input < node.inputs().size(); input++) {
+        if (node.lowering().reads(node.operation(), input)) {
+          int operand = node.inputs().get(input);
+          use(operand, i, first, last);
+          if (isConstant(operand)) {
+            // A frame is filled with constants once.
+            use(operand, -1, first, last);
+            use(operand, nodes.size(), first, last);
+          }
+        }
+      }
+      if (node.added().isPresent()) {
+        use(node.added().getAsInt(), i, first, last);
+      }
+      use(node.output(), i, first, last);
+    }
+    graph.graph().outputIndexes().forEach(output -> use(output, nodes.size(), first, last));
+    return place(first, last);
+  }
+
+  private void use(int operand, int step, int[] first, int[] last) {
+    int root = roots[operand];
+    first[root] = Math.min(first[root], step);
+    last[root] = Math.max(last[root], step);
+  }
+
+  private boolean isConstant(int operand) {
+    return graph.graph().operands().get(operand).lifetime() instanceof Lifetime.Constant;
+  }
+
+  private Program place(int[] first, int[] last) throws ValidationException {
+    int[] offsets = new int[roots.length];
+    int floats = place(true, first, last, offsets);
+    int bytes = place(false, first, last, offsets);
+    Tensor[] tensors = new Tensor[roots.length];
+    List<Tensor> constants = new ArrayList<>();
+    for (int i = 0; i < roots.length; i++) {
+      if (first[roots[i]] <= last[roots[i]]) {
+        OperandView view = OperandView.of(graph.graph().operands().get(i));
+        tensors[i] = new Tensor(view.with(graph.shapes().get(i), view.value()), offsets[roots[i]]);
+        if (isConstant(i)) {
+          constants.add(tensors[i]);
+        }
+      }
+    }
+    Tensors places = new Tensors(tensors);
+    List<Step> steps = new ArrayList<>();
+    for (Node node : nodes) {
+      if (!node.lowering().isAlias()) {
+        steps.add(node.lowering().lower(node, places, budget));
+      }
+    }
+    return new Program(
+        steps,
+        graph.graph().inputIndexes().stream().map(places::get).toList(),
+        graph.graph().outputIndexes().stream().map(places::get).toList(),
+        constants,
+        floats,
+        bytes);
+  }
+
+  /** Places the tensors of one kind; returns the size of their array. */
+  private int place(boolean isFloat, int[] first, int[] last, int[] offsets)
+      throws ValidationException {
+    List<Integer> operands = new ArrayList<>();
+    List<Value> values = new ArrayList<>();
+    for (int i = 0; i < roots.length; i++) {
+      boolean kind = graph.graph().operands().get(i).type().elementSize() == Float.BYTES;
+      if (roots[i] == i && first[i] <= last[i] && kind == isFloat) {
+        long size = graph.shapes().get(i).elementCount();
+        operands.add(i);
+        values.add(new Value((size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, first[i], last[i]));
+      }
+    }
+    LifetimePlan plan = LifetimePlan.of(values);
+    long size = Lanes.LEAD + plan.size() + Lanes.SLACK;
+    if (size > Integer.MAX_VALUE - 64) {
+      throw new ValidationException(
+          "the tensors take " + size + " elements, more than an array of this JVM can have");
+    }
+    for (int i = 0; i < operands.size(); i++) {
+      offsets[operands.get(i)] = Math.toIntExact(Lanes.LEAD + plan.offsets()[i]);
+    }
+    return (int) size;
+  }
+
+  /** The value of an operand that must be a constant. */
+  static Optional<java.lang.foreign.MemorySegment> constant(Node node, int input) {
+    return node.operation().view().input(input).value();
+  }
+}

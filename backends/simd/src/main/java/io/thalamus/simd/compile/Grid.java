@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.simd.kernel.PackedMatrix;
+import io.thalamus.simd.kernel.Rows;
+import io.thalamus.simd.program.Budget;
+
+/**
+ * How the result of a matrix product is cut into tiles: blocks of rows times ranges of columns.
+ * Immutable.
+ *
+ * @param rows of the result
+ * @param columns of the result
+ * @param blockRows rows of a tile
+ * @param blockColumns columns of a tile; whole panels
+ */
+public record Grid(int rows, int columns, int blockRows, int blockColumns) {
+  /** Rows of a tile at most: as many of the left matrix as stay in the second-level cache. */
+  private static final int MOST_ROWS = 204;
+
+  /** Rows of a tile at least: the right matrix is read once for each tile. */
+  private static final int LEAST_ROWS = 48;
+
+  /** Rows that kernels take at a time, whatever the width of vectors. */
+  private static final int GROUP = 12;
+
+  /** Tiles of each thread that copy the same rows. */
+  private static final int COLUMN_BLOCKS_PER_THREAD = 2;
+
+  /**
+   * A grid for a product.
+   *
+   * @param rows of the result
+   * @param columns of the result
+   * @param depth of the product
+   * @param budget how the work may be divided
+   */
+  static Grid of(int rows, int columns, int depth, Budget budget) {
+    int tiles = budget.tiles((long) rows * columns * depth);
+    int blockRows =
+        Math.min(
+            rows, Math.clamp(roundUp(Math.ceilDiv(rows, tiles), GROUP), LEAST_ROWS, MOST_ROWS));
+    if (rows - blockRows < GROUP && rows <= MOST_ROWS) {
+      blockRows = rows;
+    }
+    int rowBlocks = Math.ceilDiv(rows, blockRows);
+    int columnBlocks =
+        Math.clamp(tiles / rowBlocks, 1, budget.threads() * COLUMN_BLOCKS_PER_THREAD);
+    int blockColumns =
+        Math.min(columns, roundUp(Math.ceilDiv(columns, columnBlocks), PackedMatrix.WIDE));
+    return new Grid(rows, columns, blockRows, blockColumns);
+  }
+
+  /** Floats of the rows of the left matrix that a tile needs, as kernels read them. */
+  int leftFloats() {
+    return roundUp(blockRows, GROUP) * Rows.DISTANCE;
+  }
+
+  private static int roundUp(int value, int unit) {
+    return (value + unit - 1) / unit * unit;
+  }
+
+  int columnBlocks() {
+    return (columns + blockColumns - 1) / blockColumns;
+  }
+
+  int tiles() {
+    return (rows + blockRows - 1) / blockRows * columnBlocks();
+  }
+
+  int firstRow(int tile) {
+    return tile / columnBlocks() * blockRows;
+  }
+
+  int endRow(int tile) {
+    return Math.min(rows, firstRow(tile) + blockRows);
+  }
+
+  int firstColumn(int tile) {
+    return tile % columnBlocks() * blockColumns;
+  }
+
+  int endColumn(int tile) {
+    return Math.min(columns, firstColumn(tile) + blockColumns);
+  }
+}

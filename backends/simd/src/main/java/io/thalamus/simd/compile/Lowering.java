@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Step;
+
+/**
+ * Makes the step of an operation, once the places of its tensors are known; says beforehand what
+ * the compiler must know of it. Stateless and thread-safe.
+ */
+@FunctionalInterface
+public interface Lowering {
+  /**
+   * The step.
+   *
+   * @param node the operation with what has been fused into it
+   * @param tensors the places
+   * @param budget how the work may be divided
+   */
+  Step lower(Node node, Tensors tensors, Budget budget);
+
+  /** Whether the result is the first input with other dimensions, and there is no step at all. */
+  default boolean isAlias() {
+    return false;
+  }
+
+  /** Whether an input is read from the frame; constants that are packed are not. */
+  default boolean reads(ResolvedOperation operation, int input) {
+    return operation.view().has(input) && Tensors.isStored(operation.view().input(input).type());
+  }
+
+  /** The activation that is part of the operation itself, for float results. */
+  default FusedActivation activation(ResolvedOperation operation) {
+    return FusedActivation.NONE;
+  }
+
+  /** Whether a tensor of the result's shape can be added within the step. */
+  default boolean takesAddition(ResolvedOperation operation) {
+    return false;
+  }
+
+  /** Whether results can be clamped within the step. */
+  default boolean takesActivation(ResolvedOperation operation) {
+    return false;
+  }
+}

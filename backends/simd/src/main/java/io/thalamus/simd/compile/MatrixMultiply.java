@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.MatrixMultiply.Parameters;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Window;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+import java.util.Optional;
+
+/** Products of matrices, of constant weights. */
+public final class MatrixMultiply {
+  private MatrixMultiply() {}
+
+  public static void register(OperationTable.Builder<Lowering> table) {
+    table.add(
+        OperationCode.FULLY_CONNECTED,
+        MatrixMultiply::isPossible,
+        new Convolution.Weighted(MatrixMultiply::lower),
+        TENSOR_FLOAT32,
+        TENSOR_QUANT8_ASYMM,
+        TENSOR_QUANT8_ASYMM_SIGNED);
+  }
+
+  private static boolean isPossible(OperationView operation) {
+    return Convolution.Weighted.isPossible(operation)
+        && Convolution.Weighted.isClampPossible(operation, 3);
+  }
+
+  /** As a convolution of filters of one tap over one line. */
+  private static Step lower(Node node, Tensors tensors, Budget budget) {
+    Parameters parameters = node.operation().parameters(Parameters.class);
+    Tensor input = tensors.input(node, 0);
+    Shape matrix = Shape.of(1, 1, parameters.batches(), parameters.inputSize());
+    Window one = new Window(1, 1, 1, 0, 0);
+    Patches patches =
+        new Patches(
+            new Tensor(input.view().with(matrix, Optional.empty()), input.offset()),
+            one,
+            one,
+            1,
+            parameters.batches());
+    return Products.lower(
+        node, tensors, patches, tensors.output(node), parameters.quantized(), budget);
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.model.Operation;
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.ResolvedOperation;
+import java.util.List;
+import java.util.OptionalInt;
+
+/**
+ * One operation of the graph with what has been fused into it. Immutable.
+ *
+ * @param operation with shapes and parameters
+ * @param inputs by input, the operand of the graph
+ * @param output the operand that it writes, in the end
+ * @param lowering what makes a step of it
+ * @param added an operand of the output's shape that is added before the activation
+ * @param activation what is applied to float results in the end
+ */
+public record Node(
+    ResolvedOperation operation,
+    List<Integer> inputs,
+    int output,
+    Lowering lowering,
+    OptionalInt added,
+    FusedActivation activation) {
+  public Node {
+    inputs = List.copyOf(inputs);
+  }
+
+  static Node of(Operation declared, ResolvedOperation operation, Lowering lowering) {
+    return new Node(
+        operation,
+        declared.inputs(),
+        declared.outputs().get(0),
+        lowering,
+        OptionalInt.empty(),
+        lowering.activation(operation));
+  }
+
+  /** The node followed by an activation into another operand. */
+  Node then(FusedActivation next, int result) {
+    return new Node(operation, inputs, result, lowering, added, next);
+  }
+
+  /** The node with an operand added to it, and then an activation, into another operand. */
+  Node plus(int other, FusedActivation next, int result) {
+    return new Node(operation, inputs, result, lowering, OptionalInt.of(other), next);
+  }
+
+  /** Whether nothing has been fused into it that another addition would come after. */
+  boolean takesAddition() {
+    return lowering.takesAddition(operation)
+        && added.isEmpty()
+        && activation == FusedActivation.NONE;
+  }
+
+  /** Whether its result can be clamped by the activation that follows. */
+  boolean takesActivation() {
+    return lowering.takesActivation(operation) && activation == FusedActivation.NONE;
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Pooling.Parameters;
+import io.thalamus.operations.Window;
+import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+
+/** One result for each window over two spatial axes; channels stand last. */
+public final class Pooling {
+  private Pooling() {}
+
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.AVERAGE_POOL_2D, OperationCode.MAX_POOL_2D}) {
+      boolean isMaximum = code == OperationCode.MAX_POOL_2D;
+      table
+          .add(
+              code,
+              Pooling::isPossible,
+              new Fusable((node, tensors, budget) -> lower(isMaximum, node, tensors, budget)),
+              TENSOR_FLOAT32)
+          .add(
+              code,
+              Pooling::isPossible,
+              (node, tensors, budget) -> lower(isMaximum, node, tensors, budget),
+              TENSOR_QUANT8_ASYMM,
+              TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+  }
+
+  private static boolean isPossible(OperationView operation) {
+    if (!operation.input(0).isShapeKnown()) {
+      return false;
+    }
+    for (int i = 1; i < operation.inputs().size(); i++) {
+      if (operation.input(i).value().isEmpty()) {
+        return false;
+      }
+    }
+    int activation = operation.inputs().size() >= 10 ? 9 : 6;
+    OperandView layout =
+        operation.inputs().size() > activation + 1 ? operation.input(activation + 1) : null;
+    long cells =
+        (long) operation.input(activation - 1).int32() * operation.input(activation - 2).int32();
+    return cells <= StoredPool.MOST_CELLS
+        && (layout == null || (layout.type() == OperandCode.BOOL && !layout.bool()))
+        && (operation.input(0).type() != TENSOR_FLOAT32
+            || operation.input(activation).int32() != FusedActivation.RELU1.code());
+  }
+
+  private static Step lower(boolean isMaximum, Node node, Tensors tensors, Budget budget) {
+    Parameters parameters = node.operation().parameters(Parameters.class);
+    Tensor input = tensors.input(node, 0);
+    Tensor output = tensors.output(node);
+    Shape shape = node.operation().outputShape(0);
+    Windows windows =
+        new Windows(
+            input, parameters.height(), parameters.width(), shape.dimension(1), shape.dimension(2));
+    long work = (long) output.size() * parameters.height().size() * parameters.width().size();
+    int lines = shape.dimension(0) * shape.dimension(1);
+    int tiles = Math.min(lines, budget.tiles(work));
+    if (input.isFloat()) {
+      return new FloatPool(isMaximum, windows, output, Clamp.of(node.activation()), lines, tiles);
+    }
+    return new StoredPool(
+        isMaximum, windows, output, parameters.stored().orElseThrow(), lines, tiles);
+  }
+
+  /** A float pooling whose activation is applied within. */
+  private record Fusable(Lowering lowering) implements Lowering {
+    @Override
+    public Step lower(Node node, Tensors tensors, Budget budget) {
+      return lowering.lower(node, tensors, budget);
+    }
+
+    @Override
+    public FusedActivation activation(io.thalamus.operations.ResolvedOperation operation) {
+      return operation.parameters(Parameters.class).activation();
+    }
+
+    @Override
+    public boolean takesActivation(io.thalamus.operations.ResolvedOperation operation) {
+      return true;
+    }
+  }
+
+  /**
+   * Windows over an input, cut where they reach beyond it.
+   *
+   * @param input as [batch, height, width, channels]
+   */
+  record Windows(Tensor input, Window height, Window width, int outputHeight, int outputWidth) {
+    int firstY(int line) {
+      return Math.max(0, originY(line));
+    }
+
+    int endY(int line) {
+      return Math.min(input.dimension(1), originY(line) + height.size());
+    }
+
+    int firstX(int x) {
+      return Math.max(0, x * width.stride() - width.before());
+    }
+
+    int endX(int x) {
+      return Math.min(input.dimension(2), x * width.stride() - width.before() + width.size());
+    }
+
+    private int originY(int line) {
+      return line % outputHeight * height.stride() - height.before();
+    }
+
+    /** Where the input of an output line's batch begins. */
+    int batchAt(int line) {
+      return input.offset()
+          + line / outputHeight * input.dimension(1) * input.dimension(2) * input.dimension(3);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.OperationView;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Step;
+
+/** Operations that give a tensor other dimensions: the same place by another name. */
+public final class Reshape {
+  private static final Lowering ALIAS =
+      new Lowering() {
+        @Override
+        public Step lower(Node node, Tensors tensors, Budget budget) {
+          throw new IllegalStateException("an alias has no step");
+        }
+
+        @Override
+        public boolean isAlias() {
+          return true;
+        }
+      };
+
+  private Reshape() {}
+
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code :
+        new OperationCode[] {
+          OperationCode.RESHAPE, OperationCode.SQUEEZE, OperationCode.EXPAND_DIMS
+        }) {
+      table.add(
+          code,
+          Reshape::isPossible,
+          ALIAS,
+          TENSOR_FLOAT32,
+          TENSOR_QUANT8_ASYMM,
+          TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+  }
+
+  private static boolean isPossible(OperationView operation) {
+    return operation.input(0).isShapeKnown()
+        && operation.inputs().stream()
+            .skip(1)
+            .allMatch(input -> input.isOmitted() || input.value().isPresent());
+  }
+}

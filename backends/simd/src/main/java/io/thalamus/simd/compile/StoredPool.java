@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.simd.kernel.Lanes.COUNT;
+import static io.thalamus.simd.kernel.Lanes.FLOATS;
+import static io.thalamus.simd.kernel.Lanes.INTS;
+
+import io.thalamus.operations.IntRange;
+import io.thalamus.simd.compile.Pooling.Windows;
+import io.thalamus.simd.kernel.Lanes;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.VectorOperators;
+
+/**
+ * The mean or the largest of the stored bytes under each window. Immutable and thread-safe.
+ *
+ * <p>Whatever the type, bytes are made signed first. A mean is {@code floorDiv(sum + cells / 2,
+ * cells)}: counted from the least stored value, the dividend is not negative and, for as many cells
+ * as are accepted, below 2^24; then the float quotient, rounded once, lies on the same side of
+ * every integer as the real one, and cutting its fraction is exact.
+ */
+public final class StoredPool implements Step {
+  /** Cells under a window at most: their sum is below 2^24. */
+  static final int MOST_CELLS = 65_000;
+
+  private final boolean isMaximum;
+  private final Windows windows;
+  private final Tensor output;
+  private final int flip;
+  private final int low;
+  private final int high;
+  private final int lines;
+  private final int tiles;
+
+  StoredPool(
+      boolean isMaximum, Windows windows, Tensor output, IntRange range, int lines, int tiles) {
+    this.isMaximum = isMaximum;
+    this.windows = windows;
+    this.output = output;
+    this.flip = output.flip();
+    this.low = range.min() - flip;
+    this.high = range.max() - flip;
+    this.lines = lines;
+    this.tiles = tiles;
+  }
+
+  @Override
+  public int tiles() {
+    return tiles;
+  }
+
+  @Override
+  public void run(Frame frame, Scratch scratch, int tile) {
+    int first = (int) ((long) lines * tile / tiles);
+    int end = (int) ((long) lines * (tile + 1) / tiles);
+    for (int line = first; line < end; line++) {
+      for (int x = 0; x < windows.outputWidth(); x++) {
+        pixel(frame.isScalar, frame.bytes, line, x, scratch.spareBytes);
+      }
+    }
+  }
+
+  private void pixel(boolean isScalar, byte[] bytes, int line, int x, byte[] spare) {
+    int firstY = windows.firstY(line);
+    int firstX = windows.firstX(x);
+    int height = windows.endY(line) - firstY;
+    int width = windows.endX(x) - firstX;
+    int channels = windows.input().dimension(3);
+    int lineSize = windows.input().dimension(2) * channels;
+    int from = windows.batchAt(line) + firstY * lineSize + firstX * channels;
+    int to = output.offset() + (line * windows.outputWidth() + x) * channels;
+    if (isScalar) {
+      scalar(bytes, from, lineSize, channels, height, width, to);
+      return;
+    }
+    int whole = channels / COUNT * COUNT;
+    int rest = channels - whole;
+    // Two loops: vectors of two sources in one variable would be objects.
+    if (isMaximum) {
+      for (int i = 0; i < whole; i += COUNT) {
+        store(maximum(bytes, from + i, lineSize, channels, height, width), bytes, to + i);
+      }
+      if (rest > 0) {
+        store(maximum(bytes, from + whole, lineSize, channels, height, width), spare, 0);
+      }
+    } else {
+      int cells = height * width;
+      for (int i = 0; i < whole; i += COUNT) {
+        store(mean(sum(bytes, from + i, lineSize, channels, height, width), cells), bytes, to + i);
+      }
+      if (rest > 0) {
+        store(mean(sum(bytes, from + whole, lineSize, channels, height, width), cells), spare, 0);
+      }
+    }
+    System.arraycopy(spare, 0, bytes, to + whole, rest);
+  }
+
+  private void scalar(
+      byte[] bytes, int from, int lineSize, int channels, int height, int width, int to) {
+    int cells = height * width;
+    int toLeast = -Byte.MIN_VALUE * cells + cells / 2;
+    for (int c = 0; c < channels; c++) {
+      int value = isMaximum ? Byte.MIN_VALUE : toLeast;
+      for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++) {
+          byte next = (byte) (bytes[from + y * lineSize + x * channels + c] ^ flip);
+          value = isMaximum ? Math.max(value, next) : value + next;
+        }
+      }
+      int result = isMaximum ? value : value / cells + Byte.MIN_VALUE;
+      bytes[to + c] = (byte) (Math.clamp(result, low, high) ^ flip);
+    }
+  }
+
+  private void store(IntVector value, byte[] out, int at) {
+    Lanes.toBytes(value.max(low).min(high).lanewise(VectorOperators.XOR, flip), out, at);
+  }
+
+  private static IntVector mean(IntVector sum, int cells) {
+    int toLeast = -Byte.MIN_VALUE * cells + cells / 2;
+    FloatVector dividend = (FloatVector) sum.add(toLeast).convert(VectorOperators.I2F, 0);
+    return ((IntVector)
+            dividend.div(FloatVector.broadcast(FLOATS, cells)).convert(VectorOperators.F2I, 0))
+        .add(Byte.MIN_VALUE);
+  }
+
+  private IntVector sum(byte[] in, int from, int lineSize, int channels, int height, int width) {
+    IntVector sum = IntVector.zero(INTS);
+    for (int y = 0; y < height; y++) {
+      int at = from + y * lineSize;
+      for (int x = 0; x < width; x++) {
+        sum = sum.add(Lanes.toInts(in, at + x * channels, flip));
+      }
+    }
+    return sum;
+  }
+
+  private IntVector maximum(
+      byte[] in, int from, int lineSize, int channels, int height, int width) {
+    IntVector maximum = IntVector.broadcast(INTS, Byte.MIN_VALUE);
+    for (int y = 0; y < height; y++) {
+      int at = from + y * lineSize;
+      for (int x = 0; x < width; x++) {
+        maximum = maximum.max(Lanes.toInts(in, at + x * channels, flip));
+      }
+    }
+    return maximum;
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.simd.program.Tensor;
+
+/** The tensors of a graph at their places in a frame, by operand. Immutable. */
+public final class Tensors {
+  private final Tensor[] tensors;
+
+  Tensors(Tensor[] tensors) {
+    this.tensors = tensors;
+  }
+
+  /** Whether tensors of a type stand in frames. */
+  static boolean isStored(OperandType type) {
+    return type == OperandCode.TENSOR_FLOAT32
+        || type == OperandCode.TENSOR_QUANT8_ASYMM
+        || type == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+  }
+
+  /** The tensor of an operand that stands in the frame. */
+  Tensor get(int operand) {
+    return tensors[operand];
+  }
+
+  /** What a node reads as its input number {@code index}. */
+  Tensor input(Node node, int index) {
+    return tensors[node.inputs().get(index)];
+  }
+
+  /** What a node writes. */
+  Tensor output(Node node) {
+    return tensors[node.output()];
+  }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.kernel;
+
+import jdk.incubator.vector.ByteVector;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorShape;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * The vectors that this JVM prefers, and conversions between stored bytes and floats that are
+ * correct for every width.
+ */
+public final class Lanes {
+  public static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
+  public static final VectorSpecies<Integer> INTS = IntVector.SPECIES_PREFERRED;
+  public static final VectorSpecies<Long> LONGS = LongVector.SPECIES_PREFERRED;
+
+  /** Floats in a vector. */
+  public static final int COUNT = FLOATS.length();
+
+  /** As many bytes as a vector has floats; null where no vector of the JDK is that short. */
+  public static final VectorSpecies<Byte> BYTES =
+      COUNT * Byte.SIZE < VectorShape.S_64_BIT.vectorBitSize()
+          ? null
+          : VectorSpecies.of(byte.class, VectorShape.forBitSize(COUNT * Byte.SIZE));
+
+  /**
+   * Elements in front of an array's data. The data of a large array begins 16 bytes behind a
+   * boundary of a cache line where the collector aligns large objects; with these, vectors of 64
+   * bytes do not straddle lines.
+   */
+  public static final int LEAD = 12;
+
+  /** Room behind the data of every array, so that whole vectors can be read at its end. */
+  public static final int SLACK = 64;
+
+  /** Longer runs are worth the call that copies them. */
+  private static final int LONG_COPY = 128;
+
+  private Lanes() {}
+
+  /** The least multiple of the vector length that is not below {@code count}. */
+  public static int roundUp(int count) {
+    return (count + COUNT - 1) / COUNT * COUNT;
+  }
+
+  /**
+   * Stored bytes less a zero point, as floats.
+   *
+   * @param isScalar whether one is converted after the other
+   * @param flip 0 for signed bytes; 0x80 for unsigned ones, whose zero point is then less 128
+   */
+  public static void toFloats(
+      boolean isScalar,
+      byte[] in,
+      int from,
+      int flip,
+      float zeroPoint,
+      float[] out,
+      int to,
+      int count) {
+    int i = 0;
+    if (BYTES != null && !isScalar) {
+      for (; i <= count - COUNT; i += COUNT) {
+        ((FloatVector)
+                ByteVector.fromArray(BYTES, in, from + i)
+                    .lanewise(VectorOperators.XOR, (byte) flip)
+                    .convertShape(VectorOperators.B2F, FLOATS, 0))
+            .sub(zeroPoint)
+            .intoArray(out, to + i);
+      }
+    }
+    for (; i < count; i++) {
+      out[to + i] = (byte) (in[from + i] ^ flip) - zeroPoint;
+    }
+  }
+
+  /**
+   * Runs of stored bytes less a zero point, as floats. May read and write up to a vector behind
+   * each run.
+   */
+  public static void toFloatRuns(
+      boolean isScalar,
+      byte[] in,
+      int from,
+      int step,
+      int flip,
+      float zeroPoint,
+      float[] out,
+      int to,
+      int distance,
+      int length,
+      int count) {
+    int whole = BYTES == null || isScalar ? length : roundUp(length);
+    for (int i = 0; i < count; i++) {
+      toFloats(isScalar, in, from + i * step, flip, zeroPoint, out, to + i * distance, whole);
+    }
+  }
+
+  /** Copies runs of floats. May read and write up to a vector behind each run. */
+  public static void copyRuns(
+      boolean isScalar,
+      float[] in,
+      int from,
+      int step,
+      float[] out,
+      int to,
+      int distance,
+      int length,
+      int count) {
+    if (length > LONG_COPY || isScalar) {
+      for (int i = 0; i < count; i++) {
+        System.arraycopy(in, from + i * step, out, to + i * distance, length);
+      }
+      return;
+    }
+    for (int i = 0; i < count; i++) {
+      for (int j = 0; j < length; j += COUNT) {
+        FloatVector.fromArray(FLOATS, in, from + i * step + j)
+            .intoArray(out, to + i * distance + j);
+      }
+    }
+  }
+
+  /** Copies runs of floats, and nothing beside them. */
+  static void copyExactly(
+      float[] in, int from, int step, float[] out, int to, int distance, int length, int count) {
+    if (length < COUNT) {
+      for (int i = 0; i < count; i++) {
+        for (int j = 0; j < length; j++) {
+          out[to + i * distance + j] = in[from + i * step + j];
+        }
+      }
+      return;
+    }
+    int last = length - COUNT;
+    for (int i = 0; i < count; i++) {
+      for (int j = 0; j < last; j += COUNT) {
+        FloatVector.fromArray(FLOATS, in, from + i * step + j)
+            .intoArray(out, to + i * distance + j);
+      }
+      FloatVector.fromArray(FLOATS, in, from + i * step + last)
+          .intoArray(out, to + i * distance + last);
+    }
+  }
+
+  /** A vector of stored bytes, made signed by {@code flip}, as ints. */
+  public static IntVector toInts(byte[] in, int from, int flip) {
+    if (BYTES != null) {
+      return (IntVector)
+          ByteVector.fromArray(BYTES, in, from)
+              .lanewise(VectorOperators.XOR, (byte) flip)
+              .convertShape(VectorOperators.B2I, INTS, 0);
+    }
+    IntVector ints = IntVector.zero(INTS);
+    for (int i = 0; i < COUNT; i++) {
+      ints = ints.withLane(i, (byte) (in[from + i] ^ flip));
+    }
+    return ints;
+  }
+
+  /** The low bytes of a vector of ints. */
+  public static void toBytes(IntVector ints, byte[] out, int to) {
+    if (BYTES != null) {
+      ((ByteVector) ints.convertShape(VectorOperators.I2B, BYTES, 0)).intoArray(out, to);
+    } else {
+      for (int i = 0; i < COUNT; i++) {
+        out[to + i] = (byte) ints.lane(i);
+      }
+    }
+  }
+}

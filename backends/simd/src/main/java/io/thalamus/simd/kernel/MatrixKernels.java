@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.kernel;
+
+import static io.thalamus.simd.kernel.Lanes.COUNT;
+import static io.thalamus.simd.kernel.Lanes.FLOATS;
+import static io.thalamus.simd.kernel.Rows.DISTANCE;
+
+import jdk.incubator.vector.FloatVector;
+
+/**
+ * The innermost loops of matrix products: four rows at a time times a panel of the right matrix.
+ * Each result is {@code (bias + added) + sum over k}, k ascending, with one rounding for each step:
+ * no tiling changes a bit.
+ *
+ * <p>The form is the one that holds its speed in every JVM: heap arrays, one counted loop over k
+ * and nothing else in it, no branch before or behind. Rows of the left matrix stand a constant
+ * distance apart, so that all of them are addressed from one index. Where nothing is clamped, the
+ * bounds let everything through, see {@link Clamp}; where nothing is added, zeros are. All offsets
+ * are of column 0. Whole vectors are read from what is added, and only columns that exist are
+ * written.
+ */
+public final class MatrixKernels {
+  /** Rows of a group. */
+  static final int ROWS = 4;
+
+  private MatrixKernels() {}
+
+  /** Groups of rows times a panel of two vectors. */
+  static void wide(
+      float[] left,
+      int leftAt,
+      int groups,
+      float[] right,
+      int panel,
+      int depth,
+      float[] bias,
+      int column,
+      float[] added,
+      int addedAt,
+      int addedDistance,
+      float[] result,
+      int resultAt,
+      int resultDistance,
+      int low,
+      int high) {
+    FloatVector bias0 = FloatVector.fromArray(FLOATS, bias, column);
+    FloatVector bias1 = FloatVector.fromArray(FLOATS, bias, column + COUNT);
+    for (int group = 0; group < groups; group++) {
+      int left0 = leftAt + group * 4 * DISTANCE;
+      int from = addedAt + group * 4 * addedDistance + column;
+      FloatVector sum00 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
+      FloatVector sum01 = FloatVector.fromArray(FLOATS, added, from + COUNT).add(bias1);
+      from += addedDistance;
+      FloatVector sum10 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
+      FloatVector sum11 = FloatVector.fromArray(FLOATS, added, from + COUNT).add(bias1);
+      from += addedDistance;
+      FloatVector sum20 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
+      FloatVector sum21 = FloatVector.fromArray(FLOATS, added, from + COUNT).add(bias1);
+      from += addedDistance;
+      FloatVector sum30 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
+      FloatVector sum31 = FloatVector.fromArray(FLOATS, added, from + COUNT).add(bias1);
+      for (int k = 0; k < depth; k++) {
+        FloatVector right0 = FloatVector.fromArray(FLOATS, right, panel + k * 2 * COUNT);
+        FloatVector right1 = FloatVector.fromArray(FLOATS, right, panel + k * 2 * COUNT + COUNT);
+        FloatVector x = FloatVector.broadcast(FLOATS, left[left0 + k]);
+        sum00 = x.fma(right0, sum00);
+        sum01 = x.fma(right1, sum01);
+        x = FloatVector.broadcast(FLOATS, left[left0 + k + DISTANCE]);
+        sum10 = x.fma(right0, sum10);
+        sum11 = x.fma(right1, sum11);
+        x = FloatVector.broadcast(FLOATS, left[left0 + k + 2 * DISTANCE]);
+        sum20 = x.fma(right0, sum20);
+        sum21 = x.fma(right1, sum21);
+        x = FloatVector.broadcast(FLOATS, left[left0 + k + 3 * DISTANCE]);
+        sum30 = x.fma(right0, sum30);
+        sum31 = x.fma(right1, sum31);
+      }
+      int to = resultAt + group * 4 * resultDistance + column;
+      sum00.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum01
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .intoArray(result, to + COUNT);
+      to += resultDistance;
+      sum10.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum11
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .intoArray(result, to + COUNT);
+      to += resultDistance;
+      sum20.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum21
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .intoArray(result, to + COUNT);
+      to += resultDistance;
+      sum30.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum31
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .intoArray(result, to + COUNT);
+    }
+  }
+
+  /** As {@link #wide}, for a panel of one vector. */
+  static void narrow(
+      float[] left,
+      int leftAt,
+      int groups,
+      float[] right,
+      int panel,
+      int depth,
+      float[] bias,
+      int column,
+      float[] added,
+      int addedAt,
+      int addedDistance,
+      float[] result,
+      int resultAt,
+      int resultDistance,
+      int low,
+      int high) {
+    FloatVector bias0 = FloatVector.fromArray(FLOATS, bias, column);
+    for (int group = 0; group < groups; group++) {
+      int left0 = leftAt + group * 4 * DISTANCE;
+      int from = addedAt + group * 4 * addedDistance + column;
+      FloatVector sum00 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
+      from += addedDistance;
+      FloatVector sum10 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
+      from += addedDistance;
+      FloatVector sum20 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
+      from += addedDistance;
+      FloatVector sum30 = FloatVector.fromArray(FLOATS, added, from).add(bias0);
+      for (int k = 0; k < depth; k++) {
+        FloatVector right0 = FloatVector.fromArray(FLOATS, right, panel + k * COUNT);
+        FloatVector x = FloatVector.broadcast(FLOATS, left[left0 + k]);
+        sum00 = x.fma(right0, sum00);
+        x = FloatVector.broadcast(FLOATS, left[left0 + k + DISTANCE]);
+        sum10 = x.fma(right0, sum10);
+        x = FloatVector.broadcast(FLOATS, left[left0 + k + 2 * DISTANCE]);
+        sum20 = x.fma(right0, sum20);
+        x = FloatVector.broadcast(FLOATS, left[left0 + k + 3 * DISTANCE]);
+        sum30 = x.fma(right0, sum30);
+      }
+      int to = resultAt + group * 4 * resultDistance + column;
+      sum00.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      to += resultDistance;
+      sum10.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      to += resultDistance;
+      sum20.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      to += resultDistance;
+      sum30.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+    }
+  }
+
+  /** One row times two neighbouring panels of two vectors: for a single row, one is too slow. */
+  static void single(
+      float[] left,
+      int leftAt,
+      float[] right,
+      int panel,
+      int second,
+      int depth,
+      float[] bias,
+      int column,
+      float[] added,
+      int addedAt,
+      float[] result,
+      int resultAt,
+      int low,
+      int high) {
+    int from = addedAt + column;
+    FloatVector sum0 = start(added, from, bias, column);
+    FloatVector sum1 = start(added, from + COUNT, bias, column + COUNT);
+    FloatVector sum2 = start(added, from + 2 * COUNT, bias, column + 2 * COUNT);
+    FloatVector sum3 = start(added, from + 3 * COUNT, bias, column + 3 * COUNT);
+    for (int k = 0; k < depth; k++) {
+      FloatVector x = FloatVector.broadcast(FLOATS, left[leftAt + k]);
+      sum0 = x.fma(FloatVector.fromArray(FLOATS, right, panel + k * 2 * COUNT), sum0);
+      sum1 = x.fma(FloatVector.fromArray(FLOATS, right, panel + k * 2 * COUNT + COUNT), sum1);
+      sum2 = x.fma(FloatVector.fromArray(FLOATS, right, second + k * 2 * COUNT), sum2);
+      sum3 = x.fma(FloatVector.fromArray(FLOATS, right, second + k * 2 * COUNT + COUNT), sum3);
+    }
+    int to = resultAt + column;
+    store(sum0, low, high, result, to);
+    store(sum1, low, high, result, to + COUNT);
+    store(sum2, low, high, result, to + 2 * COUNT);
+    store(sum3, low, high, result, to + 3 * COUNT);
+  }
+
+  private static FloatVector start(float[] added, int addedAt, float[] bias, int biasAt) {
+    return FloatVector.fromArray(FLOATS, added, addedAt)
+        .add(FloatVector.fromArray(FLOATS, bias, biasAt));
+  }
+
+  private static void store(FloatVector sum, int low, int high, float[] result, int at) {
+    sum.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, at);
+  }
+}

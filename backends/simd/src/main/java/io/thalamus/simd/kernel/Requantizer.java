@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.kernel;
+
+import static io.thalamus.simd.kernel.Lanes.COUNT;
+import static io.thalamus.simd.kernel.Lanes.INTS;
+
+import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.Requantization;
+import io.thalamus.operations.Requantization.Rounding;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.VectorOperators;
+
+/**
+ * Turns integer sums into stored results, in exact integer arithmetic and equal to {@link
+ * Requantization#apply} to the bit. Immutable and thread-safe.
+ *
+ * <p>With a sum x and a mantissa m of 31 bits, gemmlowp's first rounding is {@code floor((x * m +
+ * 2^30) / 2^31)} for either sign. To multiply 32 by 32 bits in lanes of 64, x is made unsigned by
+ * adding 2^31, which adds exactly m to the result; even and odd lanes are multiplied apart and put
+ * together again. The second rounding is away from zero: {@code (v + half - (v < 0)) >> shift}.
+ */
+public final class Requantizer {
+  /** Sums beyond could overflow when rounded. */
+  private static final long LARGEST_SUM = 1L << 30;
+
+  private final Accumulation accumulation;
+  private final int[] bias;
+  private final boolean vectorized;
+  private final int[] mantissas;
+  private final int[] shifts;
+
+  /** By channel: half of the divisor 2^shift. */
+  private final int[] halves;
+
+  /** By channel: -1 where there is a second rounding. */
+  private final int[] signs;
+
+  /**
+   * Factors by channel.
+   *
+   * @param bias added to each sum, by channel
+   * @param largest that a sum without bias can be, either sign
+   */
+  public Requantizer(Accumulation accumulation, int[] bias, long largest) {
+    this.accumulation = accumulation;
+    int channels = bias.length;
+    int size = Lanes.roundUp(channels) + Lanes.SLACK;
+    this.bias = java.util.Arrays.copyOf(bias, size);
+    mantissas = new int[size];
+    shifts = new int[size];
+    halves = new int[size];
+    signs = new int[size];
+    boolean possible = true;
+    for (int c = 0; c < channels; c++) {
+      Requantization factor = accumulation.output().get(c);
+      possible &=
+          factor.rounding() == Rounding.DOUBLE
+              && factor.shift() <= 0
+              && factor.shift() >= -31
+              && largest + Math.abs((long) bias[c]) < LARGEST_SUM;
+      mantissas[c] = factor.multiplier();
+      shifts[c] = Math.clamp(-factor.shift(), 0, 31);
+      halves[c] = shifts[c] == 0 ? 0 : 1 << (shifts[c] - 1);
+      signs[c] = shifts[c] == 0 ? 0 : -1;
+    }
+    vectorized = possible;
+  }
+
+  /** Whether whole vectors are rounded at a time. */
+  boolean isVectorized() {
+    return vectorized;
+  }
+
+  /**
+   * Stores a range of channels of rows of sums that are floats without a fraction. Channel by
+   * channel, down the rows: what belongs to a channel is read once.
+   *
+   * @param isScalar whether one is rounded after the other
+   * @param sums of the first channel of the first row stand at {@code at}
+   * @param distance from one row of sums to the next
+   * @param rows how many
+   * @param out receives the first channel of the first row at {@code to}
+   * @param outDistance from one row of results to the next
+   */
+  public void store(
+      boolean isScalar,
+      float[] sums,
+      int at,
+      int distance,
+      int rows,
+      int firstChannel,
+      int endChannel,
+      byte[] out,
+      int to,
+      int outDistance,
+      byte[] spare) {
+    if (!vectorized || isScalar) {
+      for (int row = 0; row < rows; row++) {
+        for (int c = firstChannel; c < endChannel; c++) {
+          int sum = (int) sums[at + row * distance + c - firstChannel];
+          out[to + row * outDistance + c - firstChannel] =
+              (byte) accumulation.stored(sum + bias[c], c);
+        }
+      }
+      return;
+    }
+    int c = firstChannel;
+    for (; c <= endChannel - COUNT; c += COUNT) {
+      int shift = c - firstChannel;
+      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
+    }
+    if (c < endChannel && endChannel - firstChannel >= COUNT) {
+      // Some channels twice, with the same results.
+      c = endChannel - COUNT;
+      int shift = c - firstChannel;
+      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
+      return;
+    }
+    for (int row = 0; c < endChannel && row < rows; row++) {
+      int shift = c - firstChannel;
+      column(c, sums, at + row * distance + shift, 0, 1, spare, 0, 0);
+      System.arraycopy(spare, 0, out, to + row * outDistance + shift, endChannel - c);
+    }
+  }
+
+  /** As the other, for sums that are integers. */
+  public void store(
+      boolean isScalar,
+      int[] sums,
+      int at,
+      int distance,
+      int rows,
+      int firstChannel,
+      int endChannel,
+      byte[] out,
+      int to,
+      int outDistance,
+      byte[] spare) {
+    if (!vectorized || isScalar) {
+      for (int row = 0; row < rows; row++) {
+        for (int c = firstChannel; c < endChannel; c++) {
+          int sum = sums[at + row * distance + c - firstChannel];
+          out[to + row * outDistance + c - firstChannel] =
+              (byte) accumulation.stored(sum + bias[c], c);
+        }
+      }
+      return;
+    }
+    int c = firstChannel;
+    for (; c <= endChannel - COUNT; c += COUNT) {
+      int shift = c - firstChannel;
+      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
+    }
+    if (c < endChannel && endChannel - firstChannel >= COUNT) {
+      // Some channels twice, with the same results.
+      c = endChannel - COUNT;
+      int shift = c - firstChannel;
+      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
+      return;
+    }
+    for (int row = 0; c < endChannel && row < rows; row++) {
+      int shift = c - firstChannel;
+      column(c, sums, at + row * distance + shift, 0, 1, spare, 0, 0);
+      System.arraycopy(spare, 0, out, to + row * outDistance + shift, endChannel - c);
+    }
+  }
+
+  private void column(
+      int channel,
+      float[] sums,
+      int at,
+      int distance,
+      int rows,
+      byte[] out,
+      int to,
+      int outDistance) {
+    IntVector start = IntVector.fromArray(INTS, bias, channel);
+    IntVector mantissa = IntVector.fromArray(INTS, mantissas, channel);
+    IntVector half = IntVector.fromArray(INTS, halves, channel);
+    IntVector sign = IntVector.fromArray(INTS, signs, channel);
+    IntVector shift = IntVector.fromArray(INTS, shifts, channel);
+    int zeroPoint = accumulation.outputZeroPoint();
+    int low = accumulation.activation().min();
+    int high = accumulation.activation().max();
+    for (int row = 0; row < rows; row++) {
+      IntVector sum =
+          (IntVector)
+              FloatVector.fromArray(Lanes.FLOATS, sums, at + row * distance)
+                  .convert(VectorOperators.F2I, 0);
+      IntVector result = round(sum.add(start), mantissa, half, sign, shift);
+      Lanes.toBytes(result.add(zeroPoint).max(low).min(high), out, to + row * outDistance);
+    }
+  }
+
+  private void column(
+      int channel,
+      int[] sums,
+      int at,
+      int distance,
+      int rows,
+      byte[] out,
+      int to,
+      int outDistance) {
+    IntVector start = IntVector.fromArray(INTS, bias, channel);
+    IntVector mantissa = IntVector.fromArray(INTS, mantissas, channel);
+    IntVector half = IntVector.fromArray(INTS, halves, channel);
+    IntVector sign = IntVector.fromArray(INTS, signs, channel);
+    IntVector shift = IntVector.fromArray(INTS, shifts, channel);
+    int zeroPoint = accumulation.outputZeroPoint();
+    int low = accumulation.activation().min();
+    int high = accumulation.activation().max();
+    for (int row = 0; row < rows; row++) {
+      IntVector sum = IntVector.fromArray(INTS, sums, at + row * distance);
+      IntVector result = round(sum.add(start), mantissa, half, sign, shift);
+      Lanes.toBytes(result.add(zeroPoint).max(low).min(high), out, to + row * outDistance);
+    }
+  }
+
+  /** Both roundings of a product. */
+  private static IntVector round(
+      IntVector sum, IntVector mantissa, IntVector half, IntVector sign, IntVector shift) {
+    IntVector value = multiply(sum, mantissa);
+    return value
+        .add(half)
+        .add(value.lanewise(VectorOperators.ASHR, 31).and(sign))
+        .lanewise(VectorOperators.ASHR, shift);
+  }
+
+  /** {@code floor((value * mantissa + 2^30) / 2^31)}, for mantissas that are not negative. */
+  static IntVector multiply(IntVector value, IntVector mantissa) {
+    LongVector unsigned =
+        value.lanewise(VectorOperators.XOR, Integer.MIN_VALUE).reinterpretAsLongs();
+    LongVector factors = mantissa.reinterpretAsLongs();
+    LongVector even =
+        unsigned
+            .and(0xFFFF_FFFFL)
+            .mul(factors.and(0xFFFF_FFFFL))
+            .add(1L << 30)
+            .lanewise(VectorOperators.LSHR, 31);
+    LongVector odd =
+        unsigned
+            .lanewise(VectorOperators.LSHR, 32)
+            .mul(factors.lanewise(VectorOperators.LSHR, 32))
+            .add(1L << 30)
+            .lanewise(VectorOperators.LSHL, 1)
+            .and(0xFFFF_FFFF_0000_0000L);
+    return even.or(odd).reinterpretAsInts().sub(mantissa);
+  }
+}

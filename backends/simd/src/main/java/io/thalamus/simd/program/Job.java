@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.program;
+
+import io.thalamus.driver.Checkpoint;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult.Failed;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The tiles of one step at a time, claimed one by one by whoever has time. Belongs to one frame and
+ * is used for one step after the other; {@link Workers} help.
+ *
+ * <pre>
+ * state    | round: 24 bits | end of the tiles left: 20 bits | first tile left: 20 bits |
+ * </pre>
+ *
+ * <p>The caller takes tiles from the front, and every other helper from the back: with two threads,
+ * what one of them reads is mostly what it wrote in the step before, and still in its own cache.
+ *
+ * <p>A claim is a compare-and-set of the whole state, so that nobody who read an earlier round can
+ * claim a tile of a later one. As long as a claimed tile is not done, its round does not end, and
+ * step and frame stay what they are.
+ */
+public final class Job {
+  /** The largest number of tiles. */
+  public static final int MAX_TILES = (1 << 20) - 1;
+
+  private static final int FIELD = 20;
+  private static final long MASK = (1L << FIELD) - 1;
+
+  /** Turns of a loop that lasts some 20 microseconds: less than parking and waking costs twice. */
+  private static final int SPINS = 2000;
+
+  private final Frame frame;
+  private final AtomicLong state = new AtomicLong();
+  private final AtomicInteger done = new AtomicInteger();
+  private Step step;
+
+  /** Of the step; read by those who have claimed one, which keeps it as it is. */
+  private int tiles;
+
+  private volatile Thread waiting;
+  private volatile Throwable failure;
+
+  Job(Frame frame) {
+    this.frame = frame;
+  }
+
+  /** Whether a tile is left to be claimed. */
+  boolean hasWork() {
+    return hasWork(state.get());
+  }
+
+  private static boolean hasWork(long seen) {
+    return first(seen) < end(seen);
+  }
+
+  private static int first(long seen) {
+    return (int) (seen & MASK);
+  }
+
+  private static int end(long seen) {
+    return (int) ((seen >>> FIELD) & MASK);
+  }
+
+  /** Runs tiles until none is left to be claimed. Returns whether there was one. */
+  boolean help(int participant) {
+    boolean fromBack = participant % 2 == 1;
+    boolean helped = false;
+    for (long seen = state.get(); hasWork(seen); seen = state.get()) {
+      if (state.compareAndSet(seen, fromBack ? seen - (1L << FIELD) : seen + 1)) {
+        helped = true;
+        runTile(fromBack ? end(seen) - 1 : first(seen), participant);
+      }
+    }
+    return helped;
+  }
+
+  private void runTile(int tile, int participant) {
+    // As long as this tile is not done, all of this stays.
+    int all = tiles;
+    try {
+      step.run(frame, frame.scratch(participant), tile);
+    } catch (RuntimeException | Error e) {
+      // The owner of the frame throws it; a helper lives on.
+      failure = e;
+    } finally {
+      if (done.incrementAndGet() == all) {
+        Thread owner = waiting;
+        if (owner != null) {
+          LockSupport.unpark(owner);
+        }
+      }
+    }
+  }
+
+  /** Makes the tiles of a step available to others. */
+  public void open(Step next) {
+    step = next;
+    tiles = next.tiles();
+    done.set(0);
+    long round = (state.get() >>> (2 * FIELD)) + 1;
+    state.set((round << (2 * FIELD)) | ((long) tiles << FIELD));
+  }
+
+  /**
+   * Runs tiles, passing the checkpoint between two of them, and waits until those of others are
+   * done too.
+   *
+   * @return null where all are done, else what the execution ends with: tiles that nobody had begun
+   *     by then are left out
+   */
+  public Failed finish(ExecutionConfig config) {
+    Failed stopped = null;
+    boolean isFirst = true;
+    for (long seen = state.get(); hasWork(seen); seen = state.get()) {
+      // Before the first tile its step has passed one.
+      stopped = isFirst ? null : Checkpoint.pass(config);
+      isFirst = false;
+      if (stopped != null) {
+        leaveOut();
+        break;
+      }
+      seen = state.get(); // the checkpoint may have paused
+      if (hasWork(seen) && state.compareAndSet(seen, seen + 1)) {
+        runTile(first(seen), 0);
+      }
+    }
+    join();
+    return stopped;
+  }
+
+  /** Claims all tiles that are left, and counts them as done. */
+  private void leaveOut() {
+    for (long seen = state.get(); hasWork(seen); seen = state.get()) {
+      int left = end(seen) - first(seen);
+      if (state.compareAndSet(seen, seen + left)) {
+        done.addAndGet(left);
+      }
+    }
+  }
+
+  private void join() {
+    for (int i = 0; done.get() < tiles && i < SPINS; i++) {
+      Thread.onSpinWait();
+    }
+    if (done.get() < tiles) {
+      waiting = Thread.currentThread();
+      while (done.get() < tiles) {
+        LockSupport.park(this);
+      }
+      waiting = null;
+    }
+    Throwable thrown = failure;
+    if (thrown != null) {
+      failure = null;
+      throw new IllegalStateException("a kernel failed: " + thrown, thrown);
+    }
+  }
+}

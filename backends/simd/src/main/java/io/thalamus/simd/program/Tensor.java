@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.program;
+
+import io.thalamus.model.Shape;
+import io.thalamus.operations.OperandView;
+
+/**
+ * A tensor of a graph at its place in a frame. Immutable.
+ *
+ * @param view type, shape and quantization
+ * @param offset of the first element in the frame's array of its kind
+ */
+public record Tensor(OperandView view, int offset) {
+  public Shape shape() {
+    return view.shape();
+  }
+
+  public int dimension(int axis) {
+    return view.shape().dimension(axis);
+  }
+
+  /** The number of elements. */
+  public int size() {
+    return Math.toIntExact(view.shape().elementCount());
+  }
+
+  /** Whether the elements are floats, not bytes. */
+  public boolean isFloat() {
+    return view.type().elementSize() == Float.BYTES;
+  }
+
+  /** What stored bytes must be exclusive-ored with to be signed: 0x80 for unsigned ones. */
+  public int flip() {
+    return Stored.flip(view.type());
+  }
+
+  /** The zero point of the stored bytes once they are signed. */
+  public int signedZeroPoint() {
+    return view.zeroPoint() - flip();
+  }
+}
