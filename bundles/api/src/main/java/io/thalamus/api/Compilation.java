@@ -2,6 +2,7 @@
 package io.thalamus.api;
 
 import io.thalamus.model.Model;
+import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -21,6 +22,12 @@ public interface Compilation extends AutoCloseable {
    * planned. Executions go on meanwhile; {@link #plan} may change once this is no longer so.
    */
   boolean isReplanning();
+
+  /**
+   * What the cache did for each step of the current plan that a device executes, in the order of
+   * their preparation.
+   */
+  List<StepCaching> caching();
 
   /**
    * A new execution, to be used once.

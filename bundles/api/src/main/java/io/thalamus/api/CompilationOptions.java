@@ -25,6 +25,8 @@ import java.util.OptionalDouble;
  * @param sampling the share of executions, 0 to 1, whose answers are compared with the reference; a
  *     device that computed something wrong is not used any more, and the execution gets the
  *     reference's answer; empty for what the runtime is configured to
+ * @param caching where what devices compile is kept; empty for nowhere. Trouble with the files
+ *     never fails a compilation
  */
 public record CompilationOptions(
     ExecutionPreference preference,
@@ -34,7 +36,8 @@ public record CompilationOptions(
     Fallback fallback,
     Optional<String> policy,
     OptionalDouble powerBudget,
-    OptionalDouble sampling) {
+    OptionalDouble sampling,
+    Optional<CompilationCaching> caching) {
   /** All devices, fast single answers, medium priority, fallback allowed. */
   public static final CompilationOptions DEFAULT =
       new CompilationOptions(
@@ -45,7 +48,8 @@ public record CompilationOptions(
           Fallback.ALLOW,
           Optional.empty(),
           OptionalDouble.empty(),
-          OptionalDouble.empty());
+          OptionalDouble.empty(),
+          Optional.empty());
 
   public CompilationOptions {
     Objects.requireNonNull(preference, "preference");
@@ -53,6 +57,7 @@ public record CompilationOptions(
     Objects.requireNonNull(timeout, "timeout");
     Objects.requireNonNull(fallback, "fallback");
     Objects.requireNonNull(policy, "policy");
+    Objects.requireNonNull(caching, "caching");
     if (powerBudget.isPresent() && !(powerBudget.getAsDouble() > 0)) {
       throw new IllegalArgumentException("a power budget is greater than 0, not " + powerBudget);
     }
@@ -64,27 +69,35 @@ public record CompilationOptions(
 
   public CompilationOptions with(ExecutionPreference value) {
     return new CompilationOptions(
-        value, priority, timeout, devices, fallback, policy, powerBudget, sampling);
+        value, priority, timeout, devices, fallback, policy, powerBudget, sampling, caching);
   }
 
   public CompilationOptions with(Priority value) {
     return new CompilationOptions(
-        preference, value, timeout, devices, fallback, policy, powerBudget, sampling);
+        preference, value, timeout, devices, fallback, policy, powerBudget, sampling, caching);
   }
 
   public CompilationOptions withTimeout(Duration value) {
     return new CompilationOptions(
-        preference, priority, Optional.of(value), devices, fallback, policy, powerBudget, sampling);
+        preference,
+        priority,
+        Optional.of(value),
+        devices,
+        fallback,
+        policy,
+        powerBudget,
+        sampling,
+        caching);
   }
 
   public CompilationOptions withDevices(List<String> value) {
     return new CompilationOptions(
-        preference, priority, timeout, value, fallback, policy, powerBudget, sampling);
+        preference, priority, timeout, value, fallback, policy, powerBudget, sampling, caching);
   }
 
   public CompilationOptions with(Fallback value) {
     return new CompilationOptions(
-        preference, priority, timeout, devices, value, policy, powerBudget, sampling);
+        preference, priority, timeout, devices, value, policy, powerBudget, sampling, caching);
   }
 
   public CompilationOptions withPolicy(String value) {
@@ -96,7 +109,8 @@ public record CompilationOptions(
         fallback,
         Optional.of(value),
         powerBudget,
-        sampling);
+        sampling,
+        caching);
   }
 
   public CompilationOptions withPowerBudget(double value) {
@@ -108,7 +122,8 @@ public record CompilationOptions(
         fallback,
         policy,
         OptionalDouble.of(value),
-        sampling);
+        sampling,
+        caching);
   }
 
   public CompilationOptions withSampling(double value) {
@@ -120,7 +135,22 @@ public record CompilationOptions(
         fallback,
         policy,
         powerBudget,
-        OptionalDouble.of(value));
+        OptionalDouble.of(value),
+        caching);
+  }
+
+  /** NNAPI's setCaching. */
+  public CompilationOptions with(CompilationCaching value) {
+    return new CompilationOptions(
+        preference,
+        priority,
+        timeout,
+        devices,
+        fallback,
+        policy,
+        powerBudget,
+        sampling,
+        Optional.of(value));
   }
 
   /** What happens where a device fails or leaves. */

@@ -16,6 +16,7 @@ import io.thalamus.api.Plan.Crossing;
 import io.thalamus.api.Plan.PlannedOperation;
 import io.thalamus.api.Plan.Step;
 import io.thalamus.api.ResultCode;
+import io.thalamus.api.StepCaching;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Capabilities;
@@ -52,6 +53,7 @@ final class FakeNetworks implements NeuralNetworks {
   final List<Shape> inputShapes = new ArrayList<>();
   final List<CompilationOptions> compiled = new ArrayList<>();
   final List<CompilationOptions> planned = new ArrayList<>();
+  List<StepCaching> caching = List.of();
   final AtomicInteger open = new AtomicInteger();
   List<DeviceDescription> devices =
       List.of(device("cpu", 1, DeviceDescription.State.AVAILABLE, ""));
@@ -195,6 +197,11 @@ final class FakeNetworks implements NeuralNetworks {
     @Override
     public Plan plan() {
       return FakeNetworks.this.plan(model, options);
+    }
+
+    @Override
+    public List<StepCaching> caching() {
+      return caching;
     }
 
     @Override

@@ -11,6 +11,7 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;
+import io.thalamus.api.StepCaching;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
@@ -96,6 +97,11 @@ record FakeNeuralNetworks(Device device) implements NeuralNetworks {
     @Override
     public Plan plan() {
       throw new UnsupportedOperationException("vectors need no plan");
+    }
+
+    @Override
+    public List<StepCaching> caching() {
+      return List.of();
     }
 
     @Override

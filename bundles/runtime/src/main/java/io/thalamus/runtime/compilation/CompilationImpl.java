@@ -7,6 +7,7 @@ import io.thalamus.api.CompilationOptions.Fallback;
 import io.thalamus.api.Execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
+import io.thalamus.api.StepCaching;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
@@ -46,6 +47,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
 
   private volatile String lastReason = "";
   private Plan lastPlan;
+  private List<StepCaching> lastCaching;
   private PreparedPlan wholeOnReference;
 
   /**
@@ -65,6 +67,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     this.preparer = preparer;
     this.current = plan;
     this.lastPlan = plan.planned().description();
+    this.lastCaching = plan.caching();
     this.asyncThreads = asyncThreads;
     this.owner = owner;
     // The file of a loaded model may be closed before; its constants must stay.
@@ -80,6 +83,13 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   public Plan plan() {
     synchronized (lock) {
       return lastPlan;
+    }
+  }
+
+  @Override
+  public List<StepCaching> caching() {
+    synchronized (lock) {
+      return lastCaching;
     }
   }
 
@@ -223,6 +233,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       if (old != null) {
         current = better.get();
         lastPlan = better.get().planned().description();
+        lastCaching = better.get().caching();
       }
     }
     if (old == null) {

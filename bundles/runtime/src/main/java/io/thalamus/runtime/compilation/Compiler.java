@@ -2,6 +2,7 @@
 package io.thalamus.runtime.compilation;
 
 import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCache.Forecast;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
@@ -9,6 +10,7 @@ import io.thalamus.api.Prediction;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
+import io.thalamus.runtime.caching.StepCache;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.Partitioner;
@@ -17,6 +19,8 @@ import io.thalamus.runtime.registry.DeviceListener;
 import io.thalamus.runtime.registry.DeviceRegistry;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
@@ -44,6 +48,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   private final AsyncThreads asyncThreads;
   private final ModelRules rules;
   private final Measurements measurements;
+  private final StepCache cache;
   private final Consumer<String> policyListener = this::policyChanged;
   private final ReplanThread replanThread = new ReplanThread();
   private final Set<CompilationImpl> live = ConcurrentHashMap.newKeySet();
@@ -54,12 +59,14 @@ public final class Compiler implements DeviceListener, AutoCloseable {
       @Reference Policies policies,
       @Reference AsyncThreads asyncThreads,
       @Reference ModelRules rules,
-      @Reference Measurements measurements) {
+      @Reference Measurements measurements,
+      @Reference StepCache cache) {
     this.registry = registry;
     this.policies = policies;
     this.asyncThreads = asyncThreads;
     this.rules = rules;
     this.measurements = measurements;
+    this.cache = cache;
     registry.addListener(this);
     policies.addListener(policyListener);
   }
@@ -165,9 +172,31 @@ public final class Compiler implements DeviceListener, AutoCloseable {
           ResultCode.BAD_DATA,
           "a compilation has a timeout only where exactly one device is named");
     }
+    checkCaching(options);
     choice.check();
     policies.check(options);
-    return new Preparer(policies, rules, measurements, checked, options, choice);
+    return new Preparer(policies, rules, measurements, cache, checked, options, choice);
+  }
+
+  private static void checkCaching(CompilationOptions options) throws NeuralNetworksException {
+    if (options.caching().isPresent()) {
+      Path directory = options.caching().get().directory();
+      if (Files.exists(directory) && !Files.isDirectory(directory)) {
+        throw new NeuralNetworksException(
+            ResultCode.BAD_DATA,
+            "compilations cannot be kept in " + directory + ", which is no directory");
+      }
+    }
+  }
+
+  /** Tells what would come from the cache; see {@code CompilationCache.why}. */
+  public List<Forecast> forecast(Model model, CompilationOptions options)
+      throws NeuralNetworksException {
+    if (options.caching().isEmpty()) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA, "the options name no caching directory");
+    }
+    return preparer(model, options).forecast();
   }
 
   @Override

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.compilation;
 
+import io.thalamus.api.CompilationCache.Forecast;
+import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.CompilationOptions.Fallback;
 import io.thalamus.api.NeuralNetworksException;
@@ -11,6 +13,9 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.StatusMapping;
+import io.thalamus.runtime.caching.StepCache;
+import io.thalamus.runtime.caching.StepCache.Part;
+import io.thalamus.runtime.caching.StepCache.Prepared;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.partition.FeatureLevels;
@@ -44,6 +49,7 @@ final class Preparer {
   private final Policies policies;
   private final FeatureLevels levels;
   private final Measurements measurements;
+  private final StepCache cache;
   private final Model model;
   private final CompilationOptions options;
   private final DeviceChoice choice;
@@ -53,12 +59,14 @@ final class Preparer {
       Policies policies,
       FeatureLevels levels,
       Measurements measurements,
+      StepCache cache,
       Model model,
       CompilationOptions options,
       DeviceChoice choice) {
     this.policies = policies;
     this.levels = levels;
     this.measurements = measurements;
+    this.cache = cache;
     this.model = model;
     this.options = options;
     this.choice = choice;
@@ -198,17 +206,24 @@ final class Preparer {
   private PreparedPlan prepare(PlannedModel planned, PrepareConfig config)
       throws StepRefusedException {
     return prepare(
-        planned, config, plan -> measurements.learn(Observations.of(plan, StepTimes::usual)));
+        planned,
+        config,
+        options.caching(),
+        plan -> measurements.learn(Observations.of(plan, StepTimes::usual)));
   }
 
-  private static PreparedPlan prepare(
-      PlannedModel planned, PrepareConfig config, Consumer<PreparedPlan> onEnd)
+  private PreparedPlan prepare(
+      PlannedModel planned,
+      PrepareConfig config,
+      Optional<CompilationCaching> caching,
+      Consumer<PreparedPlan> onEnd)
       throws StepRefusedException {
     List<PreparedStep> prepared = new ArrayList<>();
     boolean isComplete = false;
     try {
       for (ExecutionStep step : planned.steps()) {
-        prepared.add(new PreparedStep(step, prepare(step, config)));
+        Prepared made = prepare(step, config, caching);
+        prepared.add(new PreparedStep(step, made.model(), made.origin()));
       }
       isComplete = true;
       return new PreparedPlan(planned, prepared, onEnd);
@@ -219,14 +234,29 @@ final class Preparer {
     }
   }
 
-  private static DevicePreparedModel prepare(ExecutionStep step, PrepareConfig config)
+  private Prepared prepare(
+      ExecutionStep step, PrepareConfig config, Optional<CompilationCaching> caching)
       throws StepRefusedException {
     try {
-      return step.device().prepare(step.model(), config);
+      return cache.prepare(part(step, step.device()), config, caching);
     } catch (DeviceException e) {
       String doing = step.describe() + " was not prepared by " + step.device().id();
       throw new StepRefusedException(step.device(), StatusMapping.toException(doing, e));
     }
+  }
+
+  private Part part(ExecutionStep step, RegisteredDevice device) {
+    return new Part(device, step, step.model() == model);
+  }
+
+  /** For each step of the plan of the moment, whether it would come from the cache. */
+  List<Forecast> forecast() throws NeuralNetworksException {
+    List<Forecast> forecasts = new ArrayList<>();
+    for (ExecutionStep step : plan().steps()) {
+      forecasts.add(
+          cache.forecast(part(step, step.device()), config(), options.caching().orElseThrow()));
+    }
+    return forecasts;
   }
 
   /**
@@ -250,7 +280,7 @@ final class Preparer {
         continue;
       }
       try {
-        return device.prepare(step.model(), PrepareConfig.DEFAULT);
+        return cache.prepare(part(step, device), PrepareConfig.DEFAULT, options.caching()).model();
       } catch (DeviceException e) {
         reasons.add(device.id() + ": " + e.getMessage());
       }
@@ -263,7 +293,10 @@ final class Preparer {
         ResultCode.OP_FAILED, "no other device takes it (" + why + ")");
   }
 
-  /** Prepares a step on the reference, whether that is chosen or not, where it takes it. */
+  /**
+   * Prepares a step on the reference, whether that is chosen or not, where it takes it. Never from
+   * the cache: a second opinion is to depend on nothing that was kept.
+   */
   Optional<DevicePreparedModel> prepareOnReference(ExecutionStep step) {
     Optional<RegisteredDevice> reference = choice.reference();
     if (reference.isEmpty()
@@ -309,8 +342,8 @@ final class Preparer {
         (isApart ? partitioner.apart() : partitioner)
             .partition(model, options.preference(), devices());
     try {
-      // Whoever measures learns from both plans at once.
-      return prepare(planned, config(), plan -> {});
+      // Whoever measures learns from both plans at once, and has no use for their steps later.
+      return prepare(planned, config(), Optional.empty(), plan -> {});
     } catch (StepRefusedException e) {
       throw e.reason();
     }

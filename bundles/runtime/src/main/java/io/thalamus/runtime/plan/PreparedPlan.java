@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.plan;
 
+import io.thalamus.api.StepCaching;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
@@ -37,6 +38,16 @@ public final class PreparedPlan {
   /** The step with this index. */
   public PreparedStep step(int index) {
     return steps.get(index);
+  }
+
+  /** What the cache did for each step. */
+  public List<StepCaching> caching() {
+    return steps.stream()
+        .map(
+            step ->
+                new StepCaching(
+                    step.step().device().id(), step.step().operations().size(), step.origin()))
+        .toList();
   }
 
   public TemporariesLayout layout() {

@@ -2,6 +2,7 @@
 package io.thalamus.runtime.plan;
 
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.registry.DevicePreparedModel;
@@ -11,15 +12,17 @@ import java.util.Optional;
 public final class PreparedStep {
   private final ExecutionStep step;
   private final DevicePreparedModel primary;
+  private final Origin origin;
   private final StepTimes times = new StepTimes();
   private DevicePreparedModel fallback;
   private DevicePreparedModel reference;
   private boolean closed;
 
   /** A step with what its device prepared, which it owns. */
-  public PreparedStep(ExecutionStep step, DevicePreparedModel primary) {
+  public PreparedStep(ExecutionStep step, DevicePreparedModel primary, Origin origin) {
     this.step = step;
     this.primary = primary;
+    this.origin = origin;
   }
 
   /** Prepares a step on another device than its own. */
@@ -31,6 +34,11 @@ public final class PreparedStep {
 
   public ExecutionStep step() {
     return step;
+  }
+
+  /** Where it came from on the device that the plan chose. */
+  public Origin origin() {
+    return origin;
   }
 
   /** How long it took on the device that the plan chose. */

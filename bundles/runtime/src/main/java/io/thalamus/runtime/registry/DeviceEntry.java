@@ -15,6 +15,7 @@ import java.util.Optional;
 final class DeviceEntry {
   private final DeviceInfo info;
   private final String id;
+  private final ServiceFacts service;
   private final boolean isImpossible;
   private final boolean isOnTrial;
 
@@ -31,20 +32,29 @@ final class DeviceEntry {
    * A device that does not serve yet.
    *
    * @param info null where it tells nothing useful
+   * @param service what its registration says
    * @param objection why it never can serve, or nothing
    * @param isOnTrial whether it is only looked at
    */
-  DeviceEntry(Device device, DeviceInfo info, String id, String objection, boolean isOnTrial) {
+  DeviceEntry(
+      Device device,
+      DeviceInfo info,
+      String id,
+      ServiceFacts service,
+      String objection,
+      boolean isOnTrial) {
     this.device = device;
     this.info = info;
     this.id = id;
+    this.service = service;
     this.isImpossible = !objection.isEmpty();
     this.isOnTrial = isOnTrial;
     this.reason = objection;
   }
 
   DeviceEntry copy() {
-    DeviceEntry copy = new DeviceEntry(device, info, id, isImpossible ? reason : "", isOnTrial);
+    DeviceEntry copy =
+        new DeviceEntry(device, info, id, service, isImpossible ? reason : "", isOnTrial);
     copy.reason = reason;
     copy.registered = registered;
     return copy;
@@ -81,7 +91,7 @@ final class DeviceEntry {
 
   RegisteredDevice register(Watch watch) {
     reason = "";
-    registered = new RegisteredDevice(id, device, info, watch);
+    registered = new RegisteredDevice(id, device, info, service, watch);
     return registered;
   }
 

@@ -11,4 +11,9 @@ public interface DeviceListener {
    * returned yet.
    */
   void departing(RegisteredDevice device);
+
+  /** A device has left: its calls have returned, or nobody waits for them any more. */
+  default void departed(RegisteredDevice device) {
+    // Most have done what there is to do when it began to leave.
+  }
 }

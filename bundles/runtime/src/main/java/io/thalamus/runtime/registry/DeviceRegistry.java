@@ -84,7 +84,7 @@ public final class DeviceRegistry implements AutoCloseable {
       policy = ReferencePolicy.DYNAMIC,
       policyOption = ReferencePolicyOption.GREEDY)
   public void addDevice(Device device, Map<String, Object> properties) {
-    DeviceEntry entry = inspect(device, properties.get(DeviceDriver.NAMESPACE));
+    DeviceEntry entry = inspect(device, properties);
     Optional<RegisteredDevice> arrived;
     synchronized (lock) {
       entries.add(entry);
@@ -147,6 +147,7 @@ public final class DeviceRegistry implements AutoCloseable {
   private void depart(RegisteredDevice device) {
     listeners.forEach(listener -> listener.departing(device));
     int stuck = device.drain(settings.drainTime());
+    listeners.forEach(listener -> listener.departed(device));
     if (stuck > 0) {
       LOG.log(
           Level.WARNING,
@@ -158,7 +159,7 @@ public final class DeviceRegistry implements AutoCloseable {
     }
   }
 
-  private DeviceEntry inspect(Device device, Object idProperty) {
+  private DeviceEntry inspect(Device device, Map<String, Object> properties) {
     DeviceCalls calls =
         new DeviceCalls(callThreads, time, DeviceCalls.classLoader(device), call -> {});
     Duration limit = settings.answerTime();
@@ -172,7 +173,13 @@ public final class DeviceRegistry implements AutoCloseable {
                 null, "asked for facts, " + RegisteredDevice.describe(outcome.end(), limit));
     DeviceInfo info = facts.info();
     String objection = info == null ? facts.objection() : DeviceFacts.objection(info).orElse("");
-    return new DeviceEntry(device, info, idOf(idProperty, info), objection, isOnTrial(device));
+    return new DeviceEntry(
+        device,
+        info,
+        idOf(properties.get(DeviceDriver.NAMESPACE), info),
+        ServiceFacts.of(properties),
+        objection,
+        isOnTrial(device));
   }
 
   private static boolean isOnTrial(Device device) {

@@ -2,6 +2,7 @@
 package io.thalamus.runtime.registry;
 
 import io.thalamus.api.DeviceHealth;
+import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
@@ -20,6 +21,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -39,6 +41,7 @@ public final class RegisteredDevice {
 
   private final String id;
   private final DeviceInfo info;
+  private final ServiceFacts service;
   private final Watch watch;
   private final HealthMonitor health;
   private final Quarantine quarantine;
@@ -48,8 +51,9 @@ public final class RegisteredDevice {
   private volatile long longestPrepareNanos;
 
   /** A device that serves, watched as the watch says. */
-  RegisteredDevice(String id, Device device, DeviceInfo info, Watch watch) {
+  RegisteredDevice(String id, Device device, DeviceInfo info, ServiceFacts service, Watch watch) {
     this.id = id;
+    this.service = service;
     this.occupancy = new Occupancy(device);
     this.info = info;
     this.watch = watch;
@@ -60,7 +64,7 @@ public final class RegisteredDevice {
 
   /** A device that serves; its calls are not watched. */
   public RegisteredDevice(String id, Device device, DeviceInfo info) {
-    this(id, device, info, Watch.none());
+    this(id, device, info, ServiceFacts.NONE, Watch.none());
   }
 
   /** The short name, for example {@code cpu}. */
@@ -71,6 +75,11 @@ public final class RegisteredDevice {
   /** The facts, as they were when the device arrived. */
   public DeviceInfo info() {
     return info;
+  }
+
+  /** What its registration says of where it comes from. */
+  public ServiceFacts service() {
+    return service;
   }
 
   /** Whether it is the CPU device that everything falls back to. */
@@ -204,7 +213,8 @@ public final class RegisteredDevice {
 
   /**
    * Prepares a model. The result is owned by the caller, and closed at the latest when the device
-   * leaves.
+   * leaves. The cache files of the config are closed once the device has returned, however late, or
+   * was not called.
    *
    * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE where it has left, is in
    *     quarantine or did not answer
@@ -215,13 +225,48 @@ public final class RegisteredDevice {
 
   DevicePreparedModel prepare(Model model, PrepareConfig config, boolean isProbe)
       throws DeviceException {
+    return prepare(
+        "prepare",
+        config,
+        isProbe,
+        (entered, controlled) -> preparation(entered, model, controlled));
+  }
+
+  /**
+   * Restores a model from the cache files of the config; in all else as {@link #prepare(Model,
+   * PrepareConfig)}. That the files do not hold it is no fault of the device.
+   *
+   * @param model what was stored
+   */
+  public DevicePreparedModel prepareFromCache(Model model, PrepareConfig config)
+      throws DeviceException {
+    return prepare(
+        "prepareFromCache",
+        config,
+        false,
+        (entered, controlled) -> restoration(entered, model, controlled));
+  }
+
+  private DevicePreparedModel prepare(
+      String name,
+      PrepareConfig config,
+      boolean isProbe,
+      BiFunction<Device, PrepareConfig, Preparation> preparing)
+      throws DeviceException {
     Device entered = enter(isProbe);
     if (entered == null) {
+      closeFiles(config);
       throw new DeviceException(
           ErrorStatus.DEVICE_UNAVAILABLE, id + ": " + absence().orElse("it has left"));
     }
     Function<ExecutionControl, Preparation> work =
-        control -> preparation(entered, model, config.with(control));
+        control -> {
+          try {
+            return preparing.apply(entered, config.with(control));
+          } finally {
+            closeFiles(config);
+          }
+        };
     if (!isWatched()) {
       return here(work, config.control()).orThrow();
     }
@@ -231,12 +276,21 @@ public final class RegisteredDevice {
             config.deadline().hasPassed()
                 ? ExecutionControl.Signal.DEADLINE
                 : config.control().checkpoint();
-    Outcome<Preparation> outcome =
-        make(new Terms("prepare", limit, stop), work, Preparation::close);
+    Outcome<Preparation> outcome = make(new Terms(name, limit, stop), work, Preparation::close);
     if (outcome.end() == End.NONE) {
       return outcome.answer().orThrow();
     }
+    if (outcome.end() == End.NO_THREAD) {
+      closeFiles(config);
+    }
     throw new DeviceException(status(outcome.end()), id + ": " + describe(outcome.end(), limit));
+  }
+
+  private static void closeFiles(PrepareConfig config) {
+    if (config.cache().isPresent()) {
+      config.cache().get().modelCache().forEach(CacheFile::close);
+      config.cache().get().dataCache().forEach(CacheFile::close);
+    }
   }
 
   /** What a device made of a model, one of them null. */
@@ -278,6 +332,23 @@ public final class RegisteredDevice {
           null, new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " broke: " + e, e));
     } finally {
       leases.forEach(SharedMemory.Lease::close);
+    }
+  }
+
+  /** Has the device, which was entered, restore. */
+  private Preparation restoration(Device entered, Model model, PrepareConfig config) {
+    try {
+      PreparedModel answer = entered.prepareFromCache(config);
+      if (answer == null) {
+        throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " restored nothing");
+      }
+      return adopt(new DevicePreparedModel(this, answer, model));
+    } catch (DeviceException e) {
+      return new Preparation(null, e);
+    } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
+      failed(ErrorStatus.GENERAL_FAILURE, "it broke: " + e);
+      return new Preparation(
+          null, new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " broke: " + e, e));
     }
   }
 

@@ -125,6 +125,11 @@ public class LimitedDevice implements Device {
       throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "not all of it is supported");
     }
     prepared.add(model);
+    return open(model);
+  }
+
+  /** A model that is known to be supported, ready to be executed. */
+  protected final PreparedModel open(Model model) {
     open.incrementAndGet();
     TinyInterpreter interpreter = new TinyInterpreter(model);
     return new PreparedModel() {

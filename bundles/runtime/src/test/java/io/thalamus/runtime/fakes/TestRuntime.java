@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.fakes;
 
+import io.thalamus.api.CompilationCache;
 import io.thalamus.hal.Device;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
+import io.thalamus.runtime.CompilationCacheComponent;
 import io.thalamus.runtime.ModelLoader;
 import io.thalamus.runtime.NeuralNetworksComponent;
+import io.thalamus.runtime.caching.StepCache;
 import io.thalamus.runtime.compilation.Compiler;
 import io.thalamus.runtime.compilation.ModelRules;
 import io.thalamus.runtime.compilation.NnapiRules;
@@ -47,13 +50,19 @@ public final class TestRuntime implements AutoCloseable {
   public final ModelLoader loader = new ModelLoader();
   public final AsyncThreads threads = new AsyncThreads();
   public final Measurements measurements = new Measurements(null, Clock.systemUTC());
+  public final StepCache cache;
+
+  /** What stands for the code of all devices; a test may change it. */
+  public volatile byte[] code = new byte[] {1};
+
   private final Compiler compiler;
   private final NeuralNetworksComponent networks;
 
   private TestRuntime(ModelRules rules, DeviceRegistry registry) {
     this.registry = registry;
     policies.addPolicy(new SearchPolicy());
-    compiler = new Compiler(registry, policies, threads, rules, measurements);
+    cache = new StepCache(registry, device -> code, 1L << 30);
+    compiler = new Compiler(registry, policies, threads, rules, measurements, cache);
     networks = new NeuralNetworksComponent(registry, compiler, loader);
   }
 
@@ -101,6 +110,11 @@ public final class TestRuntime implements AutoCloseable {
     registry.removeDevice(device);
   }
 
+  /** The view of stored compilations. */
+  public CompilationCache storedCompilations() {
+    return new CompilationCacheComponent(cache, compiler);
+  }
+
   /** The entrance. */
   public NeuralNetworksComponent networks() {
     return networks;
@@ -110,6 +124,7 @@ public final class TestRuntime implements AutoCloseable {
   public void close() {
     networks.close();
     compiler.close();
+    cache.close();
     threads.close();
     registry.close();
   }

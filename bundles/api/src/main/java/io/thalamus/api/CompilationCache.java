@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import io.thalamus.model.Model;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * A view of the directories in which compilations are kept, for people and their tools. An OSGi
+ * service. Thread-safe; what it answers is a picture of the moment, since other processes use the
+ * same directories.
+ */
+@ProviderType
+public interface CompilationCache {
+  /**
+   * What a directory holds, last used first. A directory that does not exist holds nothing.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where it cannot be read
+   */
+  List<Entry> entries(Path directory) throws NeuralNetworksException;
+
+  /**
+   * Has the devices that are here open each entry of a directory, and gives it back at once.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where the directory cannot be read
+   */
+  List<Check> verify(Path directory) throws NeuralNetworksException;
+
+  /**
+   * Removes the entries that were not used for longest until the others fit. Those in use stay.
+   *
+   * @param bytes what may stay
+   * @return what was removed
+   * @throws NeuralNetworksException with BAD_DATA where the directory cannot be read
+   */
+  List<Entry> collect(Path directory, long bytes) throws NeuralNetworksException;
+
+  /** What may stay in a directory when something is added to it. */
+  long quotaBytes();
+
+  /**
+   * Tells for each step of the plan of the moment whether a compilation with these options would
+   * find it in the cache, and why not. Compiles nothing.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where the options have no caching; otherwise as
+   *     {@link NeuralNetworks#plan}
+   */
+  List<Forecast> why(Model model, CompilationOptions options) throws NeuralNetworksException;
+
+  /**
+   * The files of one step of one model on one device.
+   *
+   * @param name 64 letters that the file names begin with
+   * @param label of the model, as the application gave it; empty where it is not known
+   * @param step which operations, for people; empty where it is not known
+   * @param device the full name; empty where it is not known
+   * @param version of the device; empty where it is not known
+   * @param files how many
+   * @param bytes of all of them
+   * @param lastUsed when it was stored or restored
+   * @param isBeingWritten whether a device writes it now
+   */
+  record Entry(
+      String name,
+      String label,
+      String step,
+      String device,
+      String version,
+      int files,
+      long bytes,
+      Instant lastUsed,
+      boolean isBeingWritten) {
+    public Entry {
+      Objects.requireNonNull(name, "name");
+      Objects.requireNonNull(label, "label");
+      Objects.requireNonNull(step, "step");
+      Objects.requireNonNull(device, "device");
+      Objects.requireNonNull(version, "version");
+      Objects.requireNonNull(lastUsed, "lastUsed");
+    }
+  }
+
+  /**
+   * Whether an entry can be used.
+   *
+   * @param state what its device says
+   * @param reason why it cannot be used; empty where it can
+   */
+  record Check(Entry entry, State state, String reason) {
+    public Check {
+      Objects.requireNonNull(entry, "entry");
+      Objects.requireNonNull(state, "state");
+      Objects.requireNonNull(reason, "reason");
+    }
+
+    /** What became of the attempt to open an entry. */
+    public enum State {
+      /** Its device opened it. */
+      GOOD,
+      /** Its device refused it; the next compilation writes it anew. */
+      BAD,
+      /** No device here would look for it. */
+      UNUSED
+    }
+  }
+
+  /**
+   * Whether a step would come from the cache.
+   *
+   * @param step which operations, for people
+   * @param device id of the device that would get it
+   * @param isStored whether its files are there
+   * @param reasons why they are not, one sentence each; empty where they are
+   */
+  record Forecast(String step, String device, boolean isStored, List<String> reasons) {
+    public Forecast {
+      Objects.requireNonNull(step, "step");
+      Objects.requireNonNull(device, "device");
+      reasons = List.copyOf(reasons);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import java.util.Objects;
+
+/**
+ * What the cache did for one step of a plan. Immutable.
+ *
+ * @param device id of the step's device
+ * @param operations how many operations the step has
+ * @param origin where the prepared step came from
+ */
+public record StepCaching(String device, int operations, Origin origin) {
+  public StepCaching {
+    Objects.requireNonNull(device, "device");
+    Objects.requireNonNull(origin, "origin");
+  }
+
+  /** Where a prepared step came from. */
+  public enum Origin {
+    /** It was compiled; no caching was asked for, or the device does not cache. */
+    COMPILED,
+    /** It was compiled, and the device was given files to store it in. */
+    STORED,
+    /** It was restored from its files. */
+    RESTORED,
+    /** It was compiled, and not stored: its files are in use elsewhere or cannot be opened. */
+    NOT_STORED
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.caching;
+
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URL;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+import org.osgi.framework.wiring.BundleWire;
+import org.osgi.framework.wiring.BundleWiring;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+
+/**
+ * Digests of what bundles contain. Thread-safe. A bundle is read once for each time it is resolved;
+ * nothing keeps it from being forgotten.
+ *
+ * <p>The code of a device is its bundle, all bundles that this is wired to, directly or not, the
+ * runtime's own, which cuts the models that devices get, and the Java platform's version. Wirings
+ * tell which contents are in use: after an update without a refresh others still run with the old
+ * ones.
+ */
+@Component(service = CodeDigests.class)
+public final class BundleDigests implements CodeDigests {
+  private static final String PLATFORM = Runtime.version() + " " + System.getProperty("os.arch");
+
+  private final BundleContext context;
+  private final Map<BundleWiring, byte[]> known = new WeakHashMap<>();
+
+  /** Of the bundles of this framework. */
+  @Activate
+  public BundleDigests(BundleContext context) {
+    this.context = context;
+  }
+
+  @Override
+  public byte[] of(RegisteredDevice device) throws IOException {
+    Bundle bundle =
+        device.service().bundle().isPresent()
+            ? context.getBundle(device.service().bundle().getAsLong())
+            : null;
+    if (bundle == null) {
+      throw new IOException("the bundle of " + device.id() + " has left");
+    }
+    Set<BundleWiring> all = new LinkedHashSet<>();
+    collect(bundle.adapt(BundleWiring.class), all);
+    collect(context.getBundle().adapt(BundleWiring.class), all);
+    MessageDigest sha = Sha256.create();
+    byte[][] digests = new byte[all.size()][];
+    int count = 0;
+    for (BundleWiring wiring : all) {
+      digests[count++] = digest(wiring);
+    }
+    // Instead of the system bundle's contents.
+    sha.update(PLATFORM.getBytes(StandardCharsets.UTF_8));
+    // The same set whatever the order of the wires.
+    Arrays.sort(digests, Arrays::compare);
+    for (byte[] one : digests) {
+      sha.update(one);
+    }
+    return sha.digest();
+  }
+
+  private static void collect(BundleWiring start, Set<BundleWiring> all) throws IOException {
+    Deque<BundleWiring> open = new ArrayDeque<>();
+    add(start, open);
+    while (!open.isEmpty()) {
+      BundleWiring wiring = open.pop();
+      if (!all.add(wiring)) {
+        continue;
+      }
+      List<BundleWire> wires = wiring.getRequiredWires(null);
+      if (wires == null) {
+        throw new IOException(wiring.getBundle().getSymbolicName() + " is not in use any more");
+      }
+      for (BundleWire wire : wires) {
+        add(wire.getProviderWiring(), open);
+      }
+    }
+  }
+
+  private static void add(BundleWiring wiring, Deque<BundleWiring> open) throws IOException {
+    if (wiring == null) {
+      throw new IOException("a bundle is not resolved any more");
+    }
+    if (wiring.getBundle().getBundleId() != Constants.SYSTEM_BUNDLE_ID) {
+      open.push(wiring);
+    }
+  }
+
+  private byte[] digest(BundleWiring wiring) throws IOException {
+    synchronized (known) {
+      byte[] before = known.get(wiring);
+      if (before != null) {
+        return before;
+      }
+    }
+    byte[] digest = read(wiring);
+    synchronized (known) {
+      known.put(wiring, digest);
+    }
+    return digest;
+  }
+
+  private static byte[] read(BundleWiring wiring) throws IOException {
+    List<URL> entries = wiring.findEntries("/", "*", BundleWiring.FINDENTRIES_RECURSE);
+    if (entries == null) {
+      throw new IOException(wiring.getBundle().getSymbolicName() + " is not in use any more");
+    }
+    MessageDigest sha = Sha256.create();
+    for (URL entry : entries.stream().sorted(Comparator.comparing(URL::getPath)).toList()) {
+      if (entry.getPath().endsWith("/")) {
+        continue;
+      }
+      byte[] path = entry.getPath().getBytes(StandardCharsets.UTF_8);
+      byte[] content;
+      try (InputStream in = entry.openStream()) {
+        content = in.readAllBytes();
+      }
+      sha.update(ByteBuffer.allocate(Integer.BYTES).putInt(path.length).array());
+      sha.update(path);
+      sha.update(ByteBuffer.allocate(Integer.BYTES).putInt(content.length).array());
+      sha.update(content);
+    }
+    return sha.digest();
+  }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.caching;
+
+import io.thalamus.hal.CacheNeeds;
+import io.thalamus.model.CacheToken;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.ByteBuffer;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The files of one caching directory. Thread-safe; shared with other processes.
+ *
+ * <p>Names are AOSP's: 64 letters that spell the token, {@code 1} for a model cache file or {@code
+ * 2} for a data cache file, and the number of the file. Beside them lie a note for people, {@code
+ * 64 letters.note}, whose time is that of the entry's last use, and one file of locks. What has
+ * another name is not touched.
+ */
+final class CacheDirectory {
+  private static final System.Logger LOG = System.getLogger(CacheDirectory.class.getPackageName());
+
+  private static final Pattern NAME = Pattern.compile("([A-P]{64})([12]\\d{1,2}|\\.note)");
+  private static final String LOCKS = "locks";
+  private static final int NIBBLE = 4;
+  private static final int LOW_BITS = 0xF;
+
+  private final Path directory;
+  private final EntryLocks locks;
+
+  /** A directory, which need not exist. */
+  CacheDirectory(Path directory) {
+    this.directory = directory;
+    this.locks = new EntryLocks(directory.resolve(LOCKS));
+  }
+
+  /**
+   * An entry as it lies there.
+   *
+   * @param files all of its files but the note
+   * @param bytes of these
+   */
+  record Listed(String name, List<Path> files, long bytes, Instant lastUsed) {}
+
+  /** What the names of an entry's files begin with. */
+  static String name(CacheToken token) {
+    StringBuilder letters = new StringBuilder();
+    for (byte value : token.toArray()) {
+      letters.append((char) ('A' + (value & LOW_BITS)));
+      letters.append((char) ('A' + ((value >> NIBBLE) & LOW_BITS)));
+    }
+    return letters.toString();
+  }
+
+  /** The token that a name spells. */
+  static CacheToken token(String name) {
+    byte[] bytes = new byte[CacheToken.SIZE];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = (byte) ((name.charAt(2 * i) - 'A') | ((name.charAt(2 * i + 1) - 'A') << NIBBLE));
+    }
+    return CacheToken.of(bytes);
+  }
+
+  private static long place(String name) {
+    return ByteBuffer.wrap(token(name).toArray()).getLong() & (Long.MAX_VALUE >> 1);
+  }
+
+  Path directory() {
+    return directory;
+  }
+
+  private static List<String> suffixes(CacheNeeds needs) {
+    List<String> suffixes = new ArrayList<>();
+    for (int i = 0; i < needs.modelCacheFiles(); i++) {
+      suffixes.add("1" + i);
+    }
+    for (int i = 0; i < needs.dataCacheFiles(); i++) {
+      suffixes.add("2" + i);
+    }
+    return suffixes;
+  }
+
+  /** Whether all files of an entry exist. */
+  boolean holds(String name, CacheNeeds needs) {
+    return suffixes(needs).stream()
+        .allMatch(suffix -> Files.isRegularFile(directory.resolve(name + suffix)));
+  }
+
+  /**
+   * Opens an entry whose files all exist, for a device to read; empty where one is missing, or
+   * somebody writes them.
+   */
+  Optional<OpenEntry> open(String name, CacheNeeds needs, Consumer<OpenEntry> onEnd)
+      throws IOException {
+    if (!holds(name, needs)) {
+      return Optional.empty();
+    }
+    Optional<EntryLocks.Use> use = locks.shared(place(name));
+    if (use.isEmpty()) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(
+          open(name, needs, use.get(), onEnd, StandardOpenOption.READ, StandardOpenOption.WRITE));
+    } catch (NoSuchFileException removedMeanwhile) {
+      return Optional.empty();
+    }
+  }
+
+  /** Opens an entry for a device to write, and makes its files; empty where somebody uses them. */
+  Optional<OpenEntry> create(String name, CacheNeeds needs, Consumer<OpenEntry> onEnd)
+      throws IOException {
+    Files.createDirectories(directory);
+    Optional<EntryLocks.Use> use = locks.exclusive(place(name));
+    if (use.isEmpty()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        open(
+            name,
+            needs,
+            use.get(),
+            onEnd,
+            StandardOpenOption.READ,
+            StandardOpenOption.WRITE,
+            StandardOpenOption.CREATE));
+  }
+
+  private OpenEntry open(
+      String name,
+      CacheNeeds needs,
+      EntryLocks.Use use,
+      Consumer<OpenEntry> onEnd,
+      OpenOption... options)
+      throws IOException {
+    OpenEntry entry = new OpenEntry(token(name), use, onEnd);
+    boolean isComplete = false;
+    try {
+      for (String suffix : suffixes(needs)) {
+        entry.add(directory.resolve(name + suffix), suffix.charAt(0) == '1', Set.of(options));
+      }
+      isComplete = true;
+      return entry;
+    } finally {
+      if (!isComplete) {
+        entry.close();
+      }
+    }
+  }
+
+  private Path note(String name) {
+    return directory.resolve(name + ".note");
+  }
+
+  EntryNote readNote(String name) {
+    return EntryNote.read(note(name));
+  }
+
+  void writeNote(String name, EntryNote note) throws IOException {
+    note.write(note(name));
+  }
+
+  /** Notes that an entry was used now; false where it has no note. */
+  boolean touch(String name) throws IOException {
+    try {
+      Files.setLastModifiedTime(note(name), FileTime.from(Instant.now()));
+      return true;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
+  /** The entries, last used first; none where the directory does not exist. */
+  List<Listed> list() throws IOException {
+    Map<String, List<Path>> files = new HashMap<>();
+    Map<String, Long> bytes = new HashMap<>();
+    Map<String, Instant> used = new HashMap<>();
+    try (DirectoryStream<Path> all = Files.newDirectoryStream(directory)) {
+      for (Path file : all) {
+        Matcher matcher = NAME.matcher(file.getFileName().toString());
+        if (!matcher.matches()) {
+          continue;
+        }
+        BasicFileAttributes attributes;
+        try {
+          attributes = Files.readAttributes(file, BasicFileAttributes.class);
+        } catch (NoSuchFileException removedMeanwhile) {
+          continue;
+        }
+        String name = matcher.group(1);
+        used.merge(
+            name,
+            attributes.lastModifiedTime().toInstant(),
+            (one, other) -> one.isAfter(other) ? one : other);
+        List<Path> own = files.computeIfAbsent(name, key -> new ArrayList<>());
+        if (!matcher.group(2).startsWith(".")) {
+          own.add(file);
+          bytes.merge(name, attributes.size(), Long::sum);
+        }
+      }
+    } catch (NoSuchFileException e) {
+      return List.of();
+    } catch (NotDirectoryException e) {
+      throw new IOException("it is a file, not a directory", e);
+    }
+    return files.entrySet().stream()
+        .map(
+            entry ->
+                new Listed(
+                    entry.getKey(),
+                    entry.getValue().stream().sorted().toList(),
+                    bytes.getOrDefault(entry.getKey(), 0L),
+                    used.get(entry.getKey())))
+        .sorted(Comparator.comparing(Listed::lastUsed).reversed().thenComparing(Listed::name))
+        .toList();
+  }
+
+  /** Whether somebody writes an entry now, here or in another process. */
+  boolean isBeingWritten(String name) throws IOException {
+    if (!Files.isDirectory(directory) || !Files.exists(directory.resolve(LOCKS))) {
+      return false;
+    }
+    Optional<EntryLocks.Use> use = locks.shared(place(name));
+    if (use.isPresent()) {
+      use.get().close();
+    }
+    return use.isEmpty();
+  }
+
+  /** Removes what a device that failed has left of an entry, unless it is in use. */
+  void discard(String name) {
+    try {
+      for (Listed entry : list()) {
+        if (entry.name().equals(name)) {
+          remove(entry);
+        }
+      }
+    } catch (IOException e) {
+      // The device's own failure is what its caller is to see; the files fail the next check.
+      LOG.log(Level.DEBUG, "files of a failed compilation stay: {0}", e.toString());
+    }
+  }
+
+  /** Removes an entry, unless it is in use. */
+  boolean remove(Listed entry) throws IOException {
+    Optional<EntryLocks.Use> use = locks.exclusive(place(entry.name()));
+    if (use.isEmpty()) {
+      return false;
+    }
+    try {
+      for (Path file : entry.files()) {
+        Files.deleteIfExists(file);
+      }
+      Files.deleteIfExists(note(entry.name()));
+      return true;
+    } finally {
+      use.get().close();
+    }
+  }
+
+  /**
+   * Removes what was not used for longest until the rest fits.
+   *
+   * @return what was removed
+   */
+  List<Listed> collect(long quota) throws IOException {
+    List<Listed> entries = list();
+    long total = entries.stream().mapToLong(Listed::bytes).sum();
+    List<Listed> removed = new ArrayList<>();
+    for (int i = entries.size() - 1; i >= 0 && total > quota; i--) {
+      if (remove(entries.get(i))) {
+        removed.add(entries.get(i));
+        total -= entries.get(i).bytes();
+      }
+    }
+    return removed;
+  }
+}

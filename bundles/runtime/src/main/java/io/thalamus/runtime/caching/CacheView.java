@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.caching;
+
+import io.thalamus.api.CompilationCache.Check;
+import io.thalamus.api.CompilationCache.Check.State;
+import io.thalamus.api.CompilationCache.Entry;
+import io.thalamus.api.CompilationCache.Forecast;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.Model;
+import io.thalamus.model.Priority;
+import io.thalamus.model.Subgraph;
+import io.thalamus.runtime.caching.CacheDirectory.Listed;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** One caching directory as people see it. Not thread-safe; made for one look. */
+final class CacheView {
+  /** Stands for whatever an entry holds, which is opened and never executed. */
+  private static final Model UNKNOWN =
+      Model.of(new Subgraph(List.of(), List.of(), List.of(), List.of()));
+
+  private final CacheDirectory directory;
+
+  CacheView(CacheDirectory directory) {
+    this.directory = directory;
+  }
+
+  List<Entry> entries() throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    for (Listed listed : directory.list()) {
+      entries.add(entry(listed));
+    }
+    return entries;
+  }
+
+  Entry entry(Listed listed) throws IOException {
+    EntryNote note = directory.readNote(listed.name());
+    return new Entry(
+        listed.name(),
+        note.get(EntryNote.LABEL),
+        note.get(EntryNote.STEP),
+        note.get(EntryNote.DEVICE),
+        note.get(EntryNote.VERSION),
+        listed.files().size(),
+        listed.bytes(),
+        listed.lastUsed(),
+        directory.isBeingWritten(listed.name()));
+  }
+
+  /** Has a device open what it stored. */
+  @FunctionalInterface
+  interface Opening {
+    /**
+     * Opens an entry and gives it back.
+     *
+     * @return false where its files are missing or in use
+     */
+    boolean open(RegisteredDevice device, Model model, PrepareConfig config, String name)
+        throws IOException, DeviceException;
+  }
+
+  /** What a device would add to the token today. */
+  @FunctionalInterface
+  interface Today {
+    Map<String, String> parts(RegisteredDevice device) throws IOException;
+  }
+
+  List<Check> verify(List<RegisteredDevice> devices, Today today, Opening opening)
+      throws IOException {
+    List<Check> checks = new ArrayList<>();
+    for (Listed listed : directory.list()) {
+      checks.add(verify(listed, devices, today, opening));
+    }
+    return checks;
+  }
+
+  private Check verify(Listed listed, List<RegisteredDevice> devices, Today today, Opening opening)
+      throws IOException {
+    Entry entry = entry(listed);
+    EntryNote note = directory.readNote(listed.name());
+    Optional<RegisteredDevice> device =
+        devices.stream().filter(d -> d.info().name().equals(entry.device())).findFirst();
+    if (device.isEmpty()) {
+      return new Check(
+          entry,
+          State.UNUSED,
+          entry.device().isEmpty() ? "its note is missing" : entry.device() + " is not here");
+    }
+    for (Map.Entry<String, String> part : today.parts(device.get()).entrySet()) {
+      if (!part.getValue().equals(note.get(part.getKey()))) {
+        return new Check(entry, State.UNUSED, changed(part.getKey(), note, part.getValue()));
+      }
+    }
+    PrepareConfig config =
+        PrepareConfig.DEFAULT
+            .with(
+                constant(
+                    ExecutionPreference.values(),
+                    note.get(EntryNote.PREFERENCE),
+                    PrepareConfig.DEFAULT.preference()))
+            .with(
+                constant(
+                    Priority.values(),
+                    note.get(EntryNote.PRIORITY),
+                    PrepareConfig.DEFAULT.priority()));
+    try {
+      return opening.open(device.get(), UNKNOWN, config, listed.name())
+          ? new Check(entry, State.GOOD, "")
+          : new Check(entry, State.BAD, "a file is missing, or somebody writes it now");
+    } catch (DeviceException e) {
+      return new Check(entry, State.BAD, e.getMessage());
+    }
+  }
+
+  private static <E extends Enum<E>> E constant(E[] all, String name, E otherwise) {
+    return Arrays.stream(all).filter(one -> one.name().equals(name)).findFirst().orElse(otherwise);
+  }
+
+  /** Why a step would not come from the cache: how the nearest entry of its device differs. */
+  Forecast forecast(StepIdentity identity, String step, RegisteredDevice device)
+      throws IOException {
+    String name = CacheDirectory.name(identity.token());
+    if (directory.holds(name, device.info().cacheNeeds())) {
+      return new Forecast(step, device.id(), true, List.of());
+    }
+    Optional<EntryNote> nearest = Optional.empty();
+    for (Listed listed : directory.list()) {
+      EntryNote note = directory.readNote(listed.name());
+      if (note.get(EntryNote.DEVICE).equals(device.info().name())
+          && (nearest.isEmpty()
+              || Comparator.comparingInt((EntryNote n) -> n.differences(identity).size())
+                      .compare(note, nearest.get())
+                  < 0)) {
+        nearest = Optional.of(note);
+      }
+    }
+    List<String> reasons = new ArrayList<>();
+    if (nearest.isEmpty()) {
+      reasons.add("nothing is stored for " + device.id());
+    } else {
+      EntryNote note = nearest.get();
+      Map<String, String> wanted = identity.parts();
+      note.differences(identity)
+          .forEach(part -> reasons.add(changed(part, note, wanted.get(part))));
+      if (reasons.isEmpty()) {
+        reasons.add("some of its files are missing");
+      }
+    }
+    return new Forecast(step, device.id(), false, reasons);
+  }
+
+  private static String changed(String part, EntryNote note, String now) {
+    return switch (part) {
+      case "model" -> "another model file, or another token";
+      case "code" -> "another build of the device, of the runtime, or of what they use";
+      case "settings" -> "the device is configured otherwise";
+      case "structure" -> "the reader makes another model of the file";
+      case "operations" ->
+          "another part of the model: %s, stored is %s"
+              .formatted(brief(now), brief(note.get(part)));
+      default -> "another %s: %s, stored is %s".formatted(part, now, note.get(part));
+    };
+  }
+
+  /** Long lists of operations, shortened. */
+  private static String brief(String operations) {
+    String[] words = operations.split(" ");
+    return words.length < 2
+        ? operations
+        : "%d operations from %s".formatted(words.length, words[0]);
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.caching;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+
+/**
+ * What lies beside the files of an entry for people: properties, of which no compilation depends on
+ * anything. Immutable.
+ *
+ * @param parts by name; those of {@link StepIdentity#parts}, and what it is called
+ */
+record EntryNote(Map<String, String> parts) {
+  static final String DEVICE = "device";
+  static final String VERSION = "version";
+  static final String PREFERENCE = "preference";
+  static final String PRIORITY = "priority";
+  static final String LABEL = "label";
+  static final String STEP = "step";
+
+  /** Of an entry that has none, or a damaged one. */
+  static final EntryNote NONE = new EntryNote(Map.of());
+
+  EntryNote {
+    parts = Map.copyOf(parts);
+  }
+
+  /** The note for an identity. */
+  static EntryNote of(StepIdentity identity, String label, String step) {
+    Map<String, String> parts = new LinkedHashMap<>(identity.parts());
+    parts.put(LABEL, label);
+    parts.put(STEP, step);
+    return new EntryNote(parts);
+  }
+
+  /** What is said under a name; empty where nothing is. */
+  String get(String name) {
+    return parts.getOrDefault(name, "");
+  }
+
+  /** In which parts of the identity it differs from another one, by name. */
+  List<String> differences(StepIdentity other) {
+    List<String> names = new ArrayList<>();
+    other
+        .parts()
+        .forEach(
+            (name, value) -> {
+              if (!value.equals(get(name))) {
+                names.add(name);
+              }
+            });
+    return names;
+  }
+
+  static EntryNote read(Path file) {
+    Properties properties = new Properties();
+    try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+      properties.load(reader);
+    } catch (NoSuchFileException e) {
+      return NONE;
+    } catch (IOException | IllegalArgumentException damaged) {
+      // It is for people only: an entry without one is shown without a description.
+      return NONE;
+    }
+    Map<String, String> parts = new LinkedHashMap<>();
+    properties.stringPropertyNames().forEach(name -> parts.put(name, properties.getProperty(name)));
+    return new EntryNote(parts);
+  }
+
+  /** Writes it so that a reader sees all of it or nothing. */
+  void write(Path file) throws IOException {
+    Properties properties = new Properties();
+    properties.putAll(parts);
+    Path fresh = Files.createTempFile(file.getParent(), "note", ".tmp");
+    try {
+      try (var writer = Files.newBufferedWriter(fresh, StandardCharsets.UTF_8)) {
+        properties.store(writer, "for people; see nn:cache");
+      }
+      Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    } finally {
+      Files.deleteIfExists(fresh);
+    }
+  }
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.caching;
+
+import io.thalamus.api.CompilationCache.Check;
+import io.thalamus.api.CompilationCache.Entry;
+import io.thalamus.api.CompilationCache.Forecast;
+import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.api.StepCaching.Origin;
+import io.thalamus.hal.CacheNeeds;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.model.Model;
+import io.thalamus.runtime.caching.CacheDirectory.Listed;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.registry.DeviceListener;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.registry.DeviceRegistry;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Modified;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.metatype.annotations.Designate;
+
+/**
+ * Has devices restore steps that they stored, and store those that they compile. Thread-safe.
+ *
+ * <p>Whatever happens to files, a step is prepared as it would be without them: they are lent to
+ * the device where they can be opened, and nobody waits for a file that is in use. Files that a
+ * device still has open when it has left are closed then.
+ */
+@Component(service = StepCache.class, configurationPid = "io.thalamus.runtime.caching")
+@Designate(ocd = CachingSettings.class)
+public final class StepCache implements DeviceListener, AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(StepCache.class.getPackageName());
+
+  private final DeviceRegistry registry;
+  private final CodeDigests code;
+  private final Map<Path, CacheDirectory> directories = new ConcurrentHashMap<>();
+  private final Map<RegisteredDevice, Set<OpenEntry>> open = new ConcurrentHashMap<>();
+  private final Set<Path> troubled = ConcurrentHashMap.newKeySet();
+  private volatile long quotaBytes;
+
+  @Activate
+  public StepCache(
+      @Reference DeviceRegistry registry, @Reference CodeDigests code, CachingSettings settings) {
+    this(registry, code, settings.quotaBytes());
+  }
+
+  /** A cache whose directories may hold so many bytes each. */
+  public StepCache(DeviceRegistry registry, CodeDigests code, long quotaBytes) {
+    this.registry = registry;
+    this.code = code;
+    this.quotaBytes = quotaBytes;
+    registry.addListener(this);
+  }
+
+  /** Another quota counts from now on. */
+  @Modified
+  void modified(CachingSettings changed) {
+    quotaBytes = changed.quotaBytes();
+  }
+
+  /** What may stay in a directory when something is added to it. */
+  public long quotaBytes() {
+    return quotaBytes;
+  }
+
+  /**
+   * A step for a device.
+   *
+   * @param device need not be the one that the plan chose
+   * @param isWholeModel whether it is NNAPI's SIMPLE plan
+   */
+  public record Part(RegisteredDevice device, ExecutionStep step, boolean isWholeModel) {
+    Model model() {
+      return step.model();
+    }
+
+    CacheNeeds needs() {
+      return device.info().cacheNeeds();
+    }
+
+    /** Which operations, for people. */
+    public String describe() {
+      return isWholeModel ? "the whole model" : step.describe();
+    }
+  }
+
+  /** A step that is prepared, and where it came from. The model is owned by whoever asked. */
+  public record Prepared(DevicePreparedModel model, Origin origin) {}
+
+  /**
+   * Prepares a step: restores it where it is stored, else compiles it and lends the device files.
+   *
+   * @throws DeviceException as {@link RegisteredDevice#prepare}; never for trouble with files
+   */
+  public Prepared prepare(Part part, PrepareConfig config, Optional<CompilationCaching> caching)
+      throws DeviceException {
+    if (caching.isEmpty() || !part.needs().isCachingSupported()) {
+      return new Prepared(part.device().prepare(part.model(), config), Origin.COMPILED);
+    }
+    CacheDirectory directory = directory(caching.get().directory());
+    try {
+      StepIdentity identity = identity(part, config, caching.get());
+      Optional<DevicePreparedModel> restored = restore(directory, part, config, identity);
+      if (restored.isPresent()) {
+        used(directory, identity, caching.get().label(), part);
+        return new Prepared(restored.get(), Origin.RESTORED);
+      }
+      Optional<OpenEntry> files = create(directory, part, identity);
+      if (files.isPresent()) {
+        DevicePreparedModel compiled = compile(directory, part, config, files.get());
+        stored(directory, identity, caching.get().label(), part);
+        return new Prepared(compiled, Origin.STORED);
+      }
+    } catch (IOException e) {
+      trouble(directory, e);
+    }
+    return new Prepared(part.device().prepare(part.model(), config), Origin.NOT_STORED);
+  }
+
+  private Optional<DevicePreparedModel> restore(
+      CacheDirectory directory, Part part, PrepareConfig config, StepIdentity identity)
+      throws IOException {
+    String name = CacheDirectory.name(identity.token());
+    Optional<OpenEntry> files =
+        directory.open(name, part.needs(), entry -> closed(part.device(), entry));
+    if (files.isEmpty()) {
+      return Optional.empty();
+    }
+    opened(part.device(), files.get());
+    try {
+      return Optional.of(
+          part.device().prepareFromCache(part.model(), config.with(files.get().lend())));
+    } catch (DeviceException e) {
+      LOG.log(
+          Level.DEBUG,
+          "{0} compiles {1} anew: {2}",
+          part.device().id(),
+          part.describe(),
+          e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  private Optional<OpenEntry> create(CacheDirectory directory, Part part, StepIdentity identity)
+      throws IOException {
+    String name = CacheDirectory.name(identity.token());
+    Optional<OpenEntry> files =
+        directory.create(name, part.needs(), entry -> closed(part.device(), entry));
+    files.ifPresent(entry -> opened(part.device(), entry));
+    return files;
+  }
+
+  private static DevicePreparedModel compile(
+      CacheDirectory directory, Part part, PrepareConfig config, OpenEntry files)
+      throws DeviceException {
+    boolean isCompiled = false;
+    try {
+      DevicePreparedModel compiled = part.device().prepare(part.model(), config.with(files.lend()));
+      isCompiled = true;
+      return compiled;
+    } finally {
+      if (!isCompiled) {
+        directory.discard(CacheDirectory.name(files.token()));
+      }
+    }
+  }
+
+  private void opened(RegisteredDevice device, OpenEntry entry) {
+    open.compute(
+        device,
+        (key, before) -> {
+          Set<OpenEntry> entries = before != null ? before : ConcurrentHashMap.newKeySet();
+          entries.add(entry);
+          return entries;
+        });
+  }
+
+  private void closed(RegisteredDevice device, OpenEntry entry) {
+    open.computeIfPresent(
+        device,
+        (key, entries) -> {
+          entries.remove(entry);
+          return entries.isEmpty() ? null : entries;
+        });
+  }
+
+  private void used(CacheDirectory directory, StepIdentity identity, String label, Part part) {
+    String name = CacheDirectory.name(identity.token());
+    try {
+      if (!directory.touch(name)) {
+        directory.writeNote(name, EntryNote.of(identity, label, part.describe()));
+      }
+      troubled.remove(directory.directory());
+    } catch (IOException e) {
+      trouble(directory, e);
+    }
+  }
+
+  private void stored(CacheDirectory directory, StepIdentity identity, String label, Part part) {
+    try {
+      directory.writeNote(
+          CacheDirectory.name(identity.token()), EntryNote.of(identity, label, part.describe()));
+      directory.collect(quotaBytes);
+      troubled.remove(directory.directory());
+    } catch (IOException e) {
+      trouble(directory, e);
+    }
+  }
+
+  /** Says it once, until it is over: the next compilation would say the same. */
+  private void trouble(CacheDirectory directory, IOException e) {
+    LOG.log(
+        troubled.add(directory.directory()) ? Level.WARNING : Level.DEBUG,
+        "compilations are not kept in {0}: {1}",
+        directory.directory(),
+        e.toString());
+  }
+
+  /**
+   * What decides a step.
+   *
+   * @throws IOException where the code of the device cannot be read
+   */
+  private StepIdentity identity(Part part, PrepareConfig config, CompilationCaching caching)
+      throws IOException {
+    return new StepIdentity(
+        caching.token(),
+        part.step().subgraph(),
+        part.isWholeModel() ? List.of() : part.step().operations(),
+        part.device().info(),
+        config,
+        code.of(part.device()),
+        settings(part.device()),
+        ModelStructure.digest(part.model()));
+  }
+
+  private static byte[] settings(RegisteredDevice device) {
+    MessageDigest sha = Sha256.create();
+    device
+        .service()
+        .settings()
+        .forEach(
+            (name, value) ->
+                sha.update(
+                    (name.length() + ":" + name + value.length() + ":" + value)
+                        .getBytes(StandardCharsets.UTF_8)));
+    return sha.digest();
+  }
+
+  /** What a directory holds. */
+  public List<Entry> entries(Path path) throws IOException {
+    return new CacheView(directory(path)).entries();
+  }
+
+  /** Has devices open what they stored in a directory. */
+  public List<Check> verify(Path path) throws IOException {
+    CacheDirectory directory = directory(path);
+    return new CacheView(directory)
+        .verify(
+            registry.devices(),
+            device -> StepIdentity.deviceParts(device.info(), code.of(device), settings(device)),
+            (device, model, config, name) -> opens(directory, device, model, config, name));
+  }
+
+  private boolean opens(
+      CacheDirectory directory,
+      RegisteredDevice device,
+      Model model,
+      PrepareConfig config,
+      String name)
+      throws IOException, DeviceException {
+    Optional<OpenEntry> files =
+        directory.open(name, device.info().cacheNeeds(), entry -> closed(device, entry));
+    if (files.isEmpty()) {
+      return false;
+    }
+    opened(device, files.get());
+    device.prepareFromCache(model, config.with(files.get().lend())).close();
+    return true;
+  }
+
+  /** Removes what was not used for longest from a directory. */
+  public List<Entry> collect(Path path, long quota) throws IOException {
+    CacheDirectory directory = directory(path);
+    List<Entry> before = entries(path);
+    Set<String> removed =
+        directory.collect(quota).stream().map(Listed::name).collect(Collectors.toSet());
+    return before.stream().filter(entry -> removed.contains(entry.name())).toList();
+  }
+
+  /** Whether a step would be restored. */
+  public Forecast forecast(Part part, PrepareConfig config, CompilationCaching caching)
+      throws NeuralNetworksException {
+    String id = part.device().id();
+    if (!part.needs().isCachingSupported()) {
+      return new Forecast(part.describe(), id, false, List.of(id + " does not cache"));
+    }
+    try {
+      return new CacheView(directory(caching.directory()))
+          .forecast(identity(part, config, caching), part.describe(), part.device());
+    } catch (IOException e) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA,
+          "the caching directory " + caching.directory() + " cannot be read: " + e.getMessage(),
+          e);
+    }
+  }
+
+  /** The directory of a path: the same for the same path, since it keeps the locks. */
+  CacheDirectory directory(Path path) {
+    return directories.computeIfAbsent(path.toAbsolutePath().normalize(), CacheDirectory::new);
+  }
+
+  @Override
+  public void arrived(RegisteredDevice device) {
+    // Its compilations are looked for when somebody compiles.
+  }
+
+  @Override
+  public void departing(RegisteredDevice device) {
+    // It may still be writing.
+  }
+
+  @Override
+  public void departed(RegisteredDevice device) {
+    Set<OpenEntry> left = open.remove(device);
+    if (left != null) {
+      left.forEach(OpenEntry::close);
+    }
+  }
+
+  @Deactivate
+  @Override
+  public void close() {
+    registry.removeListener(this);
+    List.copyOf(open.keySet()).forEach(this::departed);
+  }
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.caching;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.api.StepCaching.Origin;
+import io.thalamus.hal.CacheFile;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.model.CacheToken;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.runtime.fakes.CachingDevice;
+import io.thalamus.runtime.fakes.Graphs;
+import io.thalamus.runtime.fakes.LimitedDevice;
+import io.thalamus.runtime.fakes.TestRuntime;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Files of compilations: who has them when, and what happens where they cannot be had. */
+class CacheFilesTest {
+  @TempDir Path parent;
+
+  private final CachingDevice device = CachingDevice.of("a", 1, 2);
+  private final LimitedDevice cpu = LimitedDevice.cpu();
+  private final TestRuntime runtime = TestRuntime.of(device, cpu);
+  private final ExecutorService others = Executors.newCachedThreadPool();
+
+  @AfterEach
+  void closeAll() {
+    others.shutdownNow();
+    others.close();
+    runtime.close();
+    assertEquals(0, device.open() + cpu.open(), "prepared models left open");
+  }
+
+  private Path directory() {
+    return parent.resolve("cache");
+  }
+
+  private CompilationOptions options(Path where, int user) {
+    byte[] token = new byte[CacheToken.SIZE];
+    token[0] = (byte) user;
+    return CompilationOptions.DEFAULT.with(
+        new CompilationCaching(where, CacheToken.of(token), "addThenMul"));
+  }
+
+  private Origin compile() throws Exception {
+    return compile(options(directory(), 0));
+  }
+
+  /** Compiles, computes, and closes. */
+  private Origin compile(CompilationOptions options) throws Exception {
+    try (Compilation compilation = runtime.networks().compile(Graphs.addThenMul(), options)) {
+      compute(compilation);
+      assertEquals(1, compilation.caching().size());
+      return compilation.caching().getFirst().origin();
+    }
+  }
+
+  private static void compute(Compilation compilation) {
+    float[] result = new float[4];
+    assertTrue(Graphs.addThenMulExecution(compilation, result).compute().isSuccess());
+    assertArrayEquals(Graphs.addThenMulResult(), result);
+  }
+
+  private List<Path> files() throws IOException {
+    try (Stream<Path> all = Files.list(directory())) {
+      return all.filter(file -> file.getFileName().toString().matches("[A-P]{64}[12].*"))
+          .sorted()
+          .toList();
+    }
+  }
+
+  @Test
+  void theSecondCompilationIsRestored() throws Exception {
+    assertEquals(Origin.STORED, compile());
+    assertEquals(Origin.RESTORED, compile());
+    assertEquals(3, files().size());
+    for (Path file : files()) {
+      assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
+    }
+  }
+
+  @Test
+  void aMissingOrDamagedFileIsWrittenAnew() throws Exception {
+    compile();
+    for (Path file : files()) {
+      Files.delete(file);
+      assertEquals(Origin.STORED, compile());
+      byte[] content = Files.readAllBytes(file);
+      content[content.length / 2] ^= 4;
+      Files.write(file, content);
+      assertEquals(Origin.STORED, compile());
+      Files.write(file, new byte[0]);
+      assertEquals(Origin.STORED, compile());
+      assertEquals(Origin.RESTORED, compile());
+    }
+  }
+
+  @Test
+  void anotherEntrysFilesAreRefused() throws Exception {
+    compile();
+    List<Path> first = files();
+    compile(options(directory(), 1));
+    List<Path> second = files().stream().filter(file -> !first.contains(file)).toList();
+    for (int i = 0; i < first.size(); i++) {
+      Files.write(second.get(i), Files.readAllBytes(first.get(i)));
+    }
+    assertEquals(Origin.STORED, compile(options(directory(), 1)));
+  }
+
+  @Test
+  void aDirectoryThatCannotBeMadeCostsCachingOnly() throws Exception {
+    Path file = Files.createFile(parent.resolve("file"));
+    assertEquals(Origin.NOT_STORED, compile(options(file.resolve("below"), 0)));
+  }
+
+  @Test
+  void aFileInPlaceOfTheDirectoryIsNamed() throws Exception {
+    Path file = Files.createFile(parent.resolve("file"));
+    NeuralNetworksException refused =
+        assertThrows(NeuralNetworksException.class, () -> compile(options(file, 0)));
+    assertEquals(ResultCode.BAD_DATA, refused.code());
+    assertEquals(
+        "compilations cannot be kept in " + file + ", which is no directory", refused.getMessage());
+  }
+
+  @Test
+  void aTokenOfAnotherLengthIsRefused() {
+    NeuralNetworksException refused =
+        assertThrows(
+            NeuralNetworksException.class, () -> CompilationCaching.of(parent, new byte[31]));
+    assertEquals(ResultCode.BAD_DATA, refused.code());
+    assertEquals("a cache token has 32 bytes, not 31", refused.getMessage());
+  }
+
+  @Test
+  void aDirectoryInPlaceOfAFileCostsCachingOnly() throws Exception {
+    compile();
+    Path file = files().getFirst();
+    Files.delete(file);
+    Files.createDirectory(file);
+    assertEquals(Origin.NOT_STORED, compile());
+  }
+
+  @Test
+  void anotherBuildOrOtherSettingsAreAnotherEntry() throws Exception {
+    compile();
+    runtime.code = new byte[] {2};
+    assertEquals(Origin.STORED, compile());
+    runtime.remove(device);
+    runtime.registry.addDevice(device, Map.of("size", new int[] {8, 8}));
+    assertEquals(Origin.STORED, compile());
+    runtime.remove(device);
+    runtime.registry.addDevice(
+        device, Map.of("size", new int[] {8, 8}, "service.id", 77L, "component.id", 3L));
+    assertEquals(Origin.RESTORED, compile());
+    runtime.remove(device);
+    runtime.registry.addDevice(device, Map.of("size", new int[] {8, 9}));
+    assertEquals(Origin.STORED, compile());
+    runtime.code = new byte[] {1};
+    runtime.remove(device);
+    runtime.add(device);
+    assertEquals(Origin.RESTORED, compile());
+  }
+
+  @Test
+  void codeThatCannotBeReadCostsCachingOnly() throws Exception {
+    try (TestRuntime other = TestRuntime.of(CachingDevice.of("b", 1, 0))) {
+      StepCache broken =
+          new StepCache(
+              other.registry,
+              any -> {
+                throw new IOException("no such bundle");
+              },
+              1 << 20);
+      io.thalamus.runtime.compilation.Compiler compiler =
+          new io.thalamus.runtime.compilation.Compiler(
+              other.registry,
+              other.policies,
+              other.threads,
+              TestRuntime.LENIENT,
+              other.measurements,
+              broken);
+      try (compiler;
+          broken;
+          Compilation compilation =
+              compiler.compile(Graphs.addThenMul(), options(directory(), 0), closed -> {})) {
+        compute(compilation);
+        assertEquals(Origin.NOT_STORED, compilation.caching().getFirst().origin());
+      }
+    }
+  }
+
+  @Test
+  void nobodyWaitsForFilesThatAreBeingWritten() throws Exception {
+    CountDownLatch isWriting = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    device.on(
+        (call, cache) -> {
+          isWriting.countDown();
+          await(go);
+        });
+    Future<Origin> first = others.submit(() -> compile());
+    await(isWriting);
+    // The files exist already, and are empty.
+    assertEquals(Origin.NOT_STORED, compile());
+    assertEquals(0, device.restores());
+    go.countDown();
+    assertEquals(Origin.STORED, first.get());
+    assertEquals(Origin.RESTORED, compile());
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void readersShareAnEntry() throws Exception {
+    compile();
+    CountDownLatch isReading = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    device.on(
+        (call, cache) -> {
+          if (isReading.getCount() > 0) {
+            isReading.countDown();
+            await(go);
+          }
+        });
+    Future<Origin> first = others.submit(() -> compile());
+    await(isReading);
+    assertEquals(Origin.RESTORED, compile());
+    go.countDown();
+    assertEquals(Origin.RESTORED, first.get());
+  }
+
+  @Test
+  void aDuplicateOutlivesTheCallAndHasItsOwnPosition() throws Exception {
+    AtomicReference<CacheFile> lent = new AtomicReference<>();
+    AtomicReference<CacheFile> kept = new AtomicReference<>();
+    device.on(
+        (call, cache) -> {
+          if (call.equals("prepare") && kept.get() == null) {
+            lent.set(cache.modelCache().getFirst());
+            kept.set(lent.get().duplicate());
+            try {
+              kept.get().channel().position(3);
+              assertEquals(0, lent.get().channel().position());
+            } catch (IOException e) {
+              throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the files are closed", e);
+            }
+          }
+        });
+    assertEquals(Origin.STORED, compile());
+    assertFalse(lent.get().channel().isOpen());
+    assertThrows(IllegalStateException.class, () -> lent.get().duplicate());
+    // Others read as soon as the call is over, though the later stage still writes.
+    assertEquals(Origin.RESTORED, compile());
+    kept.get().channel().write(ByteBuffer.wrap(new byte[] {1, 2, 3}), 50);
+    // What was read is damaged, and its writer is not disturbed.
+    assertEquals(Origin.NOT_STORED, compile());
+    kept.get().close();
+    kept.get().close();
+    assertEquals(Origin.STORED, compile());
+    assertEquals(Origin.RESTORED, compile());
+  }
+
+  @Test
+  void aDepartureClosesWhatTheDeviceStillHasOpen() throws Exception {
+    AtomicReference<CacheFile> kept = new AtomicReference<>();
+    device.on((call, cache) -> kept.set(cache.dataCache().getFirst().duplicate()));
+    compile();
+    assertTrue(kept.get().channel().isOpen());
+    runtime.remove(device);
+    assertFalse(kept.get().channel().isOpen());
+    device.on((call, cache) -> {});
+    runtime.add(device);
+    assertEquals(Origin.RESTORED, compile());
+  }
+
+  @Test
+  void theEndOfTheRuntimeClosesWhatDevicesHaveOpen() throws Exception {
+    AtomicReference<CacheFile> kept = new AtomicReference<>();
+    device.on((call, cache) -> kept.set(cache.dataCache().getFirst().duplicate()));
+    compile();
+    runtime.cache.close();
+    assertFalse(kept.get().channel().isOpen());
+  }
+
+  @Test
+  void whatADeviceDoesNotCompileLeavesNoFiles() throws Exception {
+    device.on(
+        (call, cache) -> {
+          throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "not today");
+        });
+    try (Compilation compilation =
+        runtime.networks().compile(Graphs.addThenMul(), options(directory(), 0))) {
+      assertEquals("cpu", compilation.caching().getFirst().device());
+      assertEquals(Origin.COMPILED, compilation.caching().getFirst().origin());
+    }
+    assertEquals(List.of(), files());
+  }
+
+  @Test
+  void aCompilationThatIsPlannedAgainComesFromItsFiles() throws Exception {
+    try (Compilation compilation =
+        runtime.networks().compile(Graphs.addThenMul(), options(directory(), 0))) {
+      compute(compilation);
+      runtime.remove(device);
+      io.thalamus.runtime.fakes.Eventually.that("planned again", () -> !compilation.isReplanning());
+      assertEquals("cpu", compilation.caching().getFirst().device());
+      compute(compilation);
+      runtime.add(device);
+      io.thalamus.runtime.fakes.Eventually.that("planned again", () -> !compilation.isReplanning());
+      compute(compilation);
+      assertEquals(Origin.RESTORED, compilation.caching().getFirst().origin());
+      assertEquals(1, device.prepared().size());
+    }
+  }
+
+  @Test
+  void theQuotaTakesWhatWasNotUsedForLongest() throws Exception {
+    for (int user = 0; user < 4; user++) {
+      compile(options(directory(), user));
+    }
+    CacheDirectory files = runtime.cache.directory(directory());
+    List<CacheDirectory.Listed> before = files.list();
+    assertEquals(4, before.size());
+    Instant now = Instant.now();
+    for (int i = 0; i < before.size(); i++) {
+      for (String suffix : List.of("10", "20", "21", ".note")) {
+        Files.setLastModifiedTime(
+            directory().resolve(before.get(i).name() + suffix),
+            FileTime.from(now.minusSeconds(1000L * (i + 1))));
+      }
+    }
+    List<CacheDirectory.Listed> aged = files.list();
+    assertEquals(
+        before.stream().map(l -> l.name()).toList(), aged.stream().map(l -> l.name()).toList());
+    Path stranger = Files.write(directory().resolve("notes.txt"), new byte[1 << 12]);
+    String oldest = aged.getLast().name();
+    // In use: it must stay, and the next one goes instead.
+    OpenEntry open = files.open(oldest, device.info().cacheNeeds(), ended -> {}).orElseThrow();
+    long two = aged.get(0).bytes() + aged.get(1).bytes() + aged.get(3).bytes();
+    assertEquals(
+        List.of(aged.get(2).name()), files.collect(two).stream().map(l -> l.name()).toList());
+    open.close();
+    assertEquals(
+        List.of(oldest),
+        files.collect(aged.get(0).bytes() + aged.get(1).bytes()).stream()
+            .map(l -> l.name())
+            .toList());
+    assertEquals(2, files.list().size());
+    assertTrue(Files.exists(stranger));
+    assertEquals(List.of(), files.collect(Long.MAX_VALUE));
+    assertEquals(2, files.collect(0).size());
+    assertEquals(List.of(), files());
+  }
+}
