@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.kernel;
 
-import io.thalamus.simd.program.WarmUp;
-
 /**
  * Scalar twins of the vector kernels, with the same sums in the same order and so the same bits.
  * Code on vectors is some hundred times slower before the JVM has compiled it than after; these are
- * not, and compute the first executions. See {@link WarmUp}.
+ * not, and compute the first executions.
  */
 public final class ScalarKernels {
   /** Columns whose sums are in registers. */
