@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -36,7 +37,7 @@ final class Calls {
   private Calls() {}
 
   /** Some examples, spread over all. */
-  private static List<Example> some(Subject subject) {
+  static List<Example> some(Subject subject) {
     List<Example> all = subject.singles();
     int step = Math.max(1, all.size() / EXAMPLES);
     List<Example> some = new ArrayList<>();
@@ -60,13 +61,18 @@ final class Calls {
   private static Optional<String> together(PreparedModel prepared, DecodedExample decoded)
       throws InterruptedException, ExecutionException {
     byte[] expected = Runs.outputs(prepared, decoded);
+    return together(expected, () -> Runs.outputs(prepared, decoded));
+  }
+
+  /** A fault unless all of many executions at once give what is expected. */
+  static Optional<String> together(byte[] expected, Callable<byte[]> execution)
+      throws InterruptedException, ExecutionException {
     List<Future<Boolean>> running = new ArrayList<>();
     try (ExecutorService executor =
         Executors.newFixedThreadPool(
             THREADS, Thread.ofPlatform().name("certify-", 1).daemon().factory())) {
       for (int i = 0; i < THREADS * ROUNDS; i++) {
-        running.add(
-            executor.submit(() -> Arrays.equals(expected, Runs.outputs(prepared, decoded))));
+        running.add(executor.submit(() -> Arrays.equals(expected, execution.call())));
       }
     }
     for (Future<Boolean> one : running) {

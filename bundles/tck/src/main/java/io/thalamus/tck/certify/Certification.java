@@ -39,6 +39,7 @@ public record Certification(
           new Part("facts", Facts::run),
           new Part("memory", Memories::run),
           new Part("operations", Results::operations),
+          new Part("memory domains", Domains::run),
           new Part("validation", Results::validation),
           new Part("quantization", Results::quantization),
           new Part("graphs", Results::graphs),

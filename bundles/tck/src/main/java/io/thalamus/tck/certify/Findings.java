@@ -3,6 +3,7 @@ package io.thalamus.tck.certify;
 
 import io.thalamus.vectors.Outcome;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 
 /** Collects what a group finds. Used by the thread that runs the group. */
@@ -35,11 +36,16 @@ final class Findings {
 
   /** A check that may go wrong in any way: what it throws is a fault of the device. */
   void attempt(String name, Check check) throws InterruptedException {
+    tryOut(name, () -> check.run().<Outcome>map(Outcome.Failed::new).orElse(Outcome.PASSED));
+  }
+
+  /** The same for a check that may be skipped. */
+  void tryOut(String name, Callable<Outcome> check) throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
     try {
-      add(name, check.run());
+      add(name, check.call());
     } catch (InterruptedException e) {
       throw e;
     } catch (Exception e) {

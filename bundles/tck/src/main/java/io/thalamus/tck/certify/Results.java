@@ -31,16 +31,24 @@ final class Results {
   /** Conformance vectors by both ways to execute, where they are; else the kit's own examples. */
   static void operations(Subject subject, Findings findings)
       throws IOException, VectorFormatException, InterruptedException {
+    operations(
+        subject, subject.device(), List.of(RunOptions.Mode.SYNC, RunOptions.Mode.FENCED), findings);
+  }
+
+  /** The same on the device as it is decorated. */
+  static void operations(
+      Subject subject, Device device, List<RunOptions.Mode> modes, Findings findings)
+      throws IOException, VectorFormatException, InterruptedException {
     if (subject.vectors().isEmpty()) {
-      GraphCheck check = new GraphCheck(subject.device());
+      GraphCheck check = new GraphCheck(device);
       subject.singles().forEach(example -> findings.add(example.name(), check.run(example)));
       return;
     }
-    for (RunOptions.Mode mode : List.of(RunOptions.Mode.SYNC, RunOptions.Mode.FENCED)) {
+    for (RunOptions.Mode mode : modes) {
       SuiteReport report =
           VectorSuite.of(subject.vectors().get())
               .run(
-                  new DeviceTarget(subject.device()),
+                  new DeviceTarget(device),
                   RunOptions.DEFAULT.with(mode),
                   VectorSuite.Listener.NONE);
       for (SuiteReport.Result result : report.results()) {
