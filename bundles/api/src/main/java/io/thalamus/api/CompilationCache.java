@@ -38,6 +38,14 @@ public interface CompilationCache {
    */
   List<Entry> collect(Path directory, long bytes) throws NeuralNetworksException;
 
+  /**
+   * Removes what is stored for the steps of the plan of the moment, but what is in use.
+   *
+   * @return how many entries were removed
+   * @throws NeuralNetworksException as {@link #why}
+   */
+  int forget(Model model, CompilationOptions options) throws NeuralNetworksException;
+
   /** What may stay in a directory when something is added to it. */
   long quotaBytes();
 

@@ -66,6 +66,12 @@ public final class CompilationCacheComponent implements CompilationCache {
   }
 
   @Override
+  public int forget(Model model, CompilationOptions options) throws NeuralNetworksException {
+    return compiler.forget(
+        Objects.requireNonNull(model, "model"), Objects.requireNonNull(options, "options"));
+  }
+
+  @Override
   public List<Forecast> why(Model model, CompilationOptions options)
       throws NeuralNetworksException {
     return compiler.forecast(

@@ -2,11 +2,13 @@
 package io.thalamus.shell;
 
 import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.api.StepCaching;
 import io.thalamus.model.Model;
 import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.tensor.Tensor;
@@ -33,6 +35,7 @@ final class Bench {
   private static final long LONGEST_WARM_UP_NANOS = 2_000_000_000;
 
   private final NeuralNetworks networks;
+  private final CompilationCache cache;
   private final Model model;
   private final List<Tensor> inputs;
   private final int threads;
@@ -46,6 +49,7 @@ final class Bench {
    * @param seconds that the measured rounds took
    * @param coldNanos of the first compilation
    * @param warmNanos of the second
+   * @param caching where the second one's steps came from; empty where no caching was asked for
    */
   record Figures(
       String device,
@@ -53,7 +57,8 @@ final class Bench {
       long[] nanos,
       double seconds,
       long coldNanos,
-      long warmNanos) {
+      long warmNanos,
+      List<StepCaching> caching) {
     /** What it is called beside others. */
     String name() {
       return policy.map(chosen -> device + " by " + chosen).orElse(device);
@@ -70,8 +75,14 @@ final class Bench {
     }
   }
 
-  Bench(NeuralNetworks networks, Model model, List<Tensor> inputs, int threads) {
+  Bench(
+      NeuralNetworks networks,
+      CompilationCache cache,
+      Model model,
+      List<Tensor> inputs,
+      int threads) {
     this.networks = networks;
+    this.cache = cache;
     this.model = model;
     this.inputs = inputs;
     this.threads = threads;
@@ -120,12 +131,17 @@ final class Bench {
     private final Compilation compilation;
     private final long coldNanos;
     private final long warmNanos;
+    private final List<StepCaching> caching;
     private final List<long[]> nanos = new ArrayList<>();
     private long spent;
     private String ranOn = "";
 
     Contender(CompilationOptions options) throws NeuralNetworksException {
       this.options = options;
+      if (options.caching().isPresent()) {
+        // What an earlier run has stored would make the first compilation warm.
+        cache.forget(model, options);
+      }
       long start = System.nanoTime();
       Compilation first = networks.compile(model, options);
       coldNanos = System.nanoTime() - start;
@@ -133,6 +149,7 @@ final class Bench {
       start = System.nanoTime();
       compilation = networks.compile(model, options);
       warmNanos = System.nanoTime() - start;
+      caching = options.caching().isPresent() ? compilation.caching() : List.of();
     }
 
     void round(ExecutorService executor, long nanosToRun, int most)
@@ -191,7 +208,8 @@ final class Bench {
     Figures figures() {
       long[] sorted = nanos.stream().flatMapToLong(Arrays::stream).sorted().toArray();
       String device = options.devices().isEmpty() ? ranOn : String.join("+", options.devices());
-      return new Figures(device, options.policy(), sorted, spent / 1e9, coldNanos, warmNanos);
+      return new Figures(
+          device, options.policy(), sorted, spent / 1e9, coldNanos, warmNanos, caching);
     }
 
     void close() {

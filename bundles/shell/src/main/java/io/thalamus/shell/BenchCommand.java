@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell;
 
+import io.thalamus.api.CompilationCache;
+import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
@@ -31,35 +33,42 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=bench"})
 public final class BenchCommand {
   static final Syntax SYNTAX =
-      Compiling.addTo(
-          Syntax.of(
-                  "nn:bench",
-                  "MODEL [INPUT...]",
-                  "How fast a model is here: latency, throughput, compile time. Without INPUT,"
-                      + " random values are fed.",
-                  1,
-                  Integer.MAX_VALUE)
-              .option("threads", "N", "how many requests run at once (1)")
-              .option("seconds", "S", "how long to measure (3)")
-              .option("vs", "D2", "the same on another device, by turns, and the ratio")
-              .option("vs-policy", "P2", "the same by another policy, by turns, and the ratio")
-              .option("mean", "M", "pictures: see nn:run")
-              .option("std", "S", "pictures: see nn:run"));
+      CacheFolder.addTo(
+          Compiling.addTo(
+              Syntax.of(
+                      "nn:bench",
+                      "MODEL [INPUT...]",
+                      "How fast a model is here: latency, throughput, compile time. Without INPUT,"
+                          + " random values are fed.",
+                      1,
+                      Integer.MAX_VALUE)
+                  .option("threads", "N", "how many requests run at once (1)")
+                  .option("seconds", "S", "how long to measure (3)")
+                  .option("vs", "D2", "the same on another device, by turns, and the ratio")
+                  .option("vs-policy", "P2", "the same by another policy, by turns, and the ratio")
+                  .option("mean", "M", "pictures: see nn:run")
+                  .option("std", "S", "pictures: see nn:run")));
 
   private static final double USUAL_SECONDS = 3;
 
   private final NeuralNetworks networks;
   private final Models models;
+  private final CompilationCache cache;
 
   /**
    * Called by the component runtime.
    *
    * @param networks compiles
    * @param models opens models
+   * @param cache forgets what would make a first compilation warm
    */
   @Activate
-  public BenchCommand(@Reference NeuralNetworks networks, @Reference Models models) {
+  public BenchCommand(
+      @Reference NeuralNetworks networks,
+      @Reference Models models,
+      @Reference CompilationCache cache) {
     this.networks = networks;
+    this.cache = cache;
     this.models = models;
   }
 
@@ -70,7 +79,8 @@ public final class BenchCommand {
       @Descriptor(
               "MODEL [INPUT...] [--device D] [--vs D2] [--threads N] [--seconds S]"
                   + " [--vs-policy P2] [--preference P] [--priority P] [--fallback F] [--policy P]"
-                  + " [--power-budget SHARE] [--sampling RATE] [--mean M --std S] [--json];"
+                  + " [--power-budget SHARE] [--sampling RATE] [--mean M --std S] [--cache DIR]"
+                  + " [--json];"
                   + " nn:bench --help says more")
           String[] arguments)
       throws UsageException, CommandException {
@@ -107,7 +117,10 @@ public final class BenchCommand {
               model.loaded().file(),
               words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words,
               invocation);
-      Bench bench = new Bench(networks, model.model(), values, threads);
+      Bench bench = new Bench(networks, cache, model.model(), values, threads);
+      Optional<CompilationCaching> caching =
+          CacheFolder.asked(SYNTAX, parsed, invocation, model.loaded());
+      caching.ifPresent(value -> contenders.replaceAll(options -> options.with(value)));
       List<Bench.Figures> figures = run(bench, contenders, time, progress);
       return new BenchResult(
           model.loaded().path().toString(), threads, figures, invocation.style(parsed));

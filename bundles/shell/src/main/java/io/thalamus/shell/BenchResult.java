@@ -43,6 +43,11 @@ record BenchResult(String model, int threads, List<Bench.Figures> figures, Style
           Units.count(one.nanos().length));
     }
     Lines lines = new Lines().add(table.text());
+    for (Bench.Figures one : figures) {
+      if (!one.caching().isEmpty()) {
+        lines.add(one.name() + ": warm is " + CacheFolder.describe(one.caching()));
+      }
+    }
     if (figures.size() == 2) {
       double ratio = ratio();
       boolean faster = ratio >= 1;
@@ -96,6 +101,9 @@ record BenchResult(String model, int threads, List<Bench.Figures> figures, Style
     Json.number(json, one.throughput());
     Json.millis(json, "coldCompileMillis", one.coldNanos());
     Json.millis(json, "warmCompileMillis", one.warmNanos());
+    if (!one.caching().isEmpty()) {
+      json.writeStringField("warmCompile", CacheFolder.describe(one.caching()));
+    }
     json.writeNumberField("executions", one.nanos().length);
   }
 }

@@ -84,6 +84,10 @@ public final class CandidatesCommand {
         candidates.removeAll(devices());
         candidates.addAll(files(session));
       }
+      case "cache" -> {
+        candidates.addAll(index == 1 ? List.of("ls", "verify", "gc", "why") : models());
+        candidates.addAll(index == 1 ? List.of() : files(session));
+      }
       case "load", "verify" -> candidates.addAll(files(session));
       default -> {
         candidates.addAll(index == 1 ? models() : List.of());
@@ -108,7 +112,7 @@ public final class CandidatesCommand {
     return switch (option) {
       case "--device", "--vs" -> List.copyOf(devices());
       case "--policy", "--vs-policy" -> List.copyOf(networks.policies());
-      case "--output", "--labels", "--svg", "--report" -> List.copyOf(files(session));
+      case "--output", "--labels", "--svg", "--report", "--cache" -> List.copyOf(files(session));
       default -> List.copyOf(WORDS.getOrDefault(option, List.of()));
     };
   }

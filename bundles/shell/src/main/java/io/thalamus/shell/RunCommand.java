@@ -2,7 +2,10 @@
 package io.thalamus.shell;
 
 import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.StepCaching;
 import io.thalamus.shell.arguments.Arguments;
 import io.thalamus.shell.arguments.Syntax;
 import io.thalamus.shell.failure.CommandException;
@@ -30,22 +33,23 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=run"})
 public final class RunCommand {
   static final Syntax SYNTAX =
-      Compiling.addTo(
-          Syntax.of(
-                  "nn:run",
-                  "MODEL [INPUT...]",
-                  "One inference. An INPUT is a picture (png, jpg, bmp, gif), a .npy, .json or bare"
-                      + " little-endian .bin file, or random:SEED; one for each input of the"
-                      + " model.",
-                  1,
-                  Integer.MAX_VALUE)
-              .repeated("output", "FILE", "write an output (.bin, .npy, .json); one for each")
-              .option("labels", "FILE", "names of the classes, one on each line")
-              .option("top", "N", "how many classes to show (5)")
-              .option("mean", "M", "pictures: fed = (value - M) / S, or one M for each channel")
-              .option("std", "S", "pictures: see --mean")
-              .option("repeat", "N", "execute N times, show the median time")
-              .option("deadline", "MS", "the time that the execution may take"));
+      CacheFolder.addTo(
+          Compiling.addTo(
+              Syntax.of(
+                      "nn:run",
+                      "MODEL [INPUT...]",
+                      "One inference. An INPUT is a picture (png, jpg, bmp, gif), a .npy, .json or"
+                          + " bare little-endian .bin file, or random:SEED; one for each input of"
+                          + " the model.",
+                      1,
+                      Integer.MAX_VALUE)
+                  .repeated("output", "FILE", "write an output (.bin, .npy, .json); one for each")
+                  .option("labels", "FILE", "names of the classes, one on each line")
+                  .option("top", "N", "how many classes to show (5)")
+                  .option("mean", "M", "pictures: fed = (value - M) / S, or one M for each channel")
+                  .option("std", "S", "pictures: see --mean")
+                  .option("repeat", "N", "execute N times, show the median time")
+                  .option("deadline", "MS", "the time that the execution may take")));
 
   private static final int USUAL_TOP = 5;
 
@@ -69,7 +73,7 @@ public final class RunCommand {
               "MODEL [INPUT...] [--output FILE]... [--device D] [--deadline MS] [--priority P]"
                   + " [--preference P] [--fallback F] [--policy P] [--power-budget SHARE]"
                   + " [--sampling RATE] [--labels FILE] [--top N] [--mean M --std S] [--repeat N]"
-                  + " [--json]; nn:run --help says more")
+                  + " [--cache DIR] [--json]; nn:run --help says more")
           String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);
@@ -99,12 +103,17 @@ public final class RunCommand {
       }
       List<Tensor> values = inputs.read(model.loaded().file(), words, invocation);
       Labels labels = Labels.find(model.loaded(), parsed.text("labels"), invocation);
-      Compilation compilation = model.compile(Compiling.options(parsed));
+      CompilationOptions options = Compiling.options(parsed);
+      Optional<CompilationCaching> caching =
+          CacheFolder.asked(SYNTAX, parsed, invocation, model.loaded());
+      Compilation compilation = model.compile(caching.map(options::with).orElse(options));
+      List<StepCaching> origins = caching.isPresent() ? compilation.caching() : List.of();
       Inference.Outcome outcome = new Inference(compilation, values, timeout).run(times);
       for (int i = 0; i < files.size(); i++) {
         OutputFile.write(files.get(i), outcome.outputs().get(i));
       }
-      return RunResult.of(model.loaded(), values, outcome, labels, top, invocation.style(parsed));
+      return RunResult.of(
+          model.loaded(), values, outcome, origins, labels, top, invocation.style(parsed));
     } catch (NeuralNetworksException e) {
       throw new CommandException(e.getMessage(), e);
     }

@@ -6,6 +6,7 @@ import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.ResultCode;
+import io.thalamus.api.StepCaching;
 import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.format.Json;
 import io.thalamus.shell.format.Lines;
@@ -33,6 +34,7 @@ import java.util.stream.Collectors;
  * @param ranOn operations executed, by device
  * @param steps what ran where in the last execution, in order, failed attempts included
  * @param givenUp attempts that failed and were repeated
+ * @param caching where each step came from; empty where no caching was asked for
  * @param times how often it was executed
  * @param median the time of one execution
  * @param fastest the least time of one execution
@@ -44,6 +46,7 @@ record RunResult(
     Map<String, Integer> ranOn,
     List<StepReport> steps,
     List<StepReport> givenUp,
+    List<StepCaching> caching,
     int times,
     Duration median,
     Duration fastest,
@@ -56,6 +59,7 @@ record RunResult(
       LoadedModel model,
       List<Tensor> inputs,
       Inference.Outcome outcome,
+      List<StepCaching> caching,
       Labels labels,
       int top,
       Style style)
@@ -86,6 +90,7 @@ record RunResult(
         ranOn,
         report.steps(),
         givenUp,
+        caching,
         outcome.nanos().length,
         Duration.ofNanos(outcome.median()),
         Duration.ofNanos(outcome.nanos()[0]),
@@ -134,7 +139,8 @@ record RunResult(
     if (times > 1) {
       time += " (median of " + times + ", fastest " + Units.time(fastest) + ")";
     }
-    return lines.add(time + (where.isEmpty() ? "" : ": " + where)).toString();
+    String from = caching.isEmpty() ? "" : " (" + CacheFolder.describe(caching) + ")";
+    return lines.add(time + (where.isEmpty() ? "" : ": " + where) + from).toString();
   }
 
   @Override
@@ -171,6 +177,9 @@ record RunResult(
     if (times > 1) {
       json.writeNumberField("times", times);
       Json.millis(json, "fastestMillis", fastest.toNanos());
+    }
+    if (!caching.isEmpty()) {
+      json.writeStringField("caching", CacheFolder.describe(caching));
     }
     json.writeArrayFieldStart("steps");
     for (StepReport step : steps) {

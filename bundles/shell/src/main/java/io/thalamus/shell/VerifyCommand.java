@@ -12,6 +12,7 @@ import io.thalamus.shell.failure.UsageException;
 import io.thalamus.shell.format.Result;
 import io.thalamus.shell.format.Units;
 import io.thalamus.shell.tensor.OutputFile;
+import io.thalamus.vectors.CacheTally;
 import io.thalamus.vectors.NeuralNetworksTarget;
 import io.thalamus.vectors.RunOptions;
 import io.thalamus.vectors.SuiteReport;
@@ -47,6 +48,7 @@ public final class VerifyCommand {
           .option("mode", "M", "sync (usual), async or fenced")
           .option("outputs", "O", "fully-specified (usual), unspecified or insufficient")
           .option("threads", "N", "how many examples run at once")
+          .option("cache", "DIR", "compile each example twice, the second time from this cache")
           .option("report", "FILE", "write all results as JUnit's XML");
 
   private final NeuralNetworks networks;
@@ -67,7 +69,7 @@ public final class VerifyCommand {
       CommandSession session,
       @Descriptor(
               "DIR [--device D] [--filter GLOB] [--mode M] [--outputs O] [--threads N]"
-                  + " [--report FILE] [--json]; nn:verify --help says more")
+                  + " [--cache DIR] [--report FILE] [--json]; nn:verify --help says more")
           String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);
@@ -81,12 +83,15 @@ public final class VerifyCommand {
     if (threads.isPresent()) {
       suite = suite.withThreads(threads.getAsInt());
     }
-    SuiteReport report = run(suite, target(parsed), options(parsed), invocation);
+    Optional<CacheTally> tally = CacheFolder.asked(SYNTAX, parsed, invocation).map(CacheTally::new);
+    NeuralNetworksTarget target = target(parsed);
+    SuiteReport report =
+        run(suite, tally.map(target::with).orElse(target), options(parsed), invocation);
     Optional<String> file = parsed.text("report");
     if (file.isPresent()) {
       write(report, invocation.path(file.get()));
     }
-    VerifyResult result = new VerifyResult(report, invocation.style(parsed));
+    VerifyResult result = new VerifyResult(report, tally, invocation.style(parsed));
     if (report.failed() == 0) {
       return result;
     }

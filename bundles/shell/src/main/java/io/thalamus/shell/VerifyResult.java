@@ -8,15 +8,17 @@ import io.thalamus.shell.format.Result;
 import io.thalamus.shell.format.Style;
 import io.thalamus.shell.format.Table;
 import io.thalamus.shell.format.Units;
+import io.thalamus.vectors.CacheTally;
 import io.thalamus.vectors.Outcome;
 import io.thalamus.vectors.SuiteReport;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** The answer of {@code nn:verify}. */
-record VerifyResult(SuiteReport report, Style style) implements Result {
+record VerifyResult(SuiteReport report, Optional<CacheTally> tally, Style style) implements Result {
   private static final int MOST = 20;
 
   @Override
@@ -43,6 +45,12 @@ record VerifyResult(SuiteReport report, Style style) implements Result {
     }
     lines.gap();
     lines.add(report.target() + ", " + Units.time(report.duration()));
+    tally.ifPresent(
+        counted ->
+            lines.add(
+                "%s of %s came from the cache"
+                    .formatted(
+                        Units.count(counted.restored()), Units.plural(counted.steps(), "step"))));
     return lines
         .add(report.failed() == 0 ? style.good(report.summary()) : style.bad(report.summary()))
         .toString();
@@ -54,6 +62,10 @@ record VerifyResult(SuiteReport report, Style style) implements Result {
     json.writeNumberField("passed", report.passed());
     json.writeNumberField("failed", report.failed());
     json.writeNumberField("skipped", report.skipped());
+    if (tally.isPresent()) {
+      json.writeNumberField("steps", tally.get().steps());
+      json.writeNumberField("restoredSteps", tally.get().restored());
+    }
     Json.millis(json, "millis", report.duration().toNanos());
     json.writeArrayFieldStart("failures");
     for (SuiteReport.Result result : report.failures()) {

@@ -28,6 +28,7 @@ class DescriptorTest {
       classes = {
         BenchCommand.class,
         BundlesCommand.class,
+        CacheCommand.class,
         DevicesCommand.class,
         DoctorCommand.class,
         InfoCommand.class,

@@ -45,7 +45,7 @@ class LifeTest {
             new RunCommand(models),
             new InfoCommand(models),
             new PlanCommand(networks, models, new FakeTrials()),
-            new BenchCommand(networks, models));
+            new BenchCommand(networks, models, new FakeCache()));
     SubgraphBuilder builder = new SubgraphBuilder();
     OperandCode type = OperandCode.TENSOR_FLOAT32;
     int in = builder.input("in", type, Shape.of(1, 4), Quantization.NONE);

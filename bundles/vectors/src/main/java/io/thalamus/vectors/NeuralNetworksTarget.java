@@ -15,6 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -28,6 +29,7 @@ public final class NeuralNetworksTarget implements Target {
   private final NeuralNetworks neuralNetworks;
   private final CompilationOptions options;
   private final boolean sharedMemory;
+  private final Optional<CacheTally> caching;
 
   /** A target whose arguments stand in plain memory. */
   public NeuralNetworksTarget(NeuralNetworks neuralNetworks, CompilationOptions options) {
@@ -42,9 +44,27 @@ public final class NeuralNetworksTarget implements Target {
    */
   public NeuralNetworksTarget(
       NeuralNetworks neuralNetworks, CompilationOptions options, boolean sharedMemory) {
+    this(neuralNetworks, options, sharedMemory, Optional.empty());
+  }
+
+  private NeuralNetworksTarget(
+      NeuralNetworks neuralNetworks,
+      CompilationOptions options,
+      boolean sharedMemory,
+      Optional<CacheTally> caching) {
+    this.caching = caching;
     this.neuralNetworks = Objects.requireNonNull(neuralNetworks, "neuralNetworks");
     this.options = Objects.requireNonNull(options, "options");
     this.sharedMemory = sharedMemory;
+  }
+
+  /**
+   * The same, which compiles every model twice in a caching directory and executes the second.
+   *
+   * @param tally counts what came from the cache
+   */
+  public NeuralNetworksTarget with(CacheTally tally) {
+    return new NeuralNetworksTarget(neuralNetworks, options, sharedMemory, Optional.of(tally));
   }
 
   @Override
@@ -69,11 +89,21 @@ public final class NeuralNetworksTarget implements Target {
   @Override
   public Prepared prepare(Model model) throws Refusal {
     try {
-      return new Compiled(
-          neuralNetworks.compile(model, options), options.devices().size() == 1, sharedMemory);
+      return new Compiled(compile(model), options.devices().size() == 1, sharedMemory);
     } catch (NeuralNetworksException e) {
       throw refusal(e);
     }
+  }
+
+  private Compilation compile(Model model) throws NeuralNetworksException {
+    if (caching.isEmpty()) {
+      return neuralNetworks.compile(model, options);
+    }
+    CompilationOptions cached = caching.get().next(options);
+    neuralNetworks.compile(model, cached).close();
+    Compilation second = neuralNetworks.compile(model, cached);
+    caching.get().count(second.caching());
+    return second;
   }
 
   private static Refusal refusal(NeuralNetworksException e) {

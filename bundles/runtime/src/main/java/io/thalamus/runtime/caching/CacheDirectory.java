@@ -40,11 +40,22 @@ final class CacheDirectory {
 
   private static final Pattern NAME = Pattern.compile("([A-P]{64})([12]\\d{1,2}|\\.note)");
   private static final String LOCKS = "locks";
+
+  /** So many entries may be added before what others added is looked at. */
+  private static final int UNCOUNTED = 100;
+
   private static final int NIBBLE = 4;
   private static final int LOW_BITS = 0xF;
 
   private final Path directory;
   private final EntryLocks locks;
+  private final Object roomLock = new Object();
+
+  /** What may be added before anything must go, as far as is known here. */
+  private long room;
+
+  private int additions;
+  private long countedFor;
 
   /** A directory, which need not exist. */
   CacheDirectory(Path directory) {
@@ -248,15 +259,21 @@ final class CacheDirectory {
   /** Removes what a device that failed has left of an entry, unless it is in use. */
   void discard(String name) {
     try {
-      for (Listed entry : list()) {
-        if (entry.name().equals(name)) {
-          remove(entry);
-        }
-      }
+      remove(name);
     } catch (IOException e) {
       // The device's own failure is what its caller is to see; the files fail the next check.
       LOG.log(Level.DEBUG, "files of a failed compilation stay: {0}", e.toString());
     }
+  }
+
+  /** Removes an entry, unless it is in use or there is none. */
+  boolean remove(String name) throws IOException {
+    for (Listed entry : list()) {
+      if (entry.name().equals(name)) {
+        return remove(entry);
+      }
+    }
+    return false;
   }
 
   /** Removes an entry, unless it is in use. */
@@ -273,6 +290,30 @@ final class CacheDirectory {
       return true;
     } finally {
       use.get().close();
+    }
+  }
+
+  /**
+   * Keeps the quota when an entry was added. Counts only now and then: a directory may hold
+   * thousands of files, and other processes count as well.
+   */
+  void added(String name, CacheNeeds needs, long quota) throws IOException {
+    long bytes = 0;
+    for (String suffix : suffixes(needs)) {
+      bytes += Files.size(directory.resolve(name + suffix));
+    }
+    synchronized (roomLock) {
+      room -= bytes;
+      if (room >= 0 && --additions > 0 && quota == countedFor) {
+        return;
+      }
+    }
+    collect(quota);
+    long total = list().stream().mapToLong(Listed::bytes).sum();
+    synchronized (roomLock) {
+      room = quota - total;
+      additions = UNCOUNTED;
+      countedFor = quota;
     }
   }
 

@@ -217,7 +217,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     try {
       directory.writeNote(
           CacheDirectory.name(identity.token()), EntryNote.of(identity, label, part.describe()));
-      directory.collect(quotaBytes);
+      directory.added(CacheDirectory.name(identity.token()), part.needs(), quotaBytes);
       troubled.remove(directory.directory());
     } catch (IOException e) {
       trouble(directory, e);
@@ -316,11 +316,29 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       return new CacheView(directory(caching.directory()))
           .forecast(identity(part, config, caching), part.describe(), part.device());
     } catch (IOException e) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA,
-          "the caching directory " + caching.directory() + " cannot be read: " + e.getMessage(),
-          e);
+      throw unreadable(caching, e);
     }
+  }
+
+  /** Removes what is stored for a step, unless it is in use. */
+  public boolean forget(Part part, PrepareConfig config, CompilationCaching caching)
+      throws NeuralNetworksException {
+    if (!part.needs().isCachingSupported()) {
+      return false;
+    }
+    try {
+      return directory(caching.directory())
+          .remove(CacheDirectory.name(identity(part, config, caching).token()));
+    } catch (IOException e) {
+      throw unreadable(caching, e);
+    }
+  }
+
+  private static NeuralNetworksException unreadable(CompilationCaching caching, IOException e) {
+    return new NeuralNetworksException(
+        ResultCode.BAD_DATA,
+        "the caching directory " + caching.directory() + " cannot be read: " + e.getMessage(),
+        e);
   }
 
   /** The directory of a path: the same for the same path, since it keeps the locks. */

@@ -192,11 +192,21 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   /** Tells what would come from the cache; see {@code CompilationCache.why}. */
   public List<Forecast> forecast(Model model, CompilationOptions options)
       throws NeuralNetworksException {
+    requireCaching(options);
+    return preparer(model, options).forecast();
+  }
+
+  /** Removes what is stored; see {@code CompilationCache.forget}. */
+  public int forget(Model model, CompilationOptions options) throws NeuralNetworksException {
+    requireCaching(options);
+    return preparer(model, options).forget();
+  }
+
+  private static void requireCaching(CompilationOptions options) throws NeuralNetworksException {
     if (options.caching().isEmpty()) {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA, "the options name no caching directory");
     }
-    return preparer(model, options).forecast();
   }
 
   @Override

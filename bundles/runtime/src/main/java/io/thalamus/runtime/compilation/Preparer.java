@@ -259,6 +259,18 @@ final class Preparer {
     return forecasts;
   }
 
+  /** Removes what is stored for the steps of the plan of the moment. */
+  int forget() throws NeuralNetworksException {
+    int removed = 0;
+    for (ExecutionStep step : plan().steps()) {
+      removed +=
+          cache.forget(part(step, step.device()), config(), options.caching().orElseThrow())
+              ? 1
+              : 0;
+    }
+    return removed;
+  }
+
   /**
    * Prepares a step on another device than its own: on the reference where that takes it, else on
    * the first that does. As NNAPI has it, with the usual preference and without deadline.

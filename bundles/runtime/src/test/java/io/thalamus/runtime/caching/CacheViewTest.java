@@ -145,4 +145,36 @@ class CacheViewTest {
     assertEquals(2, view.collect(directory, 0).size());
     assertEquals(List.of(), view.entries(directory));
   }
+
+  @Test
+  void forgettingTakesTheStepsOfThePlanOnly() throws Exception {
+    compile(options());
+    compile(options().with(Priority.LOW));
+    assertEquals(1, view.forget(Graphs.addThenMul(), options()));
+    assertEquals(0, view.forget(Graphs.addThenMul(), options()));
+    assertEquals(List.of("another priority: MEDIUM, stored is LOW"), why(options()));
+    assertEquals(List.of(), why(options().with(Priority.LOW)));
+  }
+
+  @Test
+  void theQuotaIsKeptWhenSomethingIsAdded() throws Exception {
+    compile(options());
+    // The three entries have 144, 2144 and 4144 bytes: the last one fits alone only.
+    StepCache tight = new StepCache(runtime.registry, any -> new byte[] {1}, 4200);
+    try (tight;
+        io.thalamus.runtime.compilation.Compiler compiler =
+            new io.thalamus.runtime.compilation.Compiler(
+                runtime.registry,
+                runtime.policies,
+                runtime.threads,
+                TestRuntime.LENIENT,
+                runtime.measurements,
+                tight)) {
+      for (Priority priority : List.of(Priority.LOW, Priority.HIGH)) {
+        compiler.compile(Graphs.addThenMul(), options().with(priority), closed -> {}).close();
+      }
+    }
+    assertEquals(1, view.entries(directory).size());
+    assertEquals(List.of(), why(options().with(Priority.HIGH)));
+  }
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.vectors;
+
+import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.StepCaching;
+import io.thalamus.api.StepCaching.Origin;
+import io.thalamus.model.CacheToken;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A caching directory in which every model has a token of its own, and how many steps came from it.
+ * Thread-safe.
+ */
+public final class CacheTally {
+  private final Path directory;
+  private final SecureRandom random = new SecureRandom();
+  private final AtomicLong restored = new AtomicLong();
+  private final AtomicLong steps = new AtomicLong();
+
+  /** Counts what a directory gives. */
+  public CacheTally(Path directory) {
+    this.directory = directory;
+  }
+
+  /** Options with a token that no model had before. */
+  CompilationOptions next(CompilationOptions options) {
+    byte[] token = new byte[CacheToken.SIZE];
+    random.nextBytes(token);
+    return options.with(new CompilationCaching(directory, CacheToken.of(token), "nn:verify"));
+  }
+
+  void count(List<StepCaching> caching) {
+    steps.addAndGet(caching.size());
+    restored.addAndGet(caching.stream().filter(step -> step.origin() == Origin.RESTORED).count());
+  }
+
+  /** How many steps came from the directory. */
+  public long restored() {
+    return restored.get();
+  }
+
+  /** How many steps were compiled a second time, or came from the directory. */
+  public long steps() {
+    return steps.get();
+  }
+}
