@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.hal.BufferDesc;
+import io.thalamus.hal.BufferRole;
+import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
@@ -14,6 +17,7 @@ import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.FeatureLevel;
@@ -85,6 +89,7 @@ class ExtensionDeviceTest {
       return DeviceInfo.builder("test-complex", "1")
           .capabilities(new Capabilities(one, one, Map.of(COMPLEX, one), one, one))
           .extensions(extensions)
+          .memoryDomain(true)
           .build();
     }
 
@@ -133,6 +138,21 @@ class ExtensionDeviceTest {
       Completed completed = assertInstanceOf(Completed.class, result, result.toString());
       assertEquals(Shape.of(2), completed.outputs().get(0).shape());
       assertArrayEquals(new float[] {25, 4}, arguments.result(0));
+    }
+  }
+
+  /** Only the device knows what such a value is: AOSP's sample driver refuses it as well. */
+  @Test
+  void buffersDoNotHoldValuesOfItsType() throws Exception {
+    ComplexDevice device = new ComplexDevice(Set.of(NAME));
+    try (PreparedModel prepared = device.prepare(model(), PrepareConfig.DEFAULT)) {
+      BufferRole role = new BufferRole(prepared, BufferRole.Direction.INPUT, 0, 1);
+      DeviceException refused =
+          assertThrows(
+              DeviceException.class,
+              () -> device.allocate(new BufferDesc(Shape.NONE), List.of(role)));
+      assertEquals(ErrorStatus.GENERAL_FAILURE, refused.status());
+      assertTrue(refused.getMessage().contains(COMPLEX.text()), refused.getMessage());
     }
   }
 
