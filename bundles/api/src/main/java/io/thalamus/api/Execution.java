@@ -48,6 +48,20 @@ public interface Execution {
   /** Where output {@code index} goes, in shared memory lent until the result is there. */
   Execution setOutput(int index, SharedMemory memory, long offset, long length, Shape shape);
 
+  /**
+   * Gives input {@code index} in a memory made for it. What it holds is looked at when the
+   * execution begins: BAD_DATA where it was not made for this input, OP_FAILED where it holds
+   * nothing, DEAD_OBJECT where its contents died with a device.
+   */
+  Execution setInput(int index, Memory memory);
+
+  /**
+   * Where output {@code index} goes: a memory made for it, which is neither an input nor another
+   * output of this execution. It holds nothing any more where the execution fails once it has
+   * begun.
+   */
+  Execution setOutput(int index, Memory memory);
+
   /** Whether the device's own timing is wanted; only where exactly one device was named. */
   Execution setMeasureTiming(boolean measure);
 

@@ -71,4 +71,17 @@ public interface NeuralNetworks {
    *     device supports one of its operations; otherwise with what the devices say
    */
   Compilation compile(Model model, CompilationOptions options) throws NeuralNetworksException;
+
+  /**
+   * Makes a memory for declared inputs and outputs. It stands on the device where all of its roles
+   * lead to one that has memory of its own, else in shared memory.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where the description contradicts itself or its
+   *     compilations, OP_FAILED where no device has room and shared memory will not do: a size is
+   *     not known, or a compilation named its devices
+   */
+  Memory createMemory(MemoryDesc desc) throws NeuralNetworksException;
+
+  /** The memories of all applications, in the order in which they were made. */
+  List<MemoryDescription> memories();
 }

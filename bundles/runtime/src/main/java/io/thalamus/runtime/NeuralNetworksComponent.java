@@ -5,11 +5,15 @@ import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.LoadedModel;
+import io.thalamus.api.Memory;
+import io.thalamus.api.MemoryDesc;
+import io.thalamus.api.MemoryDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.compilation.Compiler;
+import io.thalamus.runtime.domain.MemoryDomains;
 import io.thalamus.runtime.registry.DeviceRegistry;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -33,6 +37,8 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   private final DeviceRegistry registry;
   private final Compiler compiler;
   private final ModelLoader loader;
+  private final MemoryDomains domains;
+  private final Set<Memory> memories = ConcurrentHashMap.newKeySet();
   private final Set<Compilation> compilations = ConcurrentHashMap.newKeySet();
   private final Set<LoadedModel> models = ConcurrentHashMap.newKeySet();
 
@@ -40,10 +46,12 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   public NeuralNetworksComponent(
       @Reference DeviceRegistry registry,
       @Reference Compiler compiler,
-      @Reference ModelLoader loader) {
+      @Reference ModelLoader loader,
+      @Reference MemoryDomains domains) {
     this.registry = registry;
     this.compiler = compiler;
     this.loader = loader;
+    this.domains = domains;
   }
 
   @Override
@@ -96,9 +104,22 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
     return compilation;
   }
 
+  @Override
+  public Memory createMemory(MemoryDesc desc) throws NeuralNetworksException {
+    Memory memory = domains.create(Objects.requireNonNull(desc, "desc"), memories::remove);
+    memories.add(memory);
+    return memory;
+  }
+
+  @Override
+  public List<MemoryDescription> memories() {
+    return domains.descriptions();
+  }
+
   @Deactivate
   @Override
   public void close() {
+    memories.forEach(Memory::close);
     compilations.forEach(Compilation::close);
     models.forEach(LoadedModel::close);
   }

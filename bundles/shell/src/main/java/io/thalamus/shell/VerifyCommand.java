@@ -14,6 +14,7 @@ import io.thalamus.shell.format.Units;
 import io.thalamus.shell.tensor.OutputFile;
 import io.thalamus.vectors.CacheTally;
 import io.thalamus.vectors.NeuralNetworksTarget;
+import io.thalamus.vectors.NeuralNetworksTarget.ArgumentMemory;
 import io.thalamus.vectors.RunOptions;
 import io.thalamus.vectors.SuiteReport;
 import io.thalamus.vectors.VectorFilter;
@@ -47,6 +48,7 @@ public final class VerifyCommand {
           .option("filter", "GLOB", "only files, or examples, whose name matches: 'V1_2/conv*'")
           .option("mode", "M", "sync (usual), async or fenced")
           .option("outputs", "O", "fully-specified (usual), unspecified or insufficient")
+          .option("memory", "M", "arguments stand in plain (usual), shared or device memory")
           .option("threads", "N", "how many examples run at once")
           .option("cache", "DIR", "compile each example twice, the second time from this cache")
           .option("report", "FILE", "write all results as JUnit's XML");
@@ -68,8 +70,9 @@ public final class VerifyCommand {
   public Result verify(
       CommandSession session,
       @Descriptor(
-              "DIR [--device D] [--filter GLOB] [--mode M] [--outputs O] [--threads N]"
-                  + " [--cache DIR] [--report FILE] [--json]; nn:verify --help says more")
+              "DIR [--device D] [--filter GLOB] [--mode M] [--outputs O] [--memory M]"
+                  + " [--threads N] [--cache DIR] [--report FILE] [--json];"
+                  + " nn:verify --help says more")
           String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = SYNTAX.parse(arguments);
@@ -111,14 +114,17 @@ public final class VerifyCommand {
     }
   }
 
-  private NeuralNetworksTarget target(Arguments parsed) {
+  private NeuralNetworksTarget target(Arguments parsed) throws UsageException {
     // A device that fails is to be seen to fail: nothing may stand in for it.
     CompilationOptions options = CompilationOptions.DEFAULT.with(Fallback.DENY);
     Optional<String> device = parsed.text("device");
     if (device.isPresent()) {
       options = options.withDevices(Arrays.stream(device.get().split(",")).distinct().toList());
     }
-    return new NeuralNetworksTarget(networks, options);
+    return new NeuralNetworksTarget(
+        networks,
+        options,
+        parsed.choice("memory", ArgumentMemory.class).orElse(ArgumentMemory.PLAIN));
   }
 
   private static RunOptions options(Arguments parsed) throws UsageException {

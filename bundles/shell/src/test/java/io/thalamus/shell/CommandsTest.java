@@ -12,6 +12,7 @@ import io.thalamus.api.DeviceHealth;
 import io.thalamus.api.DeviceHealth.StuckCall;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
+import io.thalamus.api.MemoryDescription;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
@@ -59,6 +60,7 @@ class CommandsTest {
         new Terminal(
             folder,
             new DevicesCommand(networks),
+            new MemCommand(networks),
             new InfoCommand(models),
             new RunCommand(models),
             new PlanCommand(networks, models, trials));
@@ -120,6 +122,40 @@ class CommandsTest {
   private void assertFails(String line, String command) {
     CommandException e = assertThrows(CommandException.class, () -> terminal.type(command));
     assertEquals(line, e.getMessage());
+  }
+
+  @Test
+  void memoriesAreATable() throws Exception {
+    assertEquals("no application has made a memory", terminal.type("nn:mem").toString().strip());
+    networks.memories =
+        List.of(
+            new MemoryDescription(
+                "state",
+                OperandCode.TENSOR_FLOAT32,
+                Shape.of(1, 256),
+                1024,
+                List.of("npu", MemoryDescription.SHARED),
+                "npu",
+                List.of("input 0 'state'", "output 1 'next'"),
+                MemoryDescription.State.INITIALIZED,
+                ""),
+            new MemoryDescription(
+                "lost",
+                OperandCode.TENSOR_FLOAT32,
+                Shape.of(0, 2),
+                0,
+                List.of(),
+                "npu",
+                List.of("output 0"),
+                MemoryDescription.State.DEAD,
+                "the only copy was on npu, which does not give it out"));
+    String text = terminal.type("nn:mem");
+    assertTrue(text.contains("npu, shared memory"), text);
+    assertTrue(text.contains("input 0 'state', output 1 'next'"), text);
+    assertTrue(text.contains("(npu)") && text.contains("dead"), text);
+    String json = terminal.type("nn:mem --json");
+    assertTrue(json.contains("\"name\":\"state\",\"sizeBytes\":1024"), json);
+    assertTrue(json.contains("\"state\":\"DEAD\",\"reason\":\"the only copy"), json);
   }
 
   @Test

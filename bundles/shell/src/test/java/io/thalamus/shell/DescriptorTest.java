@@ -33,6 +33,7 @@ class DescriptorTest {
         DoctorCommand.class,
         InfoCommand.class,
         MeasureCommand.class,
+        MemCommand.class,
         ModelsCommand.class,
         PlanCommand.class,
         RunCommand.class,

@@ -9,6 +9,9 @@ import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.LoadedModel;
+import io.thalamus.api.Memory;
+import io.thalamus.api.MemoryDesc;
+import io.thalamus.api.MemoryDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
@@ -59,6 +62,7 @@ final class FakeNetworks implements NeuralNetworks {
       List.of(device("cpu", 1, DeviceDescription.State.AVAILABLE, ""));
   List<StepReport> steps =
       List.of(new StepReport("cpu", 3, Duration.ofMillis(2), ResultCode.NO_ERROR));
+  List<MemoryDescription> memories = List.of();
   ExecutionReport failure;
   Duration timeout;
   int executions;
@@ -168,6 +172,16 @@ final class FakeNetworks implements NeuralNetworks {
   }
 
   @Override
+  public Memory createMemory(MemoryDesc desc) {
+    throw new UnsupportedOperationException("the fake makes no memories");
+  }
+
+  @Override
+  public List<MemoryDescription> memories() {
+    return memories;
+  }
+
+  @Override
   public Compilation compile(Model model, CompilationOptions options)
       throws NeuralNetworksException {
     for (String device : options.devices()) {
@@ -250,6 +264,16 @@ final class FakeNetworks implements NeuralNetworks {
     @Override
     public Execution setOutput(
         int index, SharedMemory memory, long offset, long length, Shape shape) {
+      throw new UnsupportedOperationException("the fake takes segments only");
+    }
+
+    @Override
+    public Execution setInput(int index, Memory memory) {
+      throw new UnsupportedOperationException("the fake takes segments only");
+    }
+
+    @Override
+    public Execution setOutput(int index, Memory memory) {
       throw new UnsupportedOperationException("the fake takes segments only");
     }
 

@@ -5,6 +5,8 @@ import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.Memory;
+import io.thalamus.api.MemoryDesc;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
@@ -12,6 +14,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
@@ -28,34 +31,47 @@ import java.util.concurrent.ExecutionException;
 public final class NeuralNetworksTarget implements Target {
   private final NeuralNetworks neuralNetworks;
   private final CompilationOptions options;
-  private final boolean sharedMemory;
   private final Optional<CacheTally> caching;
+  private final ArgumentMemory memory;
+
+  /** Where arguments stand. */
+  public enum ArgumentMemory {
+    /** In plain memory, to be copied. */
+    PLAIN,
+    /** In shared memory, to be lent. */
+    SHARED,
+    /**
+     * In memories made for them, on the device where that has memory of its own; NNAPI's
+     * DeviceMemoryTest. Outputs of open dimensions stand in plain memory.
+     */
+    DEVICE
+  }
 
   /** A target whose arguments stand in plain memory. */
   public NeuralNetworksTarget(NeuralNetworks neuralNetworks, CompilationOptions options) {
-    this(neuralNetworks, options, false);
+    this(neuralNetworks, options, ArgumentMemory.PLAIN);
   }
 
   /**
    * A target for these options.
    *
    * @param options name the devices, if not all are to take part
-   * @param sharedMemory whether arguments are handed over as shared memory
+   * @param memory where arguments stand
    */
   public NeuralNetworksTarget(
-      NeuralNetworks neuralNetworks, CompilationOptions options, boolean sharedMemory) {
-    this(neuralNetworks, options, sharedMemory, Optional.empty());
+      NeuralNetworks neuralNetworks, CompilationOptions options, ArgumentMemory memory) {
+    this(neuralNetworks, options, memory, Optional.empty());
   }
 
   private NeuralNetworksTarget(
       NeuralNetworks neuralNetworks,
       CompilationOptions options,
-      boolean sharedMemory,
+      ArgumentMemory memory,
       Optional<CacheTally> caching) {
     this.caching = caching;
     this.neuralNetworks = Objects.requireNonNull(neuralNetworks, "neuralNetworks");
     this.options = Objects.requireNonNull(options, "options");
-    this.sharedMemory = sharedMemory;
+    this.memory = Objects.requireNonNull(memory, "memory");
   }
 
   /**
@@ -64,7 +80,7 @@ public final class NeuralNetworksTarget implements Target {
    * @param tally counts what came from the cache
    */
   public NeuralNetworksTarget with(CacheTally tally) {
-    return new NeuralNetworksTarget(neuralNetworks, options, sharedMemory, Optional.of(tally));
+    return new NeuralNetworksTarget(neuralNetworks, options, memory, Optional.of(tally));
   }
 
   @Override
@@ -89,7 +105,11 @@ public final class NeuralNetworksTarget implements Target {
   @Override
   public Prepared prepare(Model model) throws Refusal {
     try {
-      return new Compiled(compile(model), options.devices().size() == 1, sharedMemory);
+      Compilation compilation = compile(model);
+      boolean isTimed = options.devices().size() == 1;
+      return memory == ArgumentMemory.DEVICE
+          ? new InMemories(neuralNetworks, compilation, isTimed)
+          : new Compiled(compilation, isTimed, memory == ArgumentMemory.SHARED);
     } catch (NeuralNetworksException e) {
       throw refusal(e);
     }
@@ -134,21 +154,14 @@ public final class NeuralNetworksTarget implements Target {
       implements Prepared {
     @Override
     public Answer execute(Arguments arguments, Settings settings) {
-      Execution execution = compilation.createExecution().setLoopTimeout(settings.loopTimeout());
-      if (settings.measureTiming() && timed) {
-        execution.setMeasureTiming(true);
-      }
+      Execution execution = begin(compilation, settings, timed);
       for (int i = 0; i < arguments.inputs().size(); i++) {
         setInput(execution, i, arguments.inputMemory(), arguments.inputs().get(i));
       }
       for (int i = 0; i < arguments.outputs().size(); i++) {
         setOutput(execution, i, arguments.outputMemory(), arguments.outputs().get(i));
       }
-      return switch (settings.mode()) {
-        case SYNC -> answer(execution.compute());
-        case ASYNC -> answer(execution.computeAsync());
-        case FENCED -> answer(execution.startComputeWithDependencies(List.of()));
-      };
+      return finish(execution, settings);
     }
 
     private void setInput(Execution execution, int index, SharedMemory memory, Range range) {
@@ -167,31 +180,97 @@ public final class NeuralNetworksTarget implements Target {
       }
     }
 
-    private static MemorySegment slice(SharedMemory memory, Range range) {
-      return memory.segment().asSlice(range.offset(), range.length());
+    @Override
+    public void close() {
+      compilation.close();
     }
+  }
 
-    private static Answer answer(CompletableFuture<ExecutionReport> future) {
+  private static Execution begin(Compilation compilation, Settings settings, boolean timed) {
+    Execution execution = compilation.createExecution().setLoopTimeout(settings.loopTimeout());
+    return settings.measureTiming() && timed ? execution.setMeasureTiming(true) : execution;
+  }
+
+  private static Answer finish(Execution execution, Settings settings) {
+    return switch (settings.mode()) {
+      case SYNC -> answer(execution.compute());
+      case ASYNC -> answer(execution.computeAsync());
+      case FENCED -> answer(execution.startComputeWithDependencies(List.of()));
+    };
+  }
+
+  private static MemorySegment slice(SharedMemory memory, Range range) {
+    return memory.segment().asSlice(range.offset(), range.length());
+  }
+
+  private static Answer answer(CompletableFuture<ExecutionReport> future) {
+    try {
+      return answer(future.get());
+    } catch (ExecutionException e) {
+      return Answer.failed(Status.FAILED, "the execution threw " + e.getCause());
+    } catch (CancellationException e) {
+      return Answer.failed(Status.FAILED, "the execution was cancelled");
+    } catch (InterruptedException e) {
+      future.cancel(true);
+      Thread.currentThread().interrupt();
+      return Answer.failed(Status.FAILED, "interrupted while waiting for the execution");
+    }
+  }
+
+  private static Answer answer(ExecutionReport report) {
+    return switch (status(report.code())) {
+      case DONE -> Answer.done(report.outputs(), report.timing());
+      case OUTPUT_INSUFFICIENT_SIZE -> Answer.insufficient(report.outputs());
+      case REFUSED, MISSED_DEADLINE, FAILED ->
+          Answer.failed(status(report.code()), report.code() + ": " + report.message());
+    };
+  }
+
+  /** A compilation whose arguments stand in memories made for each execution. */
+  private record InMemories(NeuralNetworks networks, Compilation compilation, boolean timed)
+      implements Prepared {
+    @Override
+    public Answer execute(Arguments arguments, Settings settings) {
+      List<Memory> made = new ArrayList<>();
       try {
-        return answer(future.get());
-      } catch (ExecutionException e) {
-        return Answer.failed(Status.FAILED, "the execution threw " + e.getCause());
-      } catch (CancellationException e) {
-        return Answer.failed(Status.FAILED, "the execution was cancelled");
-      } catch (InterruptedException e) {
-        future.cancel(true);
-        Thread.currentThread().interrupt();
-        return Answer.failed(Status.FAILED, "interrupted while waiting for the execution");
+        Execution execution = begin(compilation, settings, timed);
+        for (int i = 0; i < arguments.inputs().size(); i++) {
+          MemorySegment value = slice(arguments.inputMemory(), arguments.inputs().get(i));
+          if (value.byteSize() == 0) {
+            execution.setInput(i, value);
+            continue;
+          }
+          Memory input = make(made, MemoryDesc.builder("input " + i).input(compilation, i).build());
+          input.copyFrom(value);
+          execution.setInput(i, input);
+        }
+        Memory[] outputs = new Memory[arguments.outputs().size()];
+        for (int i = 0; i < outputs.length; i++) {
+          if (!compilation.model().main().output(i).isSizeKnown()) {
+            execution.setOutput(i, slice(arguments.outputMemory(), arguments.outputs().get(i)));
+            continue;
+          }
+          outputs[i] = make(made, MemoryDesc.builder("output " + i).output(compilation, i).build());
+          execution.setOutput(i, outputs[i]);
+        }
+        Answer answer = finish(execution, settings);
+        for (int i = 0; i < outputs.length; i++) {
+          if (outputs[i] != null && answer.status() == Status.DONE) {
+            outputs[i].copyTo(slice(arguments.outputMemory(), arguments.outputs().get(i)));
+          }
+        }
+        return answer;
+      } catch (NeuralNetworksException e) {
+        return Answer.failed(status(e.code()), e.code() + ": " + e.getMessage());
+      } finally {
+        made.forEach(Memory::close);
       }
     }
 
-    private static Answer answer(ExecutionReport report) {
-      return switch (status(report.code())) {
-        case DONE -> Answer.done(report.outputs(), report.timing());
-        case OUTPUT_INSUFFICIENT_SIZE -> Answer.insufficient(report.outputs());
-        case REFUSED, MISSED_DEADLINE, FAILED ->
-            Answer.failed(status(report.code()), report.code() + ": " + report.message());
-      };
+    private Memory make(List<Memory> made, MemoryDesc desc) throws NeuralNetworksException {
+      Memory memory = networks.createMemory(desc);
+      made.add(memory);
+      return memory;
     }
 
     @Override

@@ -7,6 +7,9 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.LoadedModel;
+import io.thalamus.api.Memory;
+import io.thalamus.api.MemoryDesc;
+import io.thalamus.api.MemoryDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
@@ -24,6 +27,7 @@ import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
 import java.lang.foreign.MemorySegment;
@@ -33,9 +37,14 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** The runtime reduced to one device and no partitions. */
-record FakeNeuralNetworks(Device device) implements NeuralNetworks {
+record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements NeuralNetworks {
+  FakeNeuralNetworks(Device device) {
+    this(device, new AtomicInteger());
+  }
+
   @Override
   public List<DeviceDescription> devices() {
     return List.of();
@@ -120,6 +129,55 @@ record FakeNeuralNetworks(Device device) implements NeuralNetworks {
     }
   }
 
+  @Override
+  public Memory createMemory(MemoryDesc desc) {
+    MemoryDesc.Role role = desc.roles().get(0);
+    Model model = role.compilation().model();
+    boolean isInput = role.direction() == MemoryDesc.Direction.INPUT;
+    Operand operand =
+        isInput ? model.main().input(role.index()) : model.main().output(role.index());
+    Shape shape = desc.dimensions().rank() > 0 ? desc.dimensions() : operand.shape();
+    memoriesMade.incrementAndGet();
+    return new FakeMemory(desc.name(), new byte[(int) operand.with(shape).byteSize()], shape);
+  }
+
+  @Override
+  public List<MemoryDescription> memories() {
+    return List.of();
+  }
+
+  /** A memory that is nowhere but here. */
+  private record FakeMemory(String name, byte[] bytes, Shape shape) implements Memory {
+    MemorySegment segment() {
+      return MemorySegment.ofArray(bytes);
+    }
+
+    @Override
+    public void copyFrom(MemorySegment source, Shape given) {
+      segment().copyFrom(source);
+    }
+
+    @Override
+    public void copyFrom(Memory source) {
+      segment().copyFrom(((FakeMemory) source).segment());
+    }
+
+    @Override
+    public void copyTo(MemorySegment destination) {
+      destination.copyFrom(segment());
+    }
+
+    @Override
+    public MemoryDescription describe() {
+      throw new UnsupportedOperationException("nobody looks at it");
+    }
+
+    @Override
+    public void close() {
+      // The collector takes it.
+    }
+  }
+
   /** Copies plain arguments into memories of their own, and results back. */
   private static final class FakeExecution implements Execution {
     private final Model model;
@@ -166,6 +224,18 @@ record FakeNeuralNetworks(Device device) implements NeuralNetworks {
         int index, SharedMemory memory, long offset, long length, Shape shape) {
       outputs.add(place(memory, offset, length, shape));
       return this;
+    }
+
+    @Override
+    public Execution setInput(int index, Memory memory) {
+      FakeMemory made = (FakeMemory) memory;
+      return setInput(index, made.segment(), made.shape());
+    }
+
+    @Override
+    public Execution setOutput(int index, Memory memory) {
+      FakeMemory made = (FakeMemory) memory;
+      return setOutput(index, made.segment(), made.shape());
     }
 
     private SharedMemory allocate(long size) {

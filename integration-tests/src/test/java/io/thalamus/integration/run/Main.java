@@ -38,6 +38,11 @@ public final class Main {
                   + " --device simd --models LIST --serve 800 --absent 300 --recording FILE)",
               List.of("simd")),
           new InFramework(
+              "memory",
+              "state on a device that is updated, and hurt (--device npu --executions 1000"
+                  + " --updates 20 --faults 100 --seed 1)",
+              List.of("npu")),
+          new InFramework(
               "chaos",
               "requests at a steady rate while devices come and go and one of them is hurt"
                   + " (--requests 10000 --rate 12 --threads 4 --cycles 100 --devices simd,npu"

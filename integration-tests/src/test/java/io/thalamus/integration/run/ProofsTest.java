@@ -153,6 +153,13 @@ class ProofsTest {
   }
 
   @Test
+  void stateOnADeviceIsRightOrSaidToBeDead() throws Exception {
+    List<String> lines =
+        run("memory", List.of("npu"), "--executions", "60", "--updates", "2", "--faults", "12");
+    lines.stream().filter(line -> line.matches("(updated|hurt|faults).*")).forEach(this::tell);
+  }
+
+  @Test
   void unknownOptionsAreWrongUsage() throws Exception {
     try (Host host = Host.start(ROOT, List.of())) {
       for (List<String> wrong : List.of(List.of("--no-such", "x"), List.of("--dir"))) {

@@ -126,6 +126,11 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   @Override
+  public boolean isForNamedDevices() {
+    return !options.devices().isEmpty();
+  }
+
+  @Override
   public boolean isFallbackAllowed() {
     return options.fallback() != Fallback.DENY;
   }

@@ -3,6 +3,8 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.domain.DomainMemory;
+import io.thalamus.runtime.domain.MemoryUse;
 import java.lang.foreign.MemorySegment;
 
 /** What a caller gave for one input or output. Immutable. */
@@ -23,4 +25,18 @@ sealed interface Argument {
 
   /** In shared memory, to be lent. */
   record Shared(SharedMemory memory, long offset, long length, Shape shape) implements Argument {}
+
+  /** In a memory made for it. */
+  record Made(DomainMemory memory) implements Argument {
+    /** What it holds is known only when the execution begins. */
+    @Override
+    public long length() {
+      return MemoryUse.OPEN;
+    }
+
+    @Override
+    public Shape shape() {
+      return memory.operand().shape();
+    }
+  }
 }

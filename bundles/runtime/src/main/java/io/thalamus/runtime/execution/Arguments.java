@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.runtime.domain.DomainMemory;
+import io.thalamus.runtime.domain.MemoryUse;
+import io.thalamus.runtime.domain.MemoryUses;
+import io.thalamus.runtime.domain.RoleHost;
 import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import java.lang.foreign.MemorySegment;
@@ -23,6 +28,7 @@ import java.util.List;
  * </pre>
  */
 final class Arguments {
+  private final RoleHost host;
   private final Subgraph graph;
   private final Argument[] inputs;
   private final Argument[] outputs;
@@ -34,8 +40,14 @@ final class Arguments {
   private long outputBytes;
   private boolean stagesOutputs;
 
-  Arguments(Subgraph graph) {
-    this.graph = graph;
+  /** Null where no argument is a memory made for it. */
+  private MemoryUse[] inputUses;
+
+  private MemoryUse[] outputUses;
+
+  Arguments(RoleHost host) {
+    this.host = host;
+    this.graph = host.model().main();
     int inputCount = graph.inputIndexes().size();
     int outputCount = graph.outputIndexes().size();
     this.inputs = new Argument[inputCount];
@@ -68,6 +80,11 @@ final class Arguments {
     for (int i = 0; i < inputs.length; i++) {
       String place = place("input", i, graph.input(i));
       Argument argument = requireSet(place, inputs[i]);
+      if (argument instanceof Argument.Made made) {
+        requireRole(place, made, Direction.INPUT, i);
+        inputShapes[i] = made.shape();
+        continue;
+      }
       inputShapes[i] = ArgumentCheck.combine(place, graph.input(i), argument.shape());
       if (argument.length() == 0) {
         continue;
@@ -78,11 +95,78 @@ final class Arguments {
     for (int i = 0; i < outputs.length; i++) {
       String place = place("output", i, graph.output(i));
       Argument argument = requireSet(place, outputs[i]);
+      if (argument instanceof Argument.Made made) {
+        requireRole(place, made, Direction.OUTPUT, i);
+        requireOnce(place, made, i);
+        outputShapes[i] = made.shape();
+        continue;
+      }
       outputShapes[i] = ArgumentCheck.combine(place, graph.output(i), argument.shape());
       if (argument.length() > 0) {
         checkRange(place, argument);
         checkWritable(place, argument);
         ArgumentCheck.output(place, graph.output(i).with(outputShapes[i]), argument.length());
+      }
+    }
+  }
+
+  private void requireRole(String place, Argument.Made made, Direction direction, int index)
+      throws Mismatch {
+    if (!made.memory().hasRole(host, direction, index)) {
+      throw new Mismatch(
+          "%s stands in memory '%s', which was not made for it: name the role when it is made"
+              .formatted(place, made.memory().name()));
+    }
+  }
+
+  /** What an execution writes, it neither reads nor writes a second time. */
+  private void requireOnce(String place, Argument.Made made, int index) throws Mismatch {
+    DomainMemory memory = made.memory();
+    for (Argument input : inputs) {
+      if (input instanceof Argument.Made other && other.memory() == memory) {
+        throw new Mismatch(
+            "%s stands in memory '%s', as an input does: use two memories in turn"
+                .formatted(place, memory.name()));
+      }
+    }
+    for (int i = 0; i < index; i++) {
+      if (outputs[i] instanceof Argument.Made other && other.memory() == memory) {
+        throw new Mismatch(
+            "%s stands in memory '%s', as output %d does".formatted(place, memory.name(), i));
+      }
+    }
+  }
+
+  /** The memories made for arguments; null where there is none. */
+  MemoryUses memoryUses() {
+    MemoryUses uses = null;
+    for (int i = 0; i < inputs.length; i++) {
+      if (inputs[i] instanceof Argument.Made made) {
+        uses = uses == null ? new MemoryUses() : uses;
+        inputUses = inputUses == null ? new MemoryUse[inputs.length] : inputUses;
+        inputUses[i] = uses.reading(made.memory());
+      }
+    }
+    for (int i = 0; i < outputs.length; i++) {
+      if (outputs[i] instanceof Argument.Made made) {
+        uses = uses == null ? new MemoryUses() : uses;
+        outputUses = outputUses == null ? new MemoryUse[outputs.length] : outputUses;
+        outputUses[i] = uses.writing(made.memory());
+      }
+    }
+    return uses;
+  }
+
+  /** Checks what the memories hold, which is known once they are claimed. */
+  void checkMemories() throws Mismatch {
+    if (inputUses == null) {
+      return;
+    }
+    for (int i = 0; i < inputs.length; i++) {
+      if (inputUses[i] != null) {
+        String place = place("input", i, graph.input(i));
+        inputShapes[i] = ArgumentCheck.combine(place, graph.input(i), inputUses[i].shape());
+        ArgumentCheck.input(place, graph.input(i).with(inputShapes[i]), inputUses[i].length());
       }
     }
   }
@@ -110,7 +194,8 @@ final class Arguments {
   }
 
   private boolean isInPool(Argument output) {
-    return stagesOutputs || output instanceof Argument.Plain || output.length() == 0;
+    return !(output instanceof Argument.Made)
+        && (stagesOutputs || output instanceof Argument.Plain || output.length() == 0);
   }
 
   private static String place(String what, int index, Operand operand) {
@@ -140,6 +225,7 @@ final class Arguments {
         switch (argument) {
           case Argument.Plain plain -> plain.segment().isReadOnly();
           case Argument.Shared shared -> shared.memory().isReadOnly();
+          case Argument.Made made -> false;
         };
     if (isReadOnly) {
       throw new Mismatch(place + " stands in read-only memory");
@@ -221,6 +307,7 @@ final class Arguments {
       case Argument.Plain plain -> plain.segment();
       case Argument.Shared shared ->
           shared.memory().segment().asSlice(shared.offset(), shared.length());
+      case Argument.Made made -> throw new IllegalArgumentException("nothing to copy");
     };
   }
 
@@ -239,13 +326,16 @@ final class Arguments {
             case Argument.Shared shared -> lent(shared, inputShapes[i]);
             case Argument.Plain plain ->
                 new Value(scratch.inputs(), inputOffsets[i], plain.length(), inputShapes[i]);
+            case Argument.Made made -> made(inputUses[i]);
           };
       frame.set(graph.inputIndexes().get(i), value);
     }
     for (int i = 0; i < outputs.length; i++) {
       long room = room(i);
       Value value;
-      if (room == 0) {
+      if (outputs[i] instanceof Argument.Made) {
+        value = made(outputUses[i]);
+      } else if (room == 0) {
         value = Value.OMITTED;
       } else if (!isInPool(outputs[i]) && outputs[i] instanceof Argument.Shared shared) {
         value = lent(shared, outputShapes[i]);
@@ -254,6 +344,10 @@ final class Arguments {
       }
       frame.set(graph.outputIndexes().get(i), value);
     }
+  }
+
+  private static Value made(MemoryUse use) {
+    return new Value(new Pool(use), 0, use.length(), use.shape());
   }
 
   private static Value lent(Argument.Shared shared, Shape shape) {

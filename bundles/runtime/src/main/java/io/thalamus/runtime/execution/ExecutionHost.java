@@ -2,7 +2,7 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.model.Model;
+import io.thalamus.runtime.domain.RoleHost;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DevicePreparedModel;
@@ -10,12 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 
 /** What an execution needs of the compilation that it was created from. Thread-safe. */
-public interface ExecutionHost {
-  Model model();
-
-  /** The plan of the moment, retained for the caller; empty where the compilation is closed. */
-  Optional<PreparedPlan> acquirePlan();
-
+public interface ExecutionHost extends RoleHost {
   /** Whether exactly one device was named. */
   boolean isForOneDevice();
 

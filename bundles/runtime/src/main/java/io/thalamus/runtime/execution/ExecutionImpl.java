@@ -3,13 +3,17 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.Memory;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.domain.DomainMemory;
+import io.thalamus.runtime.domain.MemoryUses;
 import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout.BoundaryConstant;
@@ -41,7 +45,7 @@ public final class ExecutionImpl implements Execution {
   /** An execution of what the host compiled. */
   public ExecutionImpl(ExecutionHost host) {
     this.host = host;
-    this.arguments = new Arguments(host.model().main());
+    this.arguments = new Arguments(host);
   }
 
   @Override
@@ -77,6 +81,28 @@ public final class ExecutionImpl implements Execution {
     Objects.requireNonNull(shape, "shape");
     arguments.setOutput(index, new Argument.Shared(memory, offset, length, shape));
     return this;
+  }
+
+  @Override
+  public Execution setInput(int index, Memory memory) {
+    requireNotStarted();
+    arguments.setInput(index, made(memory));
+    return this;
+  }
+
+  @Override
+  public Execution setOutput(int index, Memory memory) {
+    requireNotStarted();
+    arguments.setOutput(index, made(memory));
+    return this;
+  }
+
+  private static Argument made(Memory memory) {
+    Objects.requireNonNull(memory, "memory");
+    if (memory instanceof DomainMemory made) {
+      return new Argument.Made(made);
+    }
+    throw new IllegalArgumentException("memory '" + memory.name() + "' is of another runtime");
   }
 
   @Override
@@ -222,24 +248,48 @@ public final class ExecutionImpl implements Execution {
     }
     List<SharedMemory.Lease> leases = new ArrayList<>();
     Scratch scratch = host.scratch().take();
+    MemoryUses memories = arguments.memoryUses();
+    boolean isSuccess = false;
     try {
       arguments.lend(leases);
       arguments.layOut(plan.isGuarded());
       scratch.reserve(arguments.inputBytes(), arguments.outputBytes(), plan.layout().size());
       arguments.copyIn(scratch);
-      return run(plan, scratch);
+      if (memories != null) {
+        if (!memories.begin(plan, () -> control.checkpoint() == Signal.CONTINUE)) {
+          return stoppedWaiting();
+        }
+        arguments.checkMemories();
+      }
+      ExecutionReport report = run(plan, scratch, memories);
+      isSuccess = report.isSuccess();
+      return report;
     } catch (Mismatch e) {
       return ExecutionReport.failed(ResultCode.BAD_DATA, e.getMessage());
+    } catch (NeuralNetworksException e) {
+      return ExecutionReport.failed(e.code(), e.getMessage());
     } catch (SharedMemoryException e) {
       return ExecutionReport.failed(ResultCode.OUT_OF_MEMORY, e.getMessage());
     } finally {
+      if (memories != null) {
+        memories.end(isSuccess);
+      }
       host.scratch().giveBack(scratch);
       leases.forEach(SharedMemory.Lease::close);
       plan.release();
     }
   }
 
-  private ExecutionReport run(PreparedPlan plan, Scratch scratch) throws Mismatch {
+  private ExecutionReport stoppedWaiting() {
+    String what = " while it waited for its memories";
+    return control.isCancelled()
+        ? ExecutionReport.failed(ResultCode.OP_FAILED, "the execution was cancelled" + what)
+        : ExecutionReport.failed(
+            ResultCode.MISSED_DEADLINE_TRANSIENT, "the execution missed its deadline" + what);
+  }
+
+  private ExecutionReport run(PreparedPlan plan, Scratch scratch, MemoryUses memories)
+      throws Mismatch {
     StepLog log = new StepLog();
     ExecutionConfig config =
         ExecutionConfig.DEFAULT
@@ -256,10 +306,14 @@ public final class ExecutionImpl implements Execution {
       try {
         whole = host.acquireWholeOnReference();
         scratch.reserveTemporaries(whole.layout().size());
+        if (memories != null) {
+          memories.restart();
+        }
         frame = frame(whole, scratch);
         ending = new PlanRunner(whole, steps, log, config).run(frame);
       } catch (NeuralNetworksException e) {
-        ending = Ending.failed(ending.code(), ending.message() + "; " + e.getMessage());
+        ResultCode code = e.code() == ResultCode.DEAD_OBJECT ? e.code() : ending.code();
+        ending = Ending.failed(code, ending.message() + "; " + e.getMessage());
       } finally {
         if (whole != null) {
           whole.release();

@@ -4,6 +4,7 @@ package io.thalamus.runtime.execution;
 import io.thalamus.model.Lifetime.ConstantReference;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.domain.MemoryUse;
 import io.thalamus.runtime.plan.PlannedGraph;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import java.util.List;
@@ -50,6 +51,11 @@ final class Frame {
       values[index] = known;
     }
     return known;
+  }
+
+  /** The memory made for an argument that an operand stands in; null where there is none. */
+  MemoryUse use(int index) {
+    return get(index).use();
   }
 
   private Value find(int index) {

@@ -2,26 +2,45 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.runtime.domain.MemoryUse;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A memory that values of an execution stand in, which can be exchanged under them. Used by the one
+ * A memory that values of an execution stand in, which can be exchanged under them: one that any
+ * device can map, or one made for this argument, which may stand on a device. Used by the one
  * thread that executes.
  */
 final class Pool {
+  private final MemoryUse use;
   private SharedMemory memory;
 
-  /** A pool over this memory; null for none yet. */
+  /** A pool without memory yet. */
+  Pool() {
+    this.use = null;
+  }
+
+  /** A pool over this memory. */
   Pool(SharedMemory memory) {
     this.memory = memory;
+    this.use = null;
+  }
+
+  /** A pool over a memory made for an argument. */
+  Pool(MemoryUse use) {
+    this.use = use;
+  }
+
+  /** The memory made for an argument; null where it is none. */
+  MemoryUse use() {
+    return use;
   }
 
   SharedMemory memory() {
-    return memory;
+    return use == null ? memory : use.shared();
   }
 
   MemorySegment segment() {
-    return memory.segment();
+    return memory().segment();
   }
 
   void exchange(SharedMemory other) {

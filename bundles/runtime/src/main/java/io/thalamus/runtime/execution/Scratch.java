@@ -11,9 +11,9 @@ import java.util.List;
  * by one thread at a time; owned by the {@link ScratchPool}.
  */
 final class Scratch implements AutoCloseable {
-  private final Pool inputs = new Pool(null);
-  private final Pool outputs = new Pool(null);
-  private final Pool temporaries = new Pool(null);
+  private final Pool inputs = new Pool();
+  private final Pool outputs = new Pool();
+  private final Pool temporaries = new Pool();
 
   /** Makes each memory at least this large; what is large enough stays. */
   void reserve(long inputBytes, long outputBytes, long temporaryBytes) {

@@ -4,6 +4,7 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
@@ -15,6 +16,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.StatusMapping;
+import io.thalamus.runtime.domain.MemoryUse;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.registry.CallOutcome;
@@ -71,6 +73,11 @@ final class StepRunner {
       return ending;
     }
     Fault fault = lastFault;
+    Ending lost = recall(step, frame, ending);
+    if (lost != null) {
+      fault.hold();
+      return lost;
+    }
     if (!host.isFallbackAllowed()) {
       fault.hold();
       return Ending.failedForGood(
@@ -99,6 +106,40 @@ final class StepRunner {
   }
 
   /**
+   * Goes on in shared memory with what the step reads and writes in memories of the device.
+   *
+   * @param failure of the step, whatever it was
+   * @return why that is not possible, or null where it is
+   */
+  private static Ending recall(ExecutionStep step, Frame frame, Ending failure) {
+    for (int operand : step.inputs()) {
+      MemoryUse use = frame.use(operand);
+      if (use != null) {
+        try {
+          use.recall(false);
+        } catch (NeuralNetworksException e) {
+          String what = failure.message() + "; " + e.getMessage();
+          // What the execution has written itself, it can compute again as a whole.
+          return use.isWritten()
+              ? Ending.failed(failure.code(), what)
+              : Ending.failedForGood(e.code(), what);
+        }
+      }
+    }
+    for (int operand : step.outputs()) {
+      MemoryUse use = frame.use(operand);
+      if (use != null) {
+        try {
+          use.recall(true);
+        } catch (NeuralNetworksException e) {
+          return Ending.failedForGood(e.code(), failure.message() + "; " + e.getMessage());
+        }
+      }
+    }
+    return null;
+  }
+
+  /**
    * What a device did wrong in an attempt.
    *
    * @param device null where it did nothing wrong
@@ -120,35 +161,43 @@ final class StepRunner {
     if (stopped != null) {
       return stopped;
     }
-    Request request = request(step, frame);
+    Request request = request(step, frame, true);
     List<Value> room =
         secondOpinion.isPresent() ? step.outputs().stream().map(frame::get).toList() : List.of();
     long start = System.nanoTime();
-    CallOutcome outcome = model.execute(request, config);
-    long nanos = System.nanoTime() - start;
-    if (outcome.isAbandoned()) {
-      scratch.renew();
+    StepMemories memories = StepMemories.of(step, frame);
+    CallOutcome outcome;
+    long nanos;
+    Ending ending;
+    memories.begin();
+    try {
+      outcome = model.execute(request, config, memories.buffers());
+      nanos = System.nanoTime() - start;
+      if (outcome.isAbandoned()) {
+        scratch.renew();
+        memories.abandon();
+      }
+      ending = ending(step, model, frame, outcome.result());
+    } catch (NeuralNetworksException e) {
+      return Ending.failedForGood(e.code(), e.getMessage());
+    } finally {
+      memories.end();
     }
-    Ending ending =
-        switch (outcome.result()) {
-          case Completed completed -> completed(step, model, frame, completed);
-          case OutputInsufficientSize answer -> insufficient(step, model, frame, answer);
-          case Failed failed ->
-              Ending.failed(
-                  StatusMapping.toResultCode(failed.status()),
-                  step.describe() + " failed on " + model.device().id() + ": " + failed.message());
-        };
     Optional<String> objection =
-        ending.isDone() && secondOpinion.isPresent()
+        ending.isDone() && secondOpinion.isPresent() && memories.share(room)
             ? secondOpinion
                 .get()
-                .objection(prepared, model.device(), frame, request, room, step.describe())
+                .objection(
+                    prepared,
+                    model.device(),
+                    frame,
+                    memories.isEmpty() ? request : seen(step, frame, room),
+                    room,
+                    step.describe())
             : Optional.empty();
     if (objection.isPresent()) {
       ending = nonsense(step, model, "it computed something wrong: " + objection.get());
-      for (int i = 0; i < room.size(); i++) {
-        frame.set(step.outputs().get(i), room.get(i));
-      }
+      setOutputs(step, frame, room);
     }
     log.add(step, model.device().id(), step.operations().size(), nanos, ending.code());
     if (ending.isDone()) {
@@ -166,6 +215,18 @@ final class StepRunner {
     // A device that was told to stop says so in its own words; the caller wants the reason.
     Ending reason = stopped();
     return reason != null ? reason : ending;
+  }
+
+  private Ending ending(
+      ExecutionStep step, DevicePreparedModel model, Frame frame, ExecutionResult result) {
+    return switch (result) {
+      case Completed completed -> completed(step, model, frame, completed);
+      case OutputInsufficientSize answer -> insufficient(step, model, frame, answer);
+      case Failed failed ->
+          Ending.failed(
+              StatusMapping.toResultCode(failed.status()),
+              step.describe() + " failed on " + model.device().id() + ": " + failed.message());
+    };
   }
 
   private static boolean reads(RegisteredDevice device, Request request) {
@@ -189,25 +250,59 @@ final class StepRunner {
     };
   }
 
-  private static Request request(ExecutionStep step, Frame frame) {
+  /**
+   * What the device is asked.
+   *
+   * @param onDevice whether buffers are named where there are any; else the copies of them
+   */
+  private static Request request(ExecutionStep step, Frame frame, boolean onDevice) {
     List<MemoryPool> pools = new ArrayList<>(4);
     List<SharedMemory> memories = new ArrayList<>(4);
     List<Request.Argument> inputs = new ArrayList<>(step.inputs().size());
     for (int operand : step.inputs()) {
-      inputs.add(argument(frame, operand, memories, pools));
+      inputs.add(argument(frame, operand, memories, pools, onDevice));
     }
     List<Request.Argument> outputs = new ArrayList<>(step.outputs().size());
     for (int operand : step.outputs()) {
-      outputs.add(argument(frame, operand, memories, pools));
+      outputs.add(argument(frame, operand, memories, pools, onDevice));
     }
     return new Request(inputs, outputs, pools);
   }
 
+  /** The same with copies of buffers, and with outputs as they were before they were written. */
+  private static Request seen(ExecutionStep step, Frame frame, List<Value> room) {
+    List<Value> written = step.outputs().stream().map(frame::get).toList();
+    setOutputs(step, frame, room);
+    Request request = request(step, frame, false);
+    setOutputs(step, frame, written);
+    return request;
+  }
+
+  private static void setOutputs(ExecutionStep step, Frame frame, List<Value> values) {
+    for (int i = 0; i < values.size(); i++) {
+      frame.set(step.outputs().get(i), values.get(i));
+    }
+  }
+
   private static Request.Argument argument(
-      Frame frame, int index, List<SharedMemory> memories, List<MemoryPool> pools) {
+      Frame frame,
+      int index,
+      List<SharedMemory> memories,
+      List<MemoryPool> pools,
+      boolean onDevice) {
     Value value = frame.get(index);
     if (value.isOmitted()) {
       return Request.Argument.NO_VALUE;
+    }
+    MemoryUse use = value.pool().use();
+    if (onDevice && use != null && use.buffer().isPresent()) {
+      int place = pools.indexOf(use.pool());
+      if (place < 0) {
+        place = pools.size();
+        memories.add(null); // the lists are parallel
+        pools.add(use.pool());
+      }
+      return new Request.Location(place, 0, 0, frame.givenShape(index));
     }
     SharedMemory memory = value.pool().memory();
     int pool = memories.indexOf(memory);
@@ -234,6 +329,9 @@ final class StepRunner {
       Value value = frame.get(outputs.get(i));
       Operand operand = frame.operand(outputs.get(i));
       if (value.isOmitted() || operand.isSizeKnown()) {
+        if (value.use() != null) {
+          written[i] = value;
+        }
         continue;
       }
       if (shapes.isEmpty()) {
@@ -250,6 +348,9 @@ final class StepRunner {
     for (int i = 0; i < written.length; i++) {
       if (written[i] != null) {
         frame.set(outputs.get(i), written[i]);
+        if (written[i].use() != null) {
+          written[i].use().written(written[i].shape());
+        }
       }
     }
     if (config.measureTiming()) {

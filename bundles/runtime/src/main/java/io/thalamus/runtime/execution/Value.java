@@ -2,6 +2,7 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.domain.MemoryUse;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -18,6 +19,11 @@ record Value(Pool pool, long offset, long length, Shape shape) {
 
   boolean isOmitted() {
     return pool == null;
+  }
+
+  /** The memory made for an argument that it stands in; null where it stands elsewhere. */
+  MemoryUse use() {
+    return pool == null ? null : pool.use();
   }
 
   MemorySegment bytes() {

@@ -66,24 +66,34 @@ public final class DevicePreparedModel implements AutoCloseable {
    * runtime: hardware can hang, and its caller must get an answer all the same.
    */
   public CallOutcome execute(Request request, ExecutionConfig config) {
-    return execute(request, config, false);
+    return execute(request, config, List.of(), false);
   }
 
-  CallOutcome execute(Request request, ExecutionConfig config, boolean isProbe) {
+  /**
+   * Executes with buffers of the device.
+   *
+   * @param buffers those that the request names; they are not given back before the device returns
+   */
+  public CallOutcome execute(Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
+    return execute(request, config, buffers, false);
+  }
+
+  CallOutcome execute(
+      Request request, ExecutionConfig config, List<DeviceMemory> buffers, boolean isProbe) {
     if (device.enter(isProbe) == null) {
       return CallOutcome.refused(
           ErrorStatus.DEVICE_UNAVAILABLE, device.absence().orElse("it has left"));
     }
     if (!device.isGuarded()) {
       return CallOutcome.answered(
-          device.here(control -> call(request, config, control), config.control()));
+          device.here(control -> call(request, config, buffers, control), config.control()));
     }
     Duration limit = limit(config);
     long start = device.time().nanoTime();
     Outcome<ExecutionResult> outcome =
         device.make(
             new Terms("execute", limit, config.control()),
-            control -> call(request, config, control),
+            control -> call(request, config, buffers, control),
             late -> {});
     return switch (outcome.end()) {
       case NONE -> {
@@ -116,7 +126,12 @@ public final class DevicePreparedModel implements AutoCloseable {
   }
 
   /** Calls the device, which was entered. */
-  private ExecutionResult call(Request request, ExecutionConfig config, ExecutionControl control) {
+  private ExecutionResult call(
+      Request request,
+      ExecutionConfig config,
+      List<DeviceMemory> buffers,
+      ExecutionControl control) {
+    int kept = 0;
     List<SharedMemory.Lease> leases = new ArrayList<>(request.pools().size());
     PreparedModel entered = enter();
     try {
@@ -128,6 +143,12 @@ public final class DevicePreparedModel implements AutoCloseable {
           leases.add(shared.memory().lend());
         }
       }
+      for (DeviceMemory buffer : buffers) {
+        if (buffer.enter() == null) {
+          return unavailable();
+        }
+        kept++;
+      }
       ExecutionResult result = entered.execute(request, config.with(watched(control)));
       return result != null ? result : failed("it returned no result");
     } catch (OutOfMemoryError e) {
@@ -137,6 +158,9 @@ public final class DevicePreparedModel implements AutoCloseable {
       return failed("it broke: " + e);
     } finally {
       leases.forEach(SharedMemory.Lease::close);
+      for (int i = 0; i < kept; i++) {
+        buffers.get(i).exit();
+      }
       if (entered != null) {
         exit();
       }

@@ -14,6 +14,7 @@ import java.util.function.IntSupplier;
 final class Occupancy {
   private final Object lock = new Object();
   private final Set<DevicePreparedModel> prepared = new HashSet<>();
+  private final Set<DeviceMemory> buffers = new HashSet<>();
   private Device device;
   private int running;
   private boolean leaving;
@@ -84,6 +85,37 @@ final class Occupancy {
   void forget(DevicePreparedModel model) {
     synchronized (lock) {
       prepared.remove(model);
+    }
+  }
+
+  /** Keeps a buffer, as {@link #adopt(DevicePreparedModel)} keeps a model. */
+  boolean adopt(DeviceMemory buffer) {
+    synchronized (lock) {
+      return !abandoned && buffers.add(buffer);
+    }
+  }
+
+  void forget(DeviceMemory buffer) {
+    synchronized (lock) {
+      buffers.remove(buffer);
+    }
+  }
+
+  /** The buffers that are kept at the moment. */
+  List<DeviceMemory> buffers() {
+    synchronized (lock) {
+      return List.copyOf(buffers);
+    }
+  }
+
+  /** Begins a call even while the device leaves, unless it has left. */
+  boolean enterToRescue() {
+    synchronized (lock) {
+      if (device == null) {
+        return false;
+      }
+      running++;
+      return true;
     }
   }
 

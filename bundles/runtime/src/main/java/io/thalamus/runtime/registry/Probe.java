@@ -79,7 +79,8 @@ record Probe(String name, Model model, float[] input, float[] expected) {
           bytes.set(ValueLayout.JAVA_BYTE, INPUT_OFFSET + i, (byte) (input[i] + ZERO_POINT));
         }
       }
-      CallOutcome outcome = prepared.execute(request(memory), ExecutionConfig.DEFAULT, true);
+      CallOutcome outcome =
+          prepared.execute(request(memory), ExecutionConfig.DEFAULT, List.of(), true);
       return switch (outcome.result()) {
         case Completed completed -> difference(bytes, isFloat);
         case Failed failed -> Optional.of(failed.message());

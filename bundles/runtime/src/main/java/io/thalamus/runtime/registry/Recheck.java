@@ -98,7 +98,7 @@ public final class Recheck implements AutoCloseable {
         SharedMemory.allocate(MemoryKind.ASHMEM, Math.max(1, bytes(inputs) + bytes(outputs)));
     try (DevicePreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT, true)) {
       Request request = request(memory);
-      CallOutcome outcome = prepared.execute(request, ExecutionConfig.DEFAULT, true);
+      CallOutcome outcome = prepared.execute(request, ExecutionConfig.DEFAULT, List.of(), true);
       Optional<String> failure =
           switch (outcome.result()) {
             case Completed completed -> difference(request, completed, memory.segment());

@@ -2,6 +2,8 @@
 package io.thalamus.runtime.registry;
 
 import io.thalamus.api.DeviceHealth;
+import io.thalamus.hal.BufferDesc;
+import io.thalamus.hal.BufferRole;
 import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
@@ -47,6 +49,7 @@ public final class RegisteredDevice {
   private final Quarantine quarantine;
   private final DeviceCalls calls;
   private final Occupancy occupancy;
+  private final DeviceBuffers buffers;
   private volatile boolean doesNotClose;
   private volatile long longestPrepareNanos;
 
@@ -55,6 +58,7 @@ public final class RegisteredDevice {
     this.id = id;
     this.service = service;
     this.occupancy = new Occupancy(device);
+    this.buffers = new DeviceBuffers(this, occupancy);
     this.info = info;
     this.watch = watch;
     this.health = new HealthMonitor(watch.time(), watch::settings);
@@ -93,7 +97,7 @@ public final class RegisteredDevice {
   }
 
   /** Whether other calls than executions are watched. */
-  private boolean isWatched() {
+  boolean isWatched() {
     return watch.isOn() && !isReference();
   }
 
@@ -361,6 +365,25 @@ public final class RegisteredDevice {
         null, new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, id + " left meanwhile"));
   }
 
+  /**
+   * Allocates a buffer. The result is owned by the caller, and closed at the latest when the device
+   * leaves.
+   *
+   * @param onDeparture told before that, when no call runs on the device any more: the last moment
+   *     to copy the contents out
+   * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE where it has left, is in
+   *     quarantine or did not answer
+   */
+  public DeviceMemory allocate(
+      BufferDesc desc, List<BufferRole> roles, Consumer<DeviceMemory> onDeparture)
+      throws DeviceException {
+    return buffers.allocate(desc, roles, onDeparture);
+  }
+
+  DeviceBuffers buffers() {
+    return buffers;
+  }
+
   /** Whether it can map memories of all these kinds: a failure over others is no fault of it. */
   public boolean reads(List<SharedMemory> memories) {
     return memories.stream().allMatch(memory -> info.memoryKinds().contains(memory.kind()));
@@ -482,14 +505,18 @@ public final class RegisteredDevice {
   }
 
   /**
-   * Waits for the running calls and closes the prepared models; forgets the device. What calls that
-   * were abandoned still use is closed when they return.
+   * Waits for the running calls, has the owners of buffers copy out what they still need, and
+   * closes buffers and prepared models; forgets the device. What calls that were abandoned still
+   * use is closed when they return.
    *
    * @param patience how long to wait before the calls that still run are abandoned
    * @return how many calls were abandoned
    */
   int drain(Duration patience) {
     long end = System.nanoTime() + patience.toNanos();
+    // Contents are copied out by the last calls of all.
+    occupancy.awaitCalls(end, calls::stuckInside);
+    occupancy.buffers().forEach(DeviceMemory::depart);
     // Calls that were given up already are not waited for a second time.
     Occupancy.Left left = occupancy.drain(end, calls::stuckInside);
     abandon();

@@ -15,6 +15,7 @@ import io.thalamus.runtime.compilation.Compiler;
 import io.thalamus.runtime.compilation.ModelRules;
 import io.thalamus.runtime.compilation.NnapiRules;
 import io.thalamus.runtime.compilation.Policies;
+import io.thalamus.runtime.domain.MemoryDomains;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.NnapiPolicy;
@@ -50,6 +51,7 @@ public final class TestRuntime implements AutoCloseable {
   public final ModelLoader loader = new ModelLoader();
   public final AsyncThreads threads = new AsyncThreads();
   public final Measurements measurements = new Measurements(null, Clock.systemUTC());
+  public final MemoryDomains domains = new MemoryDomains();
   public final StepCache cache;
 
   /** What stands for the code of all devices; a test may change it. */
@@ -63,7 +65,7 @@ public final class TestRuntime implements AutoCloseable {
     policies.addPolicy(new SearchPolicy());
     cache = new StepCache(registry, device -> code, 1L << 30);
     compiler = new Compiler(registry, policies, threads, rules, measurements, cache);
-    networks = new NeuralNetworksComponent(registry, compiler, loader);
+    networks = new NeuralNetworksComponent(registry, compiler, loader, domains);
   }
 
   /** With NNAPI's rules and these devices, in order. */

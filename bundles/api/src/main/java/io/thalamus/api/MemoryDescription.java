@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Shape;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * A memory as it is at a moment. Immutable.
+ *
+ * @param name for people
+ * @param type of its elements
+ * @param shape of the contents, or as far as the dimensions are known; 0 for open ones
+ * @param bytes of the contents, or room for them; 0 where that is not known
+ * @param places where the contents are: ids of devices, {@link #SHARED}; empty where nowhere
+ * @param home the device that has room for it, or {@link #SHARED}
+ * @param roles what it is used for, one text each
+ * @param state whether it holds anything
+ * @param reason why its contents died; else empty
+ */
+public record MemoryDescription(
+    String name,
+    OperandType type,
+    Shape shape,
+    long bytes,
+    List<String> places,
+    String home,
+    List<String> roles,
+    State state,
+    String reason) {
+  /** The place of what stands in memory that every device can map. */
+  public static final String SHARED = "shared memory";
+
+  public MemoryDescription {
+    Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(shape, "shape");
+    Objects.requireNonNull(home, "home");
+    Objects.requireNonNull(state, "state");
+    Objects.requireNonNull(reason, "reason");
+    places = List.copyOf(places);
+    roles = List.copyOf(roles);
+  }
+
+  /** Whether there are contents. */
+  public enum State {
+    /** Nothing was written yet, or what wrote it failed. */
+    UNINITIALIZED,
+    INITIALIZED,
+    /** The device that had the only copy died or left without giving it out. */
+    DEAD
+  }
+}

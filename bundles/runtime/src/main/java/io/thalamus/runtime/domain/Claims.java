@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.domain;
+
+import java.util.function.BooleanSupplier;
+
+/**
+ * Who uses a memory: many who read it, or one who writes it. Thread-safe. Whoever wants to write is
+ * not overtaken by those who come to read later. A claim is no matter of threads: another one may
+ * end it.
+ */
+final class Claims {
+  /** How often somebody who waits looks whether to wait any longer. */
+  private static final long LOOK_MILLIS = 20;
+
+  private int readers;
+  private int waitingWriters;
+  private boolean isWritten;
+
+  /**
+   * Begins a use.
+   *
+   * @param mayWait asked now and then while it must wait, outside of any lock
+   * @return whether it has begun
+   */
+  boolean begin(boolean isWriting, BooleanSupplier mayWait) {
+    boolean interrupted = false;
+    boolean waits = false;
+    try {
+      while (true) {
+        synchronized (this) {
+          if (waits && isWriting) {
+            waitingWriters--;
+          }
+          if (isFree(isWriting)) {
+            if (isWriting) {
+              isWritten = true;
+            } else {
+              readers++;
+            }
+            return true;
+          }
+          if (isWriting) {
+            waitingWriters++;
+          }
+          waits = true;
+          try {
+            wait(LOOK_MILLIS);
+          } catch (InterruptedException e) {
+            // Executions are not interruptible; the caller may look at its flag afterwards.
+            interrupted = true;
+          }
+        }
+        if (!mayWait.getAsBoolean()) {
+          giveUp(isWriting);
+          return false;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private boolean isFree(boolean isWriting) {
+    return isWriting ? !isWritten && readers == 0 : !isWritten && waitingWriters == 0;
+  }
+
+  private synchronized void giveUp(boolean isWriting) {
+    if (isWriting) {
+      waitingWriters--;
+      notifyAll();
+    }
+  }
+
+  /** Ends a use. */
+  synchronized void end(boolean isWriting) {
+    if (isWriting) {
+      isWritten = false;
+    } else {
+      readers--;
+    }
+    notifyAll();
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.domain;
+
+import io.thalamus.api.MemoryDesc;
+import io.thalamus.api.MemoryDescription;
+import io.thalamus.api.NeuralNetworksException;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+
+/** The memories of all applications. Thread-safe; owns those that nobody has closed. */
+@Component(service = MemoryDomains.class)
+public final class MemoryDomains implements AutoCloseable {
+  private final AtomicLong numbers = new AtomicLong();
+  private final ConcurrentSkipListMap<Long, DomainMemory> live = new ConcurrentSkipListMap<>();
+
+  /**
+   * Makes a memory; see {@code NeuralNetworks.createMemory}.
+   *
+   * @param onClose told once, when it is closed
+   */
+  public DomainMemory create(MemoryDesc desc, Consumer<DomainMemory> onClose)
+      throws NeuralNetworksException {
+    Layout layout = Layout.of(desc);
+    Contents contents = new Contents(layout);
+    contents.allocate();
+    DomainMemory memory =
+        new DomainMemory(
+            numbers.incrementAndGet(),
+            layout,
+            contents,
+            closed -> {
+              live.remove(closed.number());
+              onClose.accept(closed);
+            });
+    live.put(memory.number(), memory);
+    return memory;
+  }
+
+  /** What is alive, in the order in which it was made. */
+  public List<MemoryDescription> descriptions() {
+    return live.values().stream().map(DomainMemory::describe).toList();
+  }
+
+  @Deactivate
+  @Override
+  public void close() {
+    Set.copyOf(live.values()).forEach(DomainMemory::close);
+  }
+}

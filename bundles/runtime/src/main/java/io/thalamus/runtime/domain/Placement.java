@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.domain;
+
+import io.thalamus.api.MemoryDesc.Direction;
+import io.thalamus.hal.BufferRole;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.runtime.plan.PlanNode;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The roles of a memory as the steps of the plans of a moment have them, for the one device that is
+ * involved. Immutable.
+ *
+ * <p>A value is also an input of each step that reads it after another step has written it. Where
+ * the interpreter of IF and WHILE uses it, or several devices do, no device's buffer will do.
+ */
+record Placement(RegisteredDevice device, List<BufferRole> roles) {
+  Placement {
+    roles = List.copyOf(roles);
+  }
+
+  /**
+   * Where a memory with these roles should stand; empty for shared memory.
+   *
+   * @param hosts the compilations, each once
+   * @param plans of them, retained by the caller, in the same order; null where one is closed
+   */
+  static Optional<Placement> of(Layout layout, List<RoleHost> hosts, List<PreparedPlan> plans) {
+    Collector collector = new Collector();
+    for (Layout.Role role : layout.roles()) {
+      PreparedPlan plan = plans.get(hosts.indexOf(role.host()));
+      if (plan != null && !collector.add(role, plan)) {
+        return Optional.empty();
+      }
+    }
+    return collector.device == null
+        ? Optional.empty()
+        : Optional.of(new Placement(collector.device, collector.roles));
+  }
+
+  /** Used by one thread. */
+  private static final class Collector {
+    private final List<BufferRole> roles = new ArrayList<>();
+    private RegisteredDevice device;
+
+    /** Adds what a role means in a plan; false where no one device will do. */
+    boolean add(Layout.Role role, PreparedPlan plan) {
+      int operand = role.operandIndex();
+      for (PlanNode node : plan.planned().main().nodes()) {
+        if (!(node instanceof ExecutionStep step)) {
+          if (node.inputs().contains(operand) || node.outputs().contains(operand)) {
+            return false;
+          }
+          continue;
+        }
+        for (int i = 0; i < step.inputs().size(); i++) {
+          if (step.inputs().get(i) == operand && !add(step, plan, Direction.INPUT, i, role)) {
+            return false;
+          }
+        }
+        for (int i = 0; i < step.outputs().size(); i++) {
+          if (step.outputs().get(i) == operand && !add(step, plan, Direction.OUTPUT, i, role)) {
+            return false;
+          }
+        }
+      }
+      return true;
+    }
+
+    private boolean add(
+        ExecutionStep step, PreparedPlan plan, Direction direction, int index, Layout.Role role) {
+      if (device != null && device != step.device()) {
+        return false;
+      }
+      device = step.device();
+      Optional<PreparedModel> model = plan.step(step.index()).primary().unwrap();
+      model.ifPresent(
+          prepared ->
+              roles.add(
+                  new BufferRole(
+                      prepared,
+                      direction == Direction.INPUT
+                          ? BufferRole.Direction.INPUT
+                          : BufferRole.Direction.OUTPUT,
+                      index,
+                      role.frequency())));
+      return model.isPresent();
+    }
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.execution;
+
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.runtime.domain.MemoryUse;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.registry.DeviceMemory;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The memories made for arguments that one step reads and writes. Used by the one thread that
+ * executes.
+ */
+final class StepMemories {
+  private static final StepMemories NONE = new StepMemories(List.of(), List.of(), List.of());
+
+  private final List<MemoryUse> inputs;
+  private final List<MemoryUse> outputs;
+  private final List<DeviceMemory> buffers;
+
+  private StepMemories(
+      List<MemoryUse> inputs, List<MemoryUse> outputs, List<DeviceMemory> buffers) {
+    this.inputs = inputs;
+    this.outputs = outputs;
+    this.buffers = buffers;
+  }
+
+  /** Those of a step; nothing is allocated where there are none. */
+  static StepMemories of(ExecutionStep step, Frame frame) {
+    List<MemoryUse> inputs = uses(step.inputs(), frame);
+    List<MemoryUse> outputs = uses(step.outputs(), frame);
+    if (inputs.isEmpty() && outputs.isEmpty()) {
+      return NONE;
+    }
+    List<DeviceMemory> buffers = new ArrayList<>();
+    inputs.forEach(use -> use.buffer().ifPresent(buffers::add));
+    outputs.forEach(use -> use.buffer().ifPresent(buffers::add));
+    return new StepMemories(inputs, outputs, buffers);
+  }
+
+  private static List<MemoryUse> uses(List<Integer> operands, Frame frame) {
+    List<MemoryUse> uses = List.of();
+    for (int i = 0; i < operands.size(); i++) {
+      MemoryUse use = frame.use(operands.get(i));
+      if (use != null) {
+        uses = uses.isEmpty() ? new ArrayList<>() : uses;
+        uses.add(use);
+      }
+    }
+    return uses;
+  }
+
+  /** The buffers that stay with the device until it returns. */
+  List<DeviceMemory> buffers() {
+    return buffers;
+  }
+
+  /** The step begins: its device does not leave before {@link #end}. */
+  void begin() {
+    for (int i = 0; i < outputs.size(); i++) {
+      outputs.get(i).beginStep();
+    }
+  }
+
+  /** What the step has written is booked. */
+  void end() {
+    for (int i = 0; i < outputs.size(); i++) {
+      outputs.get(i).endStep();
+    }
+  }
+
+  /** The device was given up, and may still write to the outputs. */
+  void abandon() throws NeuralNetworksException {
+    for (int i = 0; i < outputs.size(); i++) {
+      outputs.get(i).abandon();
+    }
+  }
+
+  /** Whether there is none. */
+  boolean isEmpty() {
+    return this == NONE;
+  }
+
+  /**
+   * Whether everything can be seen in shared memory too, for a second opinion.
+   *
+   * @param room where the outputs had to go
+   */
+  boolean share(List<Value> room) {
+    for (MemoryUse use : inputs) {
+      if (!use.share()) {
+        return false;
+      }
+    }
+    for (MemoryUse use : outputs) {
+      if (!use.share()) {
+        return false;
+      }
+    }
+    for (Value value : room) {
+      // Nobody but the device knew how much it would be.
+      if (value.length() == MemoryUse.OPEN) {
+        return false;
+      }
+    }
+    return true;
+  }
+}
