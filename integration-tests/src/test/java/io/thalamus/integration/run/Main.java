@@ -16,6 +16,7 @@ public final class Main {
           new Coupling(),
           new RandomGraphs(),
           new Npu(),
+          new SharedCache(),
           new InFramework(
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"

@@ -96,6 +96,15 @@ class ProofsTest {
     assertTrue(lines.contains("models = 2"), lines::toString);
   }
 
+  @Test
+  void processesShareACache() throws Exception {
+    List<String> lines = new CopyOnWriteArrayList<>();
+    Figures figures = new Figures(lines::add);
+    new SharedCache().run(new Settings(List.of("--rounds", "3")), figures);
+    lines.forEach(this::tell);
+    assertEquals(0, figures.broken(), lines::toString);
+  }
+
   private void tell(String line) {
     System.out.println("proof: " + line);
   }

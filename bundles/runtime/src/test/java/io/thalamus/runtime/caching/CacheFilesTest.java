@@ -15,9 +15,11 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionResult;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.runtime.fakes.CachingDevice;
+import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
@@ -344,6 +346,25 @@ class CacheFilesTest {
       assertEquals(Origin.RESTORED, compilation.caching().getFirst().origin());
       assertEquals(1, device.prepared().size());
     }
+  }
+
+  @Test
+  void aStepThatIsRepeatedElsewhereComesFromItsFilesThere() throws Exception {
+    FaultyDevice failing =
+        new FaultyDevice(LimitedDevice.all("f", 0.1))
+            .onExecute(
+                (request, config) ->
+                    new ExecutionResult.Failed(ErrorStatus.GENERAL_FAILURE, "not today"));
+    CachingDevice other = CachingDevice.of("b", 1, 0);
+    for (int i = 0; i < 2; i++) {
+      try (TestRuntime pair = TestRuntime.of(failing, other);
+          Compilation compilation =
+              pair.networks().compile(Graphs.addThenMul(), options(directory(), 0))) {
+        compute(compilation);
+      }
+    }
+    assertEquals(1, other.preparedWithCache());
+    assertEquals(1, other.restored());
   }
 
   @Test

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.run;
+
+import io.thalamus.integration.proof.Figures;
+import io.thalamus.integration.proof.Settings;
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * Two processes at a time run one model from one cache, some of them are killed while they do, and
+ * files are damaged between them. No answer may be wrong, and nothing may fail.
+ */
+final class SharedCache implements Proof {
+  private static final int LONGEST_LIFE_MILLIS = 4_000;
+  private static final long PATIENCE_SECONDS = 300;
+  private static final int LAST_TRIES = 5;
+
+  @Override
+  public String name() {
+    return "cache";
+  }
+
+  @Override
+  public String purpose() {
+    return "processes that share a cache, are killed, and find damaged files (--rounds 20 --seed 1"
+        + " --device npu --model FILE)";
+  }
+
+  @Override
+  public void run(Settings settings, Figures figures) throws Exception {
+    Path root = Path.of(System.getProperty("thalamus.root"));
+    int rounds = Math.toIntExact(settings.number("rounds", 20));
+    long seed = settings.number("seed", 1);
+    String device = settings.text("device", "npu");
+    String model =
+        settings.text("model", root.resolve("launcher/samples/digits/digits.tflite").toString());
+    settings.end();
+    Path folder = Files.createTempDirectory("thalamus-shared-cache");
+    try {
+      new Runs(root, folder, device, model, new Random(seed), figures).all(rounds, seed);
+    } finally {
+      delete(folder);
+    }
+  }
+
+  private static void delete(Path folder) throws IOException {
+    Files.walkFileTree(
+        folder,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+              throws IOException {
+            Files.delete(file);
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path directory, IOException failure)
+              throws IOException {
+            Files.delete(directory);
+            return FileVisitResult.CONTINUE;
+          }
+        });
+  }
+
+  /** One proof under way. Used by one thread. */
+  private static final class Runs {
+    private final Path root;
+    private final Path folder;
+    private final String device;
+    private final String model;
+    private final Random random;
+    private final Figures figures;
+    private int count;
+    private int killed;
+    private int damaged;
+    private int restored;
+    private int stored;
+    private int failed;
+    private int wrong;
+    private boolean isCached = true;
+
+    Runs(Path root, Path folder, String device, String model, Random random, Figures figures) {
+      this.root = root;
+      this.folder = folder;
+      this.device = device;
+      this.model = model;
+      this.random = random;
+      this.figures = figures;
+    }
+
+    private Path cache() {
+      return folder.resolve("cache");
+    }
+
+    void all(int rounds, long seed) throws IOException, InterruptedException {
+      figures.figure("seed", seed);
+      Run plain = start(List.of());
+      plain.finish();
+      byte[] expected = Files.readAllBytes(plain.output());
+      for (int round = 0; round < rounds; round++) {
+        List<Run> running = List.of(start(caching()), start(caching()));
+        if (random.nextBoolean()) {
+          Run victim = running.getFirst();
+          // Where it is done by then it has to be right.
+          if (!victim
+              .process()
+              .waitFor(random.nextInt(LONGEST_LIFE_MILLIS), TimeUnit.MILLISECONDS)) {
+            victim.process().destroyForcibly().waitFor();
+            killed++;
+            running = List.of(running.getLast());
+          }
+        }
+        for (Run run : running) {
+          judge(run, expected);
+        }
+        damage();
+      }
+      int before = restored;
+      for (int attempt = 0; attempt < LAST_TRIES && restored == before; attempt++) {
+        judge(start(caching()), expected);
+      }
+      figures.figure("processes", count);
+      figures.figure("killed", killed);
+      figures.figure("damagedFiles", damaged);
+      figures.figure("restored", restored);
+      figures.figure("stored", stored);
+      figures.figure("failed", failed);
+      figures.figure("wrong", wrong);
+      figures.promise("no process fails", failed == 0);
+      figures.promise("no answer is wrong", wrong == 0);
+      figures.promise("what the last processes stored is restored", !isCached || restored > before);
+    }
+
+    private List<String> caching() {
+      return List.of("--cache", cache().toString());
+    }
+
+    /** A process and what it writes. */
+    private record Run(Process process, Path output, Path text) {
+      void finish() throws InterruptedException {
+        if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+          process.destroyForcibly().waitFor();
+        }
+      }
+    }
+
+    private Run start(List<String> more) throws IOException {
+      int number = count++;
+      Path output = folder.resolve("output" + number + ".bin");
+      Path text = folder.resolve("text" + number);
+      List<String> command = new ArrayList<>();
+      command.add(root.resolve("launcher/target/thalamus/bin/thalamus").toString());
+      command.addAll(List.of("--storage", folder.resolve("storage").toString()));
+      command.addAll(List.of("--with", "cpu," + device, "run", model, "random:1"));
+      command.addAll(List.of("--device", device, "--fallback", "deny"));
+      command.addAll(List.of("--output", output.toString()));
+      command.addAll(more);
+      Process process =
+          new ProcessBuilder(command)
+              .redirectErrorStream(true)
+              .redirectOutput(text.toFile())
+              .start();
+      return new Run(process, output, text);
+    }
+
+    private void judge(Run run, byte[] expected) throws IOException, InterruptedException {
+      run.finish();
+      String text = Files.readString(run.text());
+      if (run.process().exitValue() != 0) {
+        failed++;
+        figures.figure("failure", text.strip());
+        return;
+      }
+      if (!Arrays.equals(expected, Files.readAllBytes(run.output()))) {
+        wrong++;
+      }
+      restored += text.contains("(from the cache)") ? 1 : 0;
+      stored += text.contains("kept for the next time") ? 1 : 0;
+      isCached &= !text.contains("no device of the plan caches");
+    }
+
+    /** Spoils one file of the cache in one of four ways, half of the time. */
+    private void damage() throws IOException {
+      if (!Files.isDirectory(cache()) || random.nextBoolean()) {
+        return;
+      }
+      List<Path> files;
+      try (Stream<Path> all = Files.list(cache())) {
+        files = all.filter(file -> !file.endsWith("locks")).sorted().toList();
+      }
+      if (files.isEmpty()) {
+        return;
+      }
+      Path file = files.get(random.nextInt(files.size()));
+      byte[] content = Files.readAllBytes(file);
+      damaged++;
+      switch (random.nextInt(4)) {
+        case 0 -> Files.delete(file);
+        case 1 -> Files.write(file, Arrays.copyOf(content, random.nextInt(content.length + 1)));
+        case 2 -> Files.write(file, Arrays.copyOf(content, content.length + 1));
+        default -> {
+          if (content.length > 0) {
+            content[random.nextInt(content.length)] ^= (byte) (1 << random.nextInt(Byte.SIZE));
+            Files.write(file, content);
+          }
+        }
+      }
+    }
+  }
+}
