@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cache;
+
+import io.thalamus.model.CacheToken;
+import java.io.IOException;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * What a driver needs to trust a cache. Thread-safe. A service of scope BUNDLE: each bundle has a
+ * name space of its own, shared with the same bundle in other processes, and what it opened ends
+ * with it. {@link FileCacheEngine} can also be made with {@code new}.
+ *
+ * <p>A model cache is code that comes from a file which anybody may have changed. So a driver reads
+ * it into memory of its own, hashes that, and asks {@link #isRemembered} before it looks at a
+ * single byte. The map behind it is authenticated with a key that only the user can read.
+ *
+ * <p>A storage that cannot be written costs caching and nothing else: an {@link IOException} is to
+ * be logged, and the compilation to go on.
+ */
+@ProviderType
+public interface CacheEngine {
+  /**
+   * Remembers what the files of a compilation hash to, in place of what it was before. Of very many
+   * compilations the one that was remembered first is forgotten.
+   *
+   * @param device who compiled
+   * @param token names the compilation
+   * @param hash SHA-256 of all its files
+   * @throws IOException where the storage cannot be written
+   */
+  void remember(String device, CacheToken token, byte[] hash) throws IOException;
+
+  /**
+   * Whether this is the hash that was remembered last. False where nothing was, or it cannot be
+   * read.
+   */
+  boolean isRemembered(String device, CacheToken token, byte[] hash);
+
+  /**
+   * Waits until nobody else holds the name space, in any process, and holds it. Whoever writes
+   * files of a cache and remembers their hash does both within, and whoever reads them too: then no
+   * reader finds them half written, but where a process was killed in the middle. The thread may
+   * hold it several times.
+   *
+   * @throws IOException where the storage cannot be written, or others do not let go
+   */
+  Hold hold() throws IOException;
+
+  /**
+   * A store of small blobs, for what a driver keeps without the runtime.
+   *
+   * @param version of what the driver keeps there; blobs of another one are not seen
+   * @param limits how much of it
+   */
+  BlobStore blobs(String version, BlobLimits limits);
+
+  /** A hold of the name space, by the thread that took it. Ends with the process at the latest. */
+  interface Hold extends AutoCloseable {
+    @Override
+    void close();
+  }
+}

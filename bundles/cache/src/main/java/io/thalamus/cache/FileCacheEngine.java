@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cache;
+
+import io.thalamus.model.CacheToken;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.component.ComponentContext;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.ServiceScope;
+
+/**
+ * The engine over a directory. Thread-safe. Owns one open file, its lock, until it is closed.
+ * Nothing is written before something is kept.
+ */
+@Component(service = CacheEngine.class, scope = ServiceScope.BUNDLE)
+public final class FileCacheEngine implements CacheEngine, AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(FileCacheEngine.class.getPackageName());
+  private static final String FOLDER = "cache-engine";
+  private static final Pattern NAME_SPACE = Pattern.compile("\\w[\\w.-]*");
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  /** Compilations that a name space remembers. */
+  static final int CAPACITY = 4096;
+
+  private final Path directory;
+  private final String nameSpace;
+  private final KeyFile key;
+  private final NameSpaceLock lock;
+  private final TokenMap tokens;
+  private volatile boolean closed;
+
+  /** Called by the component runtime, for each bundle that asks. */
+  @Activate
+  public FileCacheEngine(ComponentContext context) {
+    this(directory(context.getBundleContext()), nameSpace(context.getUsingBundle()));
+  }
+
+  /**
+   * An engine over a directory, which need not be there yet.
+   *
+   * @param nameSpace whose: the symbolic name of a bundle
+   */
+  public FileCacheEngine(Path directory, String nameSpace) {
+    if (!NAME_SPACE.matcher(nameSpace).matches()) {
+      throw new IllegalArgumentException("not the symbolic name of a bundle: " + nameSpace);
+    }
+    this.nameSpace = nameSpace;
+    this.directory = directory.resolve(nameSpace);
+    this.key = new KeyFile(directory.resolve("key"));
+    this.lock = new NameSpaceLock(this.directory.resolve("lock"), PATIENCE);
+    this.tokens = new TokenMap(this.directory.resolve("tokens"), key, nameSpace, CAPACITY);
+  }
+
+  /** Below the user's storage; a framework without one has its own for each bundle. */
+  private static Path directory(BundleContext context) {
+    String storage = context.getProperty("thalamus.storage");
+    return storage == null
+        ? context.getDataFile(FOLDER).toPath()
+        : Path.of(storage).resolve(FOLDER);
+  }
+
+  private static String nameSpace(Bundle bundle) {
+    return bundle.getSymbolicName() == null
+        ? "bundle-" + bundle.getBundleId()
+        : bundle.getSymbolicName();
+  }
+
+  @Override
+  public void remember(String device, CacheToken token, byte[] hash) throws IOException {
+    if (hash.length != Hashes.sha256().getDigestLength()) {
+      throw new IllegalArgumentException("a hash of " + hash.length + " bytes is no SHA-256");
+    }
+    try (Hold _ = hold()) {
+      tokens.put(TokenMap.entryKey(device, token.toArray()), hash);
+    }
+  }
+
+  @Override
+  public boolean isRemembered(String device, CacheToken token, byte[] hash) {
+    if (closed) {
+      return false;
+    }
+    try {
+      Optional<byte[]> remembered = tokens.find(TokenMap.entryKey(device, token.toArray()));
+      return remembered.isPresent() && MessageDigest.isEqual(remembered.get(), hash);
+    } catch (TokenMap.DamagedException e) {
+      beginAnew(e);
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, "{0} cannot be read: {1}", tokens.file(), e.toString());
+    }
+    return false;
+  }
+
+  /** Removes a damaged map, so that it is told of once. */
+  private void beginAnew(TokenMap.DamagedException damage) {
+    try (Hold _ = hold()) {
+      try {
+        // Another process may have been faster.
+        tokens.find(new byte[0]);
+      } catch (TokenMap.DamagedException e) {
+        LOG.log(
+            Level.WARNING,
+            "{0} is damaged, and every compilation that it knew is forgotten: {1}",
+            tokens.file(),
+            damage.getMessage());
+        Files.deleteIfExists(tokens.file());
+      }
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, "{0} is damaged, and cannot be removed: {1}", tokens.file(), e);
+    }
+  }
+
+  @Override
+  public Hold hold() throws IOException {
+    if (closed) {
+      throw new IOException("the cache engine is closed");
+    }
+    return lock.take();
+  }
+
+  @Override
+  public BlobStore blobs(String version, BlobLimits limits) {
+    return new FileBlobStore(this, directory.resolve("blobs"), key, nameSpace, version, limits);
+  }
+
+  /** Whether the bundle that it was made for has let it go. */
+  boolean isClosed() {
+    return closed;
+  }
+
+  @Override
+  @Deactivate
+  public void close() {
+    closed = true;
+    try {
+      lock.close();
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, "the cache engine could not be closed: {0}", e.toString());
+    }
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cache;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Who may write in a name space: one thread of one process. Thread-safe; re-entrant. The operating
+ * system takes the lock from a process that dies.
+ *
+ * <p>The file stays open between two holds, and is closed under the lock only. On POSIX systems a
+ * process loses its lock as soon as it closes any handle of the file, so that a second engine of
+ * this process, which opened and closed the file, would take the lock from the first.
+ */
+final class NameSpaceLock implements AutoCloseable {
+  private final Path file;
+  private final Duration patience;
+  private final ReentrantLock threads = new ReentrantLock();
+  private FileChannel channel;
+  private FileLock lock;
+  private boolean closed;
+
+  /**
+   * A lock on a file, which is made when it is first needed.
+   *
+   * @param patience how long it is waited for
+   */
+  NameSpaceLock(Path file, Duration patience) {
+    this.file = file;
+    this.patience = patience;
+  }
+
+  /** Waits for the lock. */
+  CacheEngine.Hold take() throws IOException {
+    long deadline = System.nanoTime() + patience.toNanos();
+    try {
+      if (!threads.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS)) {
+        throw new IOException("another thread does not let go of " + file);
+      }
+    } catch (InterruptedException e) {
+      throw interrupted();
+    }
+    boolean held = false;
+    try {
+      if (closed) {
+        throw new IOException("the cache engine is closed");
+      }
+      if (threads.getHoldCount() == 1) {
+        lock = lock(deadline);
+      }
+      held = true;
+      return this::release;
+    } finally {
+      if (!held) {
+        threads.unlock();
+      }
+    }
+  }
+
+  private FileLock lock(long deadline) throws IOException {
+    // Each time: the user may have emptied the storage.
+    AtomicFiles.createDirectories(file.getParent());
+    if (channel == null) {
+      channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    }
+    long pauseMillis = 1;
+    while (true) {
+      try {
+        // Never lock(): an interrupt would close the channel.
+        FileLock taken = channel.tryLock();
+        if (taken != null) {
+          return taken;
+        }
+      } catch (OverlappingFileLockException e) {
+        // Another engine of this process, which the JDK does not wait for.
+        if (System.nanoTime() - deadline > 0) {
+          throw new IOException("somebody else in this process does not let go of " + file, e);
+        }
+      }
+      if (System.nanoTime() - deadline > 0) {
+        throw new IOException("another process does not let go of " + file);
+      }
+      try {
+        Thread.sleep(pauseMillis);
+      } catch (InterruptedException e) {
+        throw interrupted();
+      }
+      pauseMillis = Math.min(2 * pauseMillis, 20);
+    }
+  }
+
+  private IOException interrupted() {
+    Thread.currentThread().interrupt();
+    return new InterruptedIOException("interrupted while waiting for " + file);
+  }
+
+  private void release() {
+    try {
+      if (threads.getHoldCount() == 1) {
+        FileLock taken = lock;
+        lock = null;
+        taken.release();
+      }
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    } finally {
+      threads.unlock();
+    }
+  }
+
+  /** Refuses from now on, after whoever holds it. */
+  @Override
+  public void close() throws IOException {
+    threads.lock();
+    try {
+      if (!closed && channel != null) {
+        lock = lock(System.nanoTime() + patience.toNanos());
+      }
+    } finally {
+      closed = true;
+      try {
+        if (channel != null) {
+          channel.close();
+        }
+      } finally {
+        threads.unlock();
+      }
+    }
+  }
+}
