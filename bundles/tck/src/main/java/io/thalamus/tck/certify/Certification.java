@@ -41,6 +41,7 @@ public record Certification(
           new Part("operations", Results::operations),
           new Part("memory domains", Domains::run),
           new Part("validation", Results::validation),
+          new Part("caching", Caching::run),
           new Part("quantization", Results::quantization),
           new Part("graphs", Results::graphs),
           new Part("concurrency", Calls::concurrency),

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.caching;
+
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PrepareConfig.Cache;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.OperandCode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * The tests of compilation caching that suit a device: of every operand type for which it takes the
+ * models. Used by one thread. Owns a temporary directory and the models until it is closed.
+ */
+public final class CachingTests implements AutoCloseable {
+  private static final int CHAIN_SUM = 101;
+
+  private final Device device;
+  private final long seed;
+  private final List<Samples> held = new ArrayList<>();
+  private final Path directory;
+
+  /**
+   * Tests for a device.
+   *
+   * @param seed of the damage that is done
+   */
+  public CachingTests(Device device, long seed) throws IOException {
+    this.device = Objects.requireNonNull(device, "device");
+    this.seed = seed;
+    this.directory = Files.createTempDirectory("thalamus-certify-cache");
+  }
+
+  /** All tests, for each operand type of which the device takes the models. */
+  public List<Check> checks() throws IOException, DeviceException {
+    List<Check> checks = new ArrayList<>();
+    for (OperandCode type : Samples.TYPES) {
+      Samples samples = new Samples(type);
+      held.add(samples);
+      Sample layers = samples.layers();
+      if (layers.isSupportedBy(device)) {
+        Path own = Files.createDirectory(directory.resolve("layers" + type));
+        CachingSuite suite = new CachingSuite(device, own, layers);
+        suite.checks().forEach(check -> checks.add(named(check, type)));
+        new SecuritySuite(device, suite, layers, own, seed)
+            .checks()
+            .forEach(check -> checks.add(named(check, type)));
+      }
+      Sample additions = samples.additions();
+      Sample multiplications = samples.multiplications();
+      if (additions.isSupportedBy(device) && multiplications.isSupportedBy(device)) {
+        Path own = Files.createDirectory(directory.resolve("chains" + type));
+        CachingSuite suite = new CachingSuite(device, own, additions);
+        checks.add(
+            named(new Check("chain", () -> chain(samples, additions, multiplications)), type));
+        suite.replacements(multiplications).forEach(check -> checks.add(named(check, type)));
+      }
+    }
+    return checks;
+  }
+
+  private static Check named(Check check, OperandCode type) {
+    return new Check(check.name() + " " + type, check.body());
+  }
+
+  /** The chains give what AOSP says, so that the later tests tell them apart. */
+  private Optional<String> chain(Samples samples, Sample additions, Sample multiplications)
+      throws DeviceException {
+    return Arrays.equals(samples.number(CHAIN_SUM), additions.expected(device))
+            && Arrays.equals(samples.number(1), multiplications.expected(device))
+        ? Optional.empty()
+        : Optional.of("100 additions of 1 to 1 do not give 101, or 100 products of 1 not 1");
+  }
+
+  /** Of a device that does not cache: restoring is refused, in the right way. */
+  public Check unclaimed() {
+    return new Check(
+        "unclaimed",
+        () -> {
+          PrepareConfig config =
+              PrepareConfig.DEFAULT.with(
+                  new Cache(List.of(), List.of(), CachingSuite.token("unclaimed")));
+          try (var restored = device.prepareFromCache(config)) {
+            return Optional.of("it does not claim to cache, but restored " + restored);
+          } catch (DeviceException e) {
+            return e.status() == ErrorStatus.GENERAL_FAILURE
+                ? Optional.empty()
+                : Optional.of("restoring was refused with " + e.status());
+          }
+        });
+  }
+
+  /** A device that gives restored models in place of prepared ones. */
+  public Device restoring() {
+    return new RestoringDevice(device, directory);
+  }
+
+  @Override
+  public void close() throws IOException {
+    held.forEach(Samples::close);
+    List<Path> paths = new ArrayList<>();
+    try (Stream<Path> all = Files.walk(directory)) {
+      all.sorted(Comparator.reverseOrder()).forEach(paths::add);
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
+    for (Path path : paths) {
+      Files.deleteIfExists(path);
+    }
+  }
+
+  /** Whether a device claims to cache. */
+  public static boolean isClaimed(Device device) {
+    return device.info().cacheNeeds().isCachingSupported();
+  }
+}

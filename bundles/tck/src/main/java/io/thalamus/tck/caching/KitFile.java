@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.caching;
+
+import io.thalamus.hal.CacheFile;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.EnumSet;
+import java.util.Set;
+
+/**
+ * A cache file as a runtime opens it, or wrongly.
+ *
+ * @param path where it is
+ * @param access how it is open
+ * @param channel its handle
+ */
+record KitFile(Path path, Access access, FileChannel channel) implements CacheFile {
+  /** How a file is open. */
+  enum Access {
+    READ_WRITE,
+    READ_ONLY,
+    WRITE_ONLY,
+    CLOSED
+  }
+
+  static KitFile open(Path path, Access access) {
+    Set<StandardOpenOption> options =
+        switch (access) {
+          case READ_ONLY -> EnumSet.of(StandardOpenOption.READ);
+          case WRITE_ONLY -> EnumSet.of(StandardOpenOption.WRITE);
+          case READ_WRITE, CLOSED ->
+              EnumSet.of(
+                  StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        };
+    try {
+      FileChannel channel = FileChannel.open(path, options);
+      if (access == Access.CLOSED) {
+        channel.close();
+      }
+      return new KitFile(path, access, channel);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public CacheFile duplicate() {
+    return open(path, access);
+  }
+
+  @Override
+  public void close() {
+    try {
+      channel.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.caching;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Overwrites files with what others hold, on a thread of its own that ends when it is stopped. */
+final class Overwriter {
+  private final List<Path> files;
+  private final List<byte[]> contents;
+  private final Thread thread;
+  private volatile boolean stopped;
+  private volatile IOException failure;
+
+  Overwriter(List<Path> files, List<byte[]> contents) {
+    this.files = files;
+    this.contents = contents;
+    this.thread = Thread.ofPlatform().name("certify-overwriter").daemon().start(this::run);
+  }
+
+  private void run() {
+    try {
+      while (!stopped) {
+        for (int i = 0; i < files.size(); i++) {
+          Files.write(files.get(i), contents.get(i));
+        }
+      }
+    } catch (IOException e) {
+      failure = e;
+    }
+  }
+
+  /** Ends the thread. */
+  void stop() throws IOException, InterruptedException {
+    stopped = true;
+    thread.join();
+    if (failure != null) {
+      throw failure;
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tck.certify;
+
+import io.thalamus.hal.DeviceException;
+import io.thalamus.tck.caching.CachingTests;
+import io.thalamus.tck.caching.Check;
+import io.thalamus.tck.graph.GraphCheck;
+import io.thalamus.vectors.Example;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/** Compilation caching: where it is claimed it works and is safe, else restoring is refused. */
+final class Caching {
+  private Caching() {}
+
+  static void run(Subject subject, Findings findings) throws IOException, InterruptedException {
+    try (CachingTests tests = new CachingTests(subject.device(), subject.seed())) {
+      if (!CachingTests.isClaimed(subject.device())) {
+        attempt(findings, tests.unclaimed());
+        return;
+      }
+      List<Check> checks = tests.checks();
+      if (checks.isEmpty()) {
+        findings.skip("models", "the device takes none of the kit's models with constants");
+      }
+      for (Check check : checks) {
+        attempt(findings, check);
+      }
+      GraphCheck restored = new GraphCheck(tests.restoring());
+      for (Example example : subject.singles()) {
+        findings.add("from cache " + example.name(), restored.run(example));
+      }
+    } catch (DeviceException e) {
+      findings.add("models", Optional.of("refused with " + e.status() + ": " + e.getMessage()));
+    }
+  }
+
+  private static void attempt(Findings findings, Check check) throws InterruptedException {
+    findings.attempt(check.name(), check.body()::run);
+  }
+}
