@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu;
 
+import io.thalamus.cache.CacheEngine;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.npu.fault.FaultyDevice;
@@ -20,8 +21,8 @@ import org.osgi.service.metatype.annotations.Designate;
 @DeviceDriver(
     device = "npu",
     type = "ACCELERATOR",
-    modelCacheFiles = 0,
-    dataCacheFiles = 0,
+    modelCacheFiles = 1,
+    dataCacheFiles = 1,
     memoryDomain = true,
     extensions = {},
     performance = {
@@ -34,9 +35,14 @@ public final class NpuComponent extends FaultyDevice {
 
   /** Called by the component runtime. */
   @Activate
-  public NpuComponent(BundleContext context, NpuSettings settings, @Reference NpuFaults faults) {
+  public NpuComponent(
+      BundleContext context,
+      NpuSettings settings,
+      @Reference NpuFaults faults,
+      @Reference CacheEngine engine) {
     this(
-        new NpuDevice(context.getBundle().getVersion().toString(), NpuConfig.of(settings)), faults);
+        new NpuDevice(context.getBundle().getVersion().toString(), NpuConfig.of(settings), engine),
+        faults);
   }
 
   private NpuComponent(NpuDevice device, NpuFaults faults) {

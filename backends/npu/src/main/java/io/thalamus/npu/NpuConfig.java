@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu;
 
+import io.thalamus.model.ExecutionPreference;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.timing.ArrayTiming;
 import io.thalamus.npu.timing.Dataflow;
 import io.thalamus.npu.timing.HostLink;
+import io.thalamus.npu.timing.OperatingPoint;
 import io.thalamus.npu.timing.OperatingPoints;
 import io.thalamus.npu.timing.PowerModel;
 
@@ -71,6 +73,21 @@ public record NpuConfig(
         .withBuffers(
             settings.bufferBytes(),
             new HostLink(settings.hostBytesPerSecond(), settings.hostLatencyNanos()));
+  }
+
+  /**
+   * All that a compiled model depends on, besides the model and the execution preference, as text.
+   */
+  String fingerprint() {
+    StringBuilder text = new StringBuilder();
+    text.append(architecture).append(' ');
+    for (ExecutionPreference preference : ExecutionPreference.values()) {
+      OperatingPoint point = points.choose(preference);
+      text.append(preference).append(' ').append(point).append(' ');
+      // Joules are told of a restored model as of any other.
+      text.append(power.staticWatts(point)).append(" W ");
+    }
+    return text.append(searchBudget).append(' ').append(searchFirst).append(' ').append(seed) + "";
   }
 
   /** The same with another search. */

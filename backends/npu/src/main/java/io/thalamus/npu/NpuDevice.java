@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu;
 
+import io.thalamus.cache.CacheEngine;
+import io.thalamus.cache.NoCacheEngine;
 import io.thalamus.driver.TableDevice;
+import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
@@ -12,13 +15,18 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
+import io.thalamus.npu.ProgramCache.Slot;
 import io.thalamus.npu.command.Executable;
+import io.thalamus.npu.command.ExecutableFormat;
 import io.thalamus.npu.compile.Compilation;
 import io.thalamus.npu.compile.Compiler;
 import io.thalamus.npu.timing.OperatingPoint;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
+import java.time.InstantSource;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /**
  * A simulated accelerator for 8-bit and float16 networks. What it computes is real, the times that
@@ -29,14 +37,39 @@ import java.util.Map;
 public final class NpuDevice extends TableDevice implements AutoCloseable {
   private final NpuConfig config;
   private final Compiler compiler;
+  private final ProgramCache cache;
   private final SecondStage secondStage = new SecondStage();
 
-  /** A device of its own; {@link NpuComponent} is the one that a framework has. */
+  /** A device of its own that caches nothing. */
   public NpuDevice(String version, NpuConfig config) {
-    this(version, config, new Compiler(config.architecture(), OperationCatalog.standard()));
+    this(version, config, new NoCacheEngine());
   }
 
-  private NpuDevice(String version, NpuConfig config, Compiler compiler) {
+  /**
+   * A device of its own; {@link NpuComponent} is the one that a framework has.
+   *
+   * @param engine vouches for what the device cached, and is closed after it
+   */
+  public NpuDevice(String version, NpuConfig config, CacheEngine engine) {
+    this(version, config, engine, InstantSource.system());
+  }
+
+  /** The same with a clock that tells how old a cache is. */
+  NpuDevice(String version, NpuConfig config, CacheEngine engine, InstantSource clock) {
+    this(
+        version,
+        config,
+        engine,
+        clock,
+        new Compiler(config.architecture(), OperationCatalog.standard()));
+  }
+
+  private NpuDevice(
+      String version,
+      NpuConfig config,
+      CacheEngine engine,
+      InstantSource clock,
+      Compiler compiler) {
     super(
         facts(version),
         compiler.table(),
@@ -44,6 +77,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
         new BufferDram(config.bufferBytes()));
     this.config = config;
     this.compiler = compiler;
+    this.cache = new ProgramCache(info(), config, engine, clock);
   }
 
   private static DeviceInfo facts(String version) {
@@ -65,6 +99,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
                 PerformanceInfo.UNSUPPORTED,
                 PerformanceInfo.UNSUPPORTED))
         .memoryDomain(true)
+        .cacheNeeds(new CacheNeeds(1, 1))
         .exactQuantized(true)
         .build();
   }
@@ -72,38 +107,107 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
   @Override
   protected PreparedModel compile(Model model, PrepareConfig prepare)
       throws ValidationException, DeviceException {
-    if (secondStage.isClosed()) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
-    }
+    checkRunning();
     OperatingPoint point = config.points().choose(prepare.preference());
     Compilation compilation = compiler.compile(model.main());
     boolean waits = config.searchFirst() && config.searchBudget() > 0;
+    boolean isFinal = waits || config.searchBudget() == 0;
     Executable executable =
         waits
             ? compilation.searched(
                 point, config.searchBudget(), config.seed(), secondStage::isClosed)
             : compilation.quick();
+    Program first = load(ExecutableFormat.write(executable), point);
     NpuPreparedModel prepared =
         new NpuPreparedModel(
-            model,
+            NpuPreparedModel.arguments(model.main()),
             this,
             compilation.outputShapes(),
-            load(executable, point),
+            first,
             config.link(),
             secondStage::isClosed);
-    if (!waits && config.searchBudget() > 0) {
-      secondStage.submit(
-          prepared,
-          isStopped ->
-              load(
-                  compilation.searched(point, config.searchBudget(), config.seed(), isStopped),
-                  point));
+    Optional<Slot> slot = cache.open(model, prepared, prepare);
+    boolean isSearched = false;
+    try {
+      slot.ifPresent(files -> files.store(first, isFinal));
+      if (!isFinal) {
+        secondStage.submit(prepared, new TilingSearch(compilation, point, slot));
+        isSearched = true;
+      }
+    } finally {
+      if (!isSearched) {
+        slot.ifPresent(Slot::close);
+      }
     }
     return prepared;
   }
 
-  private Program load(Executable executable, OperatingPoint point) throws DeviceException {
-    return Program.load(executable, config.architecture(), config.power(), point);
+  private void checkRunning() throws DeviceException {
+    if (secondStage.isClosed()) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
+    }
+  }
+
+  /** Searches for nothing: a restored model keeps the program that was stored. */
+  @Override
+  public PreparedModel prepareFromCache(PrepareConfig prepare) throws DeviceException {
+    checkRunning();
+    if (prepare.deadline().hasPassed()) {
+      throw new DeviceException(
+          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
+    }
+    try {
+      CachedProgram cached = cache.restore(prepare);
+      return new NpuPreparedModel(
+          cached.arguments(),
+          this,
+          cached.shapes(),
+          load(cached.file(), config.points().choose(cached.preference())),
+          config.link(),
+          secondStage::isClosed);
+    } catch (OutOfMemoryError e) {
+      throw new DeviceException(
+          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
+    }
+  }
+
+  private Program load(byte[] file, OperatingPoint point) throws DeviceException {
+    return Program.load(file, config.architecture(), config.power(), point);
+  }
+
+  /** The second stage of one model. */
+  private final class TilingSearch implements SecondStage.Work {
+    private final Compilation compilation;
+    private final OperatingPoint point;
+    private final Optional<Slot> slot;
+
+    TilingSearch(Compilation compilation, OperatingPoint point, Optional<Slot> slot) {
+      this.compilation = compilation;
+      this.point = point;
+      this.slot = slot;
+    }
+
+    @Override
+    public Program compile(BooleanSupplier isStopped) throws DeviceException {
+      Executable executable =
+          compilation.searched(point, config.searchBudget(), config.seed(), isStopped);
+      return load(ExecutableFormat.write(executable), point);
+    }
+
+    @Override
+    public boolean isCached() {
+      return slot.isPresent();
+    }
+
+    @Override
+    public void store(Program better) {
+      slot.ifPresent(files -> files.store(better, true));
+    }
+
+    @Override
+    public void close() {
+      slot.ifPresent(Slot::close);
+    }
   }
 
   /** Loses what buffers hold, as DRAM does without power. */

@@ -40,6 +40,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   private static final System.Logger LOG =
       System.getLogger(NpuPreparedModel.class.getPackageName());
 
+  private final Model model;
   private final List<Shape> shapes;
   private final HostLink link;
   private final BooleanSupplier isStopped;
@@ -50,18 +51,20 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   /**
    * A prepared model.
    *
+   * @param arguments what {@link #arguments(Subgraph)} makes of the model
    * @param shapes of the outputs
    * @param link that arguments in the host's memory are transferred over
    * @param isStopped whether the device has been stopped
    */
   NpuPreparedModel(
-      Model model,
+      Model arguments,
       NpuDevice device,
       List<Shape> shapes,
       Program program,
       HostLink link,
       BooleanSupplier isStopped) {
-    super(Model.of(arguments(model.main())), device);
+    super(arguments, device);
+    this.model = arguments;
     this.shapes = List.copyOf(shapes);
     this.program = program;
     this.link = link;
@@ -69,13 +72,23 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   }
 
   /** A graph of inputs and outputs alone. */
-  private static Subgraph arguments(Subgraph graph) {
+  static Model arguments(Subgraph graph) {
     SubgraphBuilder builder = new SubgraphBuilder();
     List<Integer> inputs = new ArrayList<>();
     List<Integer> outputs = new ArrayList<>();
     graph.inputIndexes().forEach(i -> inputs.add(builder.operand(graph.operands().get(i))));
     graph.outputIndexes().forEach(i -> outputs.add(builder.operand(graph.operands().get(i))));
-    return builder.build(inputs, outputs);
+    return Model.of(builder.build(inputs, outputs));
+  }
+
+  /** The graph of inputs and outputs alone. */
+  Model arguments() {
+    return model;
+  }
+
+  /** The shapes of the outputs. */
+  List<Shape> shapes() {
+    return shapes;
   }
 
   /** What an execution costs on the hardware, with the program that there is by now. */

@@ -29,12 +29,12 @@ import java.util.Map;
  */
 record Program(
     Machine machine, Architecture architecture, OperatingPoint point, long cycles, double joules) {
-  /** Loads an executable as the device would from a file: through its bytes. */
+  /** Loads the file of a compiled model. */
   static Program load(
-      Executable compiled, Architecture architecture, PowerModel power, OperatingPoint point)
+      byte[] file, Architecture architecture, PowerModel power, OperatingPoint point)
       throws DeviceException {
     try {
-      Executable executable = ExecutableFormat.read(ExecutableFormat.write(compiled));
+      Executable executable = ExecutableFormat.read(file);
       Machine machine = Machine.load(executable, architecture);
       Timeline timeline = Timeline.of(executable, architecture, point);
       long cycles = timeline.cycles();

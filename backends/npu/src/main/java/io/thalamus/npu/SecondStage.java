@@ -9,18 +9,26 @@ import java.util.function.BooleanSupplier;
 /**
  * The second stage of compilations, one after the other on a thread of its own, which is started
  * with the first of them and joined by {@link #close}. Thread-safe. A model that is closed before
- * its turn is passed over.
+ * its turn is passed over, unless its program is to be cached.
  */
 final class SecondStage implements AutoCloseable {
   private final ArrayDeque<Job> waiting = new ArrayDeque<>();
   private Thread thread;
   private volatile boolean closed;
 
-  /** Makes the better program of a model. */
-  @FunctionalInterface
-  interface Work {
+  /** Makes the better program of a model. Closed when it is done, or will not be. */
+  interface Work extends AutoCloseable {
     /** The program; of any quality once it is told to stop. */
     Program compile(BooleanSupplier isStopped) throws DeviceException;
+
+    /** Whether the program is wanted even when nobody runs the model any more. */
+    boolean isCached();
+
+    /** Stores the program for others. */
+    void store(Program better);
+
+    @Override
+    void close();
   }
 
   private record Job(NpuPreparedModel model, Work work) {}
@@ -32,6 +40,7 @@ final class SecondStage implements AutoCloseable {
   /** Has the program of a model replaced, in a while. */
   synchronized void submit(NpuPreparedModel model, Work work) {
     if (closed) {
+      work.close();
       return;
     }
     waiting.add(new Job(model, work));
@@ -48,11 +57,12 @@ final class SecondStage implements AutoCloseable {
   }
 
   private void run(Job job) {
-    BooleanSupplier isStopped = () -> closed || job.model.isReleased();
-    try {
-      Program better = isStopped.getAsBoolean() ? null : job.work.compile(isStopped);
+    try (Work work = job.work) {
+      BooleanSupplier isStopped = () -> closed || (job.model.isReleased() && !work.isCached());
+      Program better = isStopped.getAsBoolean() ? null : work.compile(isStopped);
       if (better != null && !isStopped.getAsBoolean()) {
         job.model.replace(better);
+        work.store(better);
       }
     } catch (DeviceException e) {
       job.model.keep(e);
@@ -81,6 +91,7 @@ final class SecondStage implements AutoCloseable {
     Thread running;
     synchronized (this) {
       closed = true;
+      waiting.forEach(job -> job.work.close());
       waiting.clear();
       notifyAll();
       running = thread;

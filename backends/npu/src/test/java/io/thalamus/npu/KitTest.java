@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu;
 
+import io.thalamus.cache.FileCacheEngine;
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.Device;
 import io.thalamus.tck.certify.Certification;
 import io.thalamus.tck.junit.DeviceKit;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
 
 class KitTest extends DeviceKit {
+  @TempDir Path storage;
+  private FileCacheEngine engine;
+
   @Override
   protected Device newDevice() {
-    return new NpuDevice("1.0.0", NpuConfig.DEFAULT.withSearch(0, false, 1));
+    engine = new FileCacheEngine(storage, "io.thalamus.npu");
+    return new NpuDevice("1.0.0", NpuConfig.DEFAULT.withSearch(0, false, 1), engine);
+  }
+
+  @AfterEach
+  void close() {
+    engine.close();
   }
 
   @Override

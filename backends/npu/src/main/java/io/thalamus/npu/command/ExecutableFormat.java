@@ -108,6 +108,12 @@ public final class ExecutableFormat {
     return places;
   }
 
+  /** Where the weights begin in a file that {@link #write} made; they go up to its end. */
+  public static int weightsOffset(byte[] file) {
+    ByteBuffer words = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
+    return file.length - words.getInt(HEADER - Integer.BYTES);
+  }
+
   /** The checksum that the header of these bytes must have. */
   static int checksum(byte[] file) {
     CRC32C crc = new CRC32C();

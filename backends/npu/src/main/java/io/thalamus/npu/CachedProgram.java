@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.npu;
+
+import io.thalamus.driver.cache.CacheContents;
+import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.npu.command.CommandFormatException;
+import io.thalamus.npu.command.ExecutableFormat;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * A compiled model as it stands in the cache. Immutable; the file's bytes are not copied.
+ *
+ * <p>The data cache holds the weights. The model cache holds all else; numbers have 32 bits,
+ * little-endian:
+ *
+ * <pre>
+ * offset  0   magic "TNPC"
+ *         4   version, 1
+ *         8   bytes of this header, arguments and shapes included
+ *        12   1 for a program that a better one was to replace, 2 for the last one
+ *        16   execution preference
+ *        20   seconds since 1970, low and high word
+ *        28   inputs | outputs
+ *        36   SHA-256 of the device's version and settings
+ *        68   for each input, then each output: type, 1 if quantized, bits of scale, zero point,
+ *             number of dimensions, dimensions
+ *             for each output: number of dimensions, dimensions of its result
+ *             the compiled model's file up to its weights
+ * </pre>
+ *
+ * @param arguments the graph of inputs and outputs alone
+ * @param shapes of the results
+ * @param preference that it was compiled for
+ * @param isFinal whether no better one was to come
+ * @param made when it was compiled
+ * @param settings SHA-256 of the device's version and settings
+ * @param file of the compiled model
+ */
+record CachedProgram(
+    Model arguments,
+    List<Shape> shapes,
+    ExecutionPreference preference,
+    boolean isFinal,
+    Instant made,
+    byte[] settings,
+    byte[] file) {
+  private static final int MAGIC = 'T' | 'N' << 8 | 'P' << 16 | 'C' << 24;
+  private static final int VERSION = 1;
+  private static final int FIXED = 68;
+  private static final int SETTINGS_AT = 36;
+  private static final int SETTINGS = 32;
+
+  CachedProgram {
+    shapes = List.copyOf(shapes);
+  }
+
+  /** Whether the format has room for the arguments of a model. */
+  static boolean isCacheable(Subgraph graph) {
+    return IntStream.concat(
+            graph.inputIndexes().stream().mapToInt(i -> i),
+            graph.outputIndexes().stream().mapToInt(i -> i))
+        .mapToObj(graph.operands()::get)
+        .allMatch(
+            operand ->
+                operand.type() instanceof OperandCode
+                    && !(operand.quantization() instanceof Quantization.PerChannel));
+  }
+
+  /** As files. */
+  CacheContents write() {
+    Subgraph graph = arguments.main();
+    IntStream.Builder words = IntStream.builder();
+    graph.inputIndexes().forEach(i -> write(graph.operands().get(i), words));
+    graph.outputIndexes().forEach(i -> write(graph.operands().get(i), words));
+    shapes.forEach(shape -> write(shape, words));
+    int[] described = words.build().toArray();
+    int header = FIXED + described.length * Integer.BYTES;
+    int weights = ExecutableFormat.weightsOffset(file);
+    ByteBuffer model = ByteBuffer.allocate(header + weights).order(ByteOrder.LITTLE_ENDIAN);
+    model.putInt(MAGIC).putInt(VERSION).putInt(header).putInt(isFinal ? 2 : 1);
+    model.putInt(preference.code()).putLong(made.getEpochSecond());
+    model.putInt(graph.inputIndexes().size()).putInt(graph.outputIndexes().size());
+    model.put(settings);
+    Arrays.stream(described).forEach(model::putInt);
+    model.put(file, 0, weights);
+    return new CacheContents(
+        List.of(model.array()), List.of(Arrays.copyOfRange(file, weights, file.length)));
+  }
+
+  private static void write(Operand operand, IntStream.Builder words) {
+    words.add(((OperandCode) operand.type()).code());
+    words.add(operand.quantization() instanceof Quantization.None ? 0 : 1);
+    words.add(Float.floatToRawIntBits(operand.quantization().scale()));
+    words.add(operand.quantization().zeroPoint());
+    write(operand.shape(), words);
+  }
+
+  private static void write(Shape shape, IntStream.Builder words) {
+    words.add(shape.rank());
+    Arrays.stream(shape.toArray()).forEach(words::add);
+  }
+
+  /**
+   * What stands in files that the device wrote itself, and are untouched.
+   *
+   * @throws CommandFormatException where another version of the device did
+   */
+  static CachedProgram read(CacheContents contents) throws CommandFormatException {
+    byte[] model = contents.modelCache().getFirst();
+    byte[] weights = contents.dataCache().getFirst();
+    ByteBuffer words = ByteBuffer.wrap(model).order(ByteOrder.LITTLE_ENDIAN);
+    if (model.length < FIXED || words.getInt() != MAGIC || words.getInt() != VERSION) {
+      throw new CommandFormatException("the cache has the format of another version");
+    }
+    int header = words.getInt();
+    boolean isFinal = words.getInt() == 2;
+    int preference = words.getInt();
+    Instant made = Instant.ofEpochSecond(words.getLong());
+    int inputs = words.getInt();
+    int outputs = words.getInt();
+    byte[] settings = Arrays.copyOfRange(model, SETTINGS_AT, SETTINGS_AT + SETTINGS);
+    words.position(FIXED);
+    Model arguments = Model.of(arguments(words, inputs, outputs));
+    List<Shape> shapes = new ArrayList<>();
+    for (int i = 0; i < outputs; i++) {
+      shapes.add(shape(words));
+    }
+    byte[] file = Arrays.copyOfRange(model, header, model.length + weights.length);
+    System.arraycopy(weights, 0, file, model.length - header, weights.length);
+    return new CachedProgram(
+        arguments,
+        shapes,
+        ExecutionPreference.ofCode(preference).orElseThrow(),
+        isFinal,
+        made,
+        settings,
+        file);
+  }
+
+  private static Subgraph arguments(ByteBuffer words, int inputs, int outputs) {
+    SubgraphBuilder builder = new SubgraphBuilder();
+    for (int i = 0; i < inputs; i++) {
+      argument(words, builder, Lifetime.SUBGRAPH_INPUT);
+    }
+    for (int i = 0; i < outputs; i++) {
+      argument(words, builder, Lifetime.SUBGRAPH_OUTPUT);
+    }
+    return builder.build(
+        IntStream.range(0, inputs).boxed().toList(),
+        IntStream.range(inputs, inputs + outputs).boxed().toList());
+  }
+
+  private static void argument(ByteBuffer words, SubgraphBuilder builder, Lifetime lifetime) {
+    OperandCode type = OperandCode.ofCode(words.getInt()).orElseThrow();
+    boolean isQuantized = words.getInt() != 0;
+    float scale = Float.intBitsToFloat(words.getInt());
+    int zeroPoint = words.getInt();
+    Quantization quantization =
+        isQuantized ? new Quantization.PerTensor(scale, zeroPoint) : Quantization.NONE;
+    builder.operand(new Operand(type, shape(words), quantization, lifetime, ""));
+  }
+
+  private static Shape shape(ByteBuffer words) {
+    int[] dimensions = new int[words.getInt()];
+    Arrays.setAll(dimensions, _ -> words.getInt());
+    return Shape.of(dimensions);
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver.cache;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.List;
+
+/**
+ * The bytes of one cached compilation, by file. The arrays are not copied and must not be written.
+ *
+ * @param modelCache code
+ * @param dataCache tensor elements
+ */
+public record CacheContents(List<byte[]> modelCache, List<byte[]> dataCache) {
+  public CacheContents {
+    modelCache = List.copyOf(modelCache);
+    dataCache = List.copyOf(dataCache);
+  }
+
+  /** The SHA-256 of the bytes of each file, its length before it, and of how many there are. */
+  byte[] hash() {
+    MessageDigest digest;
+    try {
+      digest = MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // every JDK has it
+    }
+    digest(modelCache, digest);
+    digest(dataCache, digest);
+    return digest.digest();
+  }
+
+  private static void digest(List<byte[]> files, MessageDigest digest) {
+    ByteBuffer number = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    digest.update(number.putLong(0, files.size()).array());
+    for (byte[] file : files) {
+      digest.update(number.putLong(0, file.length).array());
+      digest.update(file);
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver.cache;
+
+import io.thalamus.hal.CacheFile;
+import io.thalamus.hal.CacheNeeds;
+import io.thalamus.hal.PrepareConfig.Cache;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.NonReadableChannelException;
+import java.nio.channels.NonWritableChannelException;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** What can be said of, and done with, the files that a device is given. Stateless. */
+final class CacheHandles {
+  private CacheHandles() {}
+
+  /** What is wrong with how many files there are, if anything. */
+  static Optional<String> countFault(Cache cache, CacheNeeds needs) {
+    int model = cache.modelCache().size();
+    int data = cache.dataCache().size();
+    return model == needs.modelCacheFiles() && data == needs.dataCacheFiles()
+        ? Optional.empty()
+        : Optional.of(
+            "a compilation takes "
+                + needs.modelCacheFiles()
+                + " model-cache and "
+                + needs.dataCacheFiles()
+                + " data-cache files, not "
+                + model
+                + " and "
+                + data);
+  }
+
+  /** What is wrong with the files, if anything: each must be open for reading and writing. */
+  static Optional<String> fault(Cache cache) {
+    return Stream.concat(cache.modelCache().stream(), cache.dataCache().stream())
+        .map(CacheHandles::fault)
+        .flatMap(Optional::stream)
+        .findFirst();
+  }
+
+  private static Optional<String> fault(CacheFile file) {
+    FileChannel channel = file.channel();
+    if (channel == null || !channel.isOpen()) {
+      return Optional.of("a cache file is closed");
+    }
+    try {
+      // No bytes are moved, but the rights are looked at.
+      channel.read(ByteBuffer.allocate(0));
+      channel.write(ByteBuffer.allocate(0));
+      return Optional.empty();
+    } catch (NonReadableChannelException e) {
+      return Optional.of("a cache file is not open for reading");
+    } catch (NonWritableChannelException e) {
+      return Optional.of("a cache file is not open for writing");
+    } catch (IOException e) {
+      return Optional.of("a cache file cannot be used: " + e);
+    }
+  }
+
+  /**
+   * All bytes of a file, wherever its position is.
+   *
+   * @param most that may be read
+   */
+  static byte[] read(FileChannel channel, long most) throws IOException {
+    long size = channel.size();
+    if (size > Math.min(most, Integer.MAX_VALUE - 8)) {
+      throw new IOException("a cache file has " + size + " bytes, more than " + most);
+    }
+    ByteBuffer bytes = ByteBuffer.allocate((int) size);
+    while (bytes.hasRemaining()) {
+      if (channel.read(bytes, bytes.position()) < 0) {
+        throw new IOException("a cache file is being cut short");
+      }
+    }
+    return bytes.array();
+  }
+
+  /** Puts these bytes in place of all that a file holds. */
+  static void write(FileChannel channel, byte[] content) throws IOException {
+    channel.truncate(0);
+    ByteBuffer bytes = ByteBuffer.wrap(content);
+    while (bytes.hasRemaining()) {
+      channel.write(bytes, bytes.position());
+    }
+  }
+
+  static void closeAll(List<CacheFile> files) {
+    files.forEach(CacheFile::close);
+  }
+}

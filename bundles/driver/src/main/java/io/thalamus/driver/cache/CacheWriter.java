@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver.cache;
+
+import io.thalamus.cache.CacheEngine;
+import io.thalamus.hal.CacheFile;
+import io.thalamus.model.CacheToken;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.System.Logger.Level;
+import java.nio.channels.NonWritableChannelException;
+import java.util.List;
+
+/**
+ * The files that one compilation is stored in, through handles of its own: a compiler of several
+ * stages writes each of them, the last one long after the prepare has returned. Used by one thread
+ * at a time; owned by whoever opened it.
+ */
+public final class CacheWriter implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(CacheWriter.class.getPackageName());
+
+  private final CacheEngine engine;
+  private final String device;
+  private final CacheToken token;
+  private final List<CacheFile> modelCache;
+  private final List<CacheFile> dataCache;
+
+  CacheWriter(
+      CacheEngine engine,
+      String device,
+      CacheToken token,
+      List<CacheFile> modelCache,
+      List<CacheFile> dataCache) {
+    this.engine = engine;
+    this.device = device;
+    this.token = token;
+    this.modelCache = List.copyOf(modelCache);
+    this.dataCache = List.copyOf(dataCache);
+  }
+
+  /**
+   * Stores a compilation in place of what was there. Readers find the old one, or this one, or,
+   * where the process is killed meanwhile, none.
+   *
+   * @return whether it is stored; the log says why it is not
+   */
+  public boolean write(CacheContents contents) {
+    if (contents.modelCache().size() != modelCache.size()
+        || contents.dataCache().size() != dataCache.size()) {
+      throw new IllegalArgumentException(device + " stores a compilation in other files");
+    }
+    byte[] hash = contents.hash();
+    try (CacheEngine.Hold _ = engine.hold()) {
+      write(modelCache, contents.modelCache());
+      write(dataCache, contents.dataCache());
+      // The hash last: until then the files belong to nothing that anybody believes.
+      engine.remember(device, token, hash);
+      return true;
+    } catch (IOException | UncheckedIOException | NonWritableChannelException e) {
+      LOG.log(Level.WARNING, "{0} cannot cache a compilation: {1}", device, e.toString());
+      return false;
+    }
+  }
+
+  private static void write(List<CacheFile> files, List<byte[]> contents) throws IOException {
+    for (int i = 0; i < files.size(); i++) {
+      CacheHandles.write(files.get(i).channel(), contents.get(i));
+    }
+  }
+
+  @Override
+  public void close() {
+    CacheHandles.closeAll(modelCache);
+    CacheHandles.closeAll(dataCache);
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver.cache;
+
+import io.thalamus.cache.CacheEngine;
+import io.thalamus.hal.CacheFile;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PrepareConfig.Cache;
+import io.thalamus.model.ErrorStatus;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * Stores the compilations of a device in the files that the runtime gives, and takes them back.
+ * Thread-safe. Borrows the engine, which must outlive all calls.
+ *
+ * <p>Model caches are code, so nothing of a file is looked at before all of it is in memory that
+ * nobody else can write, and hashes to what the engine remembers for this token. Data caches are
+ * hashed with them: a damaged one is refused, where it would else give wrong values.
+ */
+public final class DeviceCache {
+  private static final System.Logger LOG = System.getLogger(DeviceCache.class.getPackageName());
+
+  private final DeviceInfo info;
+  private final CacheEngine engine;
+  private final long maxFileBytes;
+
+  /**
+   * The cache of a device.
+   *
+   * @param maxFileBytes that one file may have: a longer one is not the device's
+   */
+  public DeviceCache(DeviceInfo info, CacheEngine engine, long maxFileBytes) {
+    this.info = Objects.requireNonNull(info, "info");
+    this.engine = Objects.requireNonNull(engine, "engine");
+    this.maxFileBytes = maxFileBytes;
+  }
+
+  /**
+   * Takes handles of the files that a prepare is to be stored in; the caller closes them. Empty
+   * where it is not to be stored, or cannot be: that never fails a prepare, and the log says why.
+   */
+  public Optional<CacheWriter> open(PrepareConfig config) {
+    if (config.cache().isEmpty() || isNone(config.cache().get())) {
+      return Optional.empty();
+    }
+    Cache cache = config.cache().get();
+    Optional<String> fault =
+        CacheHandles.countFault(cache, info.cacheNeeds()).or(() -> CacheHandles.fault(cache));
+    if (fault.isPresent()) {
+      LOG.log(Level.WARNING, "{0} does not cache a compilation: {1}", info.name(), fault.get());
+      return Optional.empty();
+    }
+    List<CacheFile> modelCache = new ArrayList<>();
+    List<CacheFile> dataCache = new ArrayList<>();
+    try {
+      cache.modelCache().forEach(file -> modelCache.add(file.duplicate()));
+      cache.dataCache().forEach(file -> dataCache.add(file.duplicate()));
+    } catch (UncheckedIOException | IllegalStateException e) {
+      CacheHandles.closeAll(modelCache);
+      CacheHandles.closeAll(dataCache);
+      LOG.log(
+          Level.WARNING,
+          "{0} does not cache a compilation: a handle cannot be duplicated: {1}",
+          info.name(),
+          e.toString());
+      return Optional.empty();
+    }
+    return Optional.of(new CacheWriter(engine, info.name(), cache.token(), modelCache, dataCache));
+  }
+
+  /** As in NNAPI, a token without files says nothing. */
+  private static boolean isNone(Cache cache) {
+    return cache.modelCache().isEmpty() && cache.dataCache().isEmpty();
+  }
+
+  /**
+   * What the device stored under the token of a prepare, every bit of it.
+   *
+   * @throws DeviceException with INVALID_ARGUMENT where there are not as many files as the device
+   *     stores a compilation in, GENERAL_FAILURE where they do not hold what it stored
+   */
+  public CacheContents read(PrepareConfig config) throws DeviceException {
+    Cache cache =
+        config
+            .cache()
+            .orElseThrow(
+                () ->
+                    new DeviceException(
+                        ErrorStatus.INVALID_ARGUMENT, "there is no cache to restore from"));
+    Optional<String> count = CacheHandles.countFault(cache, info.cacheNeeds());
+    if (count.isPresent()) {
+      throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, count.get());
+    }
+    Optional<String> fault = CacheHandles.fault(cache);
+    if (fault.isPresent()) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, fault.get());
+    }
+    CacheContents contents;
+    try (CacheEngine.Hold _ = engine.hold()) {
+      contents = new CacheContents(read(cache.modelCache()), read(cache.dataCache()));
+    } catch (IOException e) {
+      throw new DeviceException(
+          ErrorStatus.GENERAL_FAILURE, "the cache cannot be read: " + e.getMessage(), e);
+    }
+    if (!engine.isRemembered(info.name(), cache.token(), contents.hash())) {
+      throw new DeviceException(
+          ErrorStatus.GENERAL_FAILURE,
+          "the cache files do not hold what " + info.name() + " stored under this token");
+    }
+    return contents;
+  }
+
+  private List<byte[]> read(List<CacheFile> files) throws IOException {
+    List<byte[]> contents = new ArrayList<>();
+    for (CacheFile file : files) {
+      contents.add(CacheHandles.read(file.channel(), maxFileBytes));
+    }
+    return contents;
+  }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver.cache;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.cache.FileCacheEngine;
+import io.thalamus.cache.NoCacheEngine;
+import io.thalamus.hal.CacheFile;
+import io.thalamus.hal.CacheNeeds;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PrepareConfig.Cache;
+import io.thalamus.model.CacheToken;
+import io.thalamus.model.Capabilities;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.PerformanceInfo;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Handles of every kind, contents of every size, and what becomes of them. */
+class DeviceCacheTest {
+  private static final PerformanceInfo COST = new PerformanceInfo(1, 1);
+  private static final DeviceInfo INFO =
+      DeviceInfo.builder("test-device", "1")
+          .capabilities(new Capabilities(COST, COST, Map.of(), COST, COST))
+          .cacheNeeds(new CacheNeeds(2, 1))
+          .build();
+  private static final CacheToken TOKEN = CacheToken.of(new byte[CacheToken.SIZE]);
+  private static final int LONGEST = 1000;
+
+  @TempDir Path directory;
+  private final List<Handle> opened = new ArrayList<>();
+  private FileCacheEngine engine;
+  private DeviceCache cache;
+
+  @BeforeEach
+  void open() {
+    engine = new FileCacheEngine(directory.resolve("engine"), "test");
+    cache = new DeviceCache(INFO, engine, LONGEST);
+  }
+
+  @AfterEach
+  void close() {
+    opened.forEach(Handle::close);
+    engine.close();
+  }
+
+  /** A file, opened like all its duplicates. */
+  private final class Handle implements CacheFile {
+    private final Path path;
+    private final OpenOption[] options;
+    private final FileChannel channel;
+
+    Handle(Path path, OpenOption... options) {
+      this.path = path;
+      this.options = options;
+      try {
+        channel = FileChannel.open(path, options);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+      opened.add(this);
+    }
+
+    @Override
+    public FileChannel channel() {
+      return channel;
+    }
+
+    @Override
+    public CacheFile duplicate() {
+      return new Handle(path, options);
+    }
+
+    @Override
+    public void close() {
+      try {
+        channel.close();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
+
+  private Handle file(String name) {
+    return new Handle(
+        directory.resolve(name),
+        StandardOpenOption.CREATE,
+        StandardOpenOption.READ,
+        StandardOpenOption.WRITE);
+  }
+
+  private static PrepareConfig config(List<CacheFile> model, List<CacheFile> data) {
+    return PrepareConfig.DEFAULT.with(new Cache(model, data, TOKEN));
+  }
+
+  private PrepareConfig config() {
+    return config(List.of(file("m0"), file("m1")), List.of(file("d0")));
+  }
+
+  private static CacheContents contents(long seed, int... sizes) {
+    Random random = new Random(seed);
+    byte[][] files = new byte[sizes.length][];
+    for (int i = 0; i < sizes.length; i++) {
+      files[i] = new byte[sizes[i]];
+      random.nextBytes(files[i]);
+    }
+    return new CacheContents(List.of(files[0], files[1]), List.of(files[2]));
+  }
+
+  private void assertHolds(CacheContents expected) throws DeviceException {
+    CacheContents found = cache.read(config());
+    for (int i = 0; i < 2; i++) {
+      assertArrayEquals(expected.modelCache().get(i), found.modelCache().get(i));
+    }
+    assertArrayEquals(expected.dataCache().getFirst(), found.dataCache().getFirst());
+  }
+
+  private void assertRefused(ErrorStatus status, PrepareConfig config) {
+    assertEquals(status, assertThrows(DeviceException.class, () -> cache.read(config)).status());
+  }
+
+  @Test
+  void whatIsWrittenIsReadWhateverItsSize() throws DeviceException {
+    int[][] sizes = {{10, 20, 30}, {0, 0, 0}, {1, 0, 1000}, {1000, 1000, 0}, {3, 2, 1}};
+    for (int i = 0; i < sizes.length; i++) {
+      CacheContents contents = contents(i, sizes[i]);
+      try (CacheWriter writer = cache.open(config()).orElseThrow()) {
+        assertTrue(writer.write(contents));
+      }
+      assertHolds(contents);
+    }
+  }
+
+  @Test
+  void aLaterStageWritesWhenTheRuntimesHandlesAreClosed() throws DeviceException {
+    PrepareConfig config = config();
+    CacheContents second = contents(2, 5, 6, 7);
+    try (CacheWriter writer = cache.open(config).orElseThrow()) {
+      writer.write(contents(1, 50, 60, 70));
+      config.cache().orElseThrow().modelCache().forEach(CacheFile::close);
+      config.cache().orElseThrow().dataCache().forEach(CacheFile::close);
+      assertHolds(contents(1, 50, 60, 70));
+      assertTrue(writer.write(second));
+    }
+    assertHolds(second);
+  }
+
+  @Test
+  void wrongHandlesStoreNothingAndAreRefused() throws IOException {
+    for (String name : List.of("m0", "m1", "d0")) {
+      Files.createFile(directory.resolve(name));
+    }
+    Handle readOnly = new Handle(directory.resolve("m1"), StandardOpenOption.READ);
+    Handle writeOnly = new Handle(directory.resolve("d0"), StandardOpenOption.WRITE);
+    Handle closed = file("m0");
+    closed.close();
+    List<PrepareConfig> wrong =
+        List.of(
+            config(List.of(file("m0"), readOnly), List.of(file("d0"))),
+            config(List.of(file("m0"), file("m1")), List.of(writeOnly)),
+            config(List.of(closed, file("m1")), List.of(file("d0"))));
+    for (PrepareConfig config : wrong) {
+      assertTrue(cache.open(config).isEmpty());
+      assertRefused(ErrorStatus.GENERAL_FAILURE, config);
+    }
+    List<PrepareConfig> miscounted =
+        List.of(
+            config(List.of(file("m0")), List.of(file("d0"))),
+            config(List.of(file("m0"), file("m1"), file("m2")), List.of(file("d0"))),
+            config(List.of(file("m0"), file("m1")), List.of()),
+            config(List.of(), List.of()));
+    for (PrepareConfig config : miscounted) {
+      assertTrue(cache.open(config).isEmpty());
+      assertRefused(ErrorStatus.INVALID_ARGUMENT, config);
+    }
+    assertTrue(cache.open(PrepareConfig.DEFAULT).isEmpty());
+    assertRefused(ErrorStatus.INVALID_ARGUMENT, PrepareConfig.DEFAULT);
+  }
+
+  @Test
+  void bytesThatMoveBetweenFilesAreNotTheSame() throws Exception {
+    try (CacheWriter writer = cache.open(config()).orElseThrow()) {
+      writer.write(
+          new CacheContents(List.of(new byte[] {1, 2}, new byte[] {3}), List.of(new byte[] {4})));
+    }
+    Files.write(directory.resolve("m0"), new byte[] {1});
+    Files.write(directory.resolve("m1"), new byte[] {2, 3});
+    assertRefused(ErrorStatus.GENERAL_FAILURE, config());
+  }
+
+  @Test
+  void aFileThatIsTooLongIsNotRead() throws Exception {
+    try (CacheWriter writer = cache.open(config()).orElseThrow()) {
+      assertTrue(writer.write(contents(1, LONGEST + 1, 1, 1)));
+    }
+    assertRefused(ErrorStatus.GENERAL_FAILURE, config());
+  }
+
+  @Test
+  void withoutAnEngineNothingIsStored() {
+    DeviceCache forgetful = new DeviceCache(INFO, new NoCacheEngine(), LONGEST);
+    try (CacheWriter writer = forgetful.open(config()).orElseThrow()) {
+      assertFalse(writer.write(contents(1, 1, 2, 3)));
+    }
+    assertEquals(
+        ErrorStatus.GENERAL_FAILURE,
+        assertThrows(DeviceException.class, () -> forgetful.read(config())).status());
+  }
+}
