@@ -42,7 +42,8 @@ public final class NeuralNetworksTarget implements Target {
     SHARED,
     /**
      * In memories made for them, on the device where that has memory of its own; NNAPI's
-     * DeviceMemoryTest. Outputs of open dimensions stand in plain memory.
+     * DeviceMemoryTest. Outputs of open dimensions, and what no device has room for, stand in plain
+     * memory.
      */
     DEVICE
   }
@@ -240,18 +241,26 @@ public final class NeuralNetworksTarget implements Target {
             execution.setInput(i, value);
             continue;
           }
-          Memory input = make(made, MemoryDesc.builder("input " + i).input(compilation, i).build());
-          input.copyFrom(value);
-          execution.setInput(i, input);
+          MemoryDesc desc = MemoryDesc.builder("input " + i).input(compilation, i).build();
+          Optional<Memory> input = make(made, desc);
+          if (input.isPresent()) {
+            input.get().copyFrom(value);
+            execution.setInput(i, input.get());
+          } else {
+            execution.setInput(i, value);
+          }
         }
         Memory[] outputs = new Memory[arguments.outputs().size()];
         for (int i = 0; i < outputs.length; i++) {
-          if (!compilation.model().main().output(i).isSizeKnown()) {
+          MemoryDesc desc = MemoryDesc.builder("output " + i).output(compilation, i).build();
+          boolean isOpen = !compilation.model().main().output(i).isSizeKnown();
+          Optional<Memory> output = isOpen ? Optional.empty() : make(made, desc);
+          if (output.isPresent()) {
+            outputs[i] = output.get();
+            execution.setOutput(i, outputs[i]);
+          } else {
             execution.setOutput(i, slice(arguments.outputMemory(), arguments.outputs().get(i)));
-            continue;
           }
-          outputs[i] = make(made, MemoryDesc.builder("output " + i).output(compilation, i).build());
-          execution.setOutput(i, outputs[i]);
         }
         Answer answer = finish(execution, settings);
         for (int i = 0; i < outputs.length; i++) {
@@ -267,10 +276,19 @@ public final class NeuralNetworksTarget implements Target {
       }
     }
 
-    private Memory make(List<Memory> made, MemoryDesc desc) throws NeuralNetworksException {
-      Memory memory = networks.createMemory(desc);
-      made.add(memory);
-      return memory;
+    /** A memory; empty where no device has room for it, as for what the interpreter uses. */
+    private Optional<Memory> make(List<Memory> made, MemoryDesc desc)
+        throws NeuralNetworksException {
+      try {
+        Memory memory = networks.createMemory(desc);
+        made.add(memory);
+        return Optional.of(memory);
+      } catch (NeuralNetworksException e) {
+        if (e.code() == ResultCode.OP_FAILED) {
+          return Optional.empty();
+        }
+        throw e;
+      }
     }
 
     @Override
