@@ -13,8 +13,10 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Priority;
+import io.thalamus.model.Subgraph;
 import io.thalamus.runtime.fakes.CachingDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
@@ -208,6 +210,37 @@ class CacheTokenTest {
         token(options(), whole),
         token(options(), first, new Noting("test-z", "1", 0.5, OperationCode.MUL)),
         token(options(), second, new Noting("test-z", "1", 0.5, OperationCode.ADD)));
+  }
+
+  @Test
+  void equalStepsOfTwoReferencedModelsDiffer() throws Exception {
+    Noting device = new Noting("test-a", "1.0", 0.8, OperationCode.ADD);
+    for (int repetition = 0; repetition < 3; repetition++) {
+      try (TestRuntime runtime = TestRuntime.lenient(device.device, LimitedDevice.cpu())) {
+        runtime.networks().compile(eitherSum(), options());
+      }
+      assertEquals(2, Set.copyOf(device.tokens).size(), device.tokens.toString());
+    }
+  }
+
+  /** {@code c ? a + b : a + b}, in two graphs. */
+  private static Model eitherSum() {
+    Graphs.Builder g = new Graphs.Builder(1);
+    int c = g.boolInput("c");
+    int a = g.input("a");
+    int b = g.input("b");
+    int out = g.output("out");
+    g.raw()
+        .operation(
+            OperationCode.IF, List.of(c, g.reference(0), g.reference(1), a, b), List.of(out));
+    return new Model(g.build(), List.of(sum(), sum()), false);
+  }
+
+  private static Subgraph sum() {
+    Graphs.Builder g = new Graphs.Builder(1);
+    int a = g.input("a");
+    int b = g.input("b");
+    return g.op(OperationCode.ADD, a, b, g.output("r")).build();
   }
 
   @Test
