@@ -4,13 +4,11 @@ package io.thalamus.runtime.registry;
 import io.thalamus.api.DeviceHealth;
 import io.thalamus.hal.BufferDesc;
 import io.thalamus.hal.BufferRole;
-import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.PrepareConfig;
-import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
@@ -23,7 +21,6 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -49,15 +46,16 @@ public final class RegisteredDevice {
   private final Quarantine quarantine;
   private final DeviceCalls calls;
   private final Occupancy occupancy;
+  private final DevicePreparations preparations;
   private final DeviceBuffers buffers;
   private volatile boolean doesNotClose;
-  private volatile long longestPrepareNanos;
 
   /** A device that serves, watched as the watch says. */
   RegisteredDevice(String id, Device device, DeviceInfo info, ServiceFacts service, Watch watch) {
     this.id = id;
     this.service = service;
     this.occupancy = new Occupancy(device);
+    this.preparations = new DevicePreparations(this, occupancy);
     this.buffers = new DeviceBuffers(this, occupancy);
     this.info = info;
     this.watch = watch;
@@ -229,11 +227,7 @@ public final class RegisteredDevice {
 
   DevicePreparedModel prepare(Model model, PrepareConfig config, boolean isProbe)
       throws DeviceException {
-    return prepare(
-        "prepare",
-        config,
-        isProbe,
-        (entered, controlled) -> preparation(entered, model, controlled));
+    return preparations.prepare(model, config, isProbe);
   }
 
   /**
@@ -244,125 +238,7 @@ public final class RegisteredDevice {
    */
   public DevicePreparedModel prepareFromCache(Model model, PrepareConfig config)
       throws DeviceException {
-    return prepare(
-        "prepareFromCache",
-        config,
-        false,
-        (entered, controlled) -> restoration(entered, model, controlled));
-  }
-
-  private DevicePreparedModel prepare(
-      String name,
-      PrepareConfig config,
-      boolean isProbe,
-      BiFunction<Device, PrepareConfig, Preparation> preparing)
-      throws DeviceException {
-    Device entered = enter(isProbe);
-    if (entered == null) {
-      closeFiles(config);
-      throw new DeviceException(
-          ErrorStatus.DEVICE_UNAVAILABLE, id + ": " + absence().orElse("it has left"));
-    }
-    Function<ExecutionControl, Preparation> work =
-        control -> {
-          try {
-            return preparing.apply(entered, config.with(control));
-          } finally {
-            closeFiles(config);
-          }
-        };
-    if (!isWatched()) {
-      return here(work, config.control()).orThrow();
-    }
-    Duration limit = limit(longestPrepareNanos, settings().prepareFloor());
-    ExecutionControl stop =
-        () ->
-            config.deadline().hasPassed()
-                ? ExecutionControl.Signal.DEADLINE
-                : config.control().checkpoint();
-    Outcome<Preparation> outcome = make(new Terms(name, limit, stop), work, Preparation::close);
-    if (outcome.end() == End.NONE) {
-      return outcome.answer().orThrow();
-    }
-    if (outcome.end() == End.NO_THREAD) {
-      closeFiles(config);
-    }
-    throw new DeviceException(status(outcome.end()), id + ": " + describe(outcome.end(), limit));
-  }
-
-  private static void closeFiles(PrepareConfig config) {
-    if (config.cache().isPresent()) {
-      config.cache().get().modelCache().forEach(CacheFile::close);
-      config.cache().get().dataCache().forEach(CacheFile::close);
-    }
-  }
-
-  /** What a device made of a model, one of them null. */
-  private record Preparation(DevicePreparedModel model, DeviceException failure) {
-    DevicePreparedModel orThrow() throws DeviceException {
-      if (failure != null) {
-        throw failure;
-      }
-      return model;
-    }
-
-    void close() {
-      if (model != null) {
-        model.close();
-      }
-    }
-  }
-
-  /** Has the device, which was entered, prepare. */
-  private Preparation preparation(Device entered, Model model, PrepareConfig config) {
-    List<SharedMemory.Lease> leases = new ArrayList<>();
-    try {
-      model.pools().forEach(pool -> leases.add(pool.lend()));
-      long start = time().nanoTime();
-      PreparedModel answer = entered.prepare(model, config);
-      if (answer == null) {
-        throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " prepared nothing");
-      }
-      longestPrepareNanos = Math.max(longestPrepareNanos, time().nanoTime() - start);
-      return adopt(new DevicePreparedModel(this, answer, model));
-    } catch (DeviceException e) {
-      if (reads(model.pools())) {
-        failed(e.status(), e.getMessage());
-      }
-      return new Preparation(null, e);
-    } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
-      failed(ErrorStatus.GENERAL_FAILURE, "it broke: " + e);
-      return new Preparation(
-          null, new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " broke: " + e, e));
-    } finally {
-      leases.forEach(SharedMemory.Lease::close);
-    }
-  }
-
-  /** Has the device, which was entered, restore. */
-  private Preparation restoration(Device entered, Model model, PrepareConfig config) {
-    try {
-      PreparedModel answer = entered.prepareFromCache(config);
-      if (answer == null) {
-        throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " restored nothing");
-      }
-      return adopt(new DevicePreparedModel(this, answer, model));
-    } catch (DeviceException e) {
-      return new Preparation(null, e);
-    } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
-      failed(ErrorStatus.GENERAL_FAILURE, "it broke: " + e);
-      return new Preparation(
-          null, new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " broke: " + e, e));
-    }
-  }
-
-  private Preparation adopt(DevicePreparedModel handle) {
-    if (occupancy.adopt(handle)) {
-      return new Preparation(handle, null);
-    }
-    handle.close();
-    return new Preparation(
-        null, new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, id + " left meanwhile"));
+    return preparations.prepareFromCache(model, config);
   }
 
   /**
