@@ -178,11 +178,19 @@ final class Contents {
     synchronized (lock) {
       requireContents(ResultCode.OP_FAILED);
       Optional<DeviceMemory> usable = usable(plan);
-      requireContents(ResultCode.OP_FAILED);
-      if (usable.isPresent() && (inBuffer || push())) {
+      boolean isTaken = false;
+      try {
+        // Finding room may have shown that the contents have died.
+        requireContents(ResultCode.OP_FAILED);
+        isTaken = usable.isPresent() && (inBuffer || push());
+      } finally {
+        if (!isTaken) {
+          usable.ifPresent(DeviceMemory::release);
+        }
+      }
+      if (isTaken) {
         return usable;
       }
-      usable.ifPresent(DeviceMemory::release);
       pull();
       return Optional.empty();
     }

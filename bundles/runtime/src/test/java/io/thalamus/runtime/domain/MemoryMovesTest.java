@@ -210,6 +210,23 @@ class MemoryMovesTest {
   }
 
   @Test
+  void whatDiesOnItsWayLeavesNoBufferBehind() throws Exception {
+    Compilation twice = compile();
+    DomainDevice better = DomainDevice.of("better", 0.01);
+    devices.add(better);
+    try (Memory a = make("a", twice);
+        Memory b = make("b", twice)) {
+      write(twice, a).orThrow();
+      npu.loseContents();
+      runtime.add(better);
+      settled(twice);
+      ExecutionReport report = run(twice, a, b);
+      dead(a, "npu", report.code(), report.message());
+    }
+    assertEquals(0, npu.buffers() + better.buffers(), "open when the memories are closed");
+  }
+
+  @Test
   void aCopyElsewhereSurvivesTheLoss() throws Exception {
     Compilation twice = compile();
     try (Memory a = make("a", twice);
