@@ -57,11 +57,11 @@ record BufferPlan(Operand operand, long bytes, List<BufferRole> roles) {
                 + " "
                 + type(common));
       }
-      Shape combined = Shapes.combine(shape, operand.shape());
-      if (combined == null) {
+      Optional<Shape> combined = shape.combine(operand.shape());
+      if (combined.isEmpty()) {
         throw invalid(text(role) + " is " + operand.shape() + ", which does not go with " + shape);
       }
-      shape = combined;
+      shape = combined.get();
     }
     if (!common.type().isTensor() && shape.rank() > 0) {
       throw invalid(text(roles.get(0)) + " is a scalar, but the buffer is to have " + shape);
@@ -70,7 +70,7 @@ record BufferPlan(Operand operand, long bytes, List<BufferRole> roles) {
       throw new DeviceException(
           ErrorStatus.GENERAL_FAILURE, "buffers do not hold values of type " + type.text());
     }
-    if (!Shapes.isSizeKnown(common, shape)) {
+    if (!common.with(shape).isSizeKnown()) {
       throw new DeviceException(
           ErrorStatus.GENERAL_FAILURE,
           "the size of a buffer of shape " + shape + " is not known: give its dimensions");

@@ -15,6 +15,7 @@ import io.thalamus.model.Subgraph;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * The arguments of a request, checked against the graph: bytes and shapes by input and output.
@@ -73,7 +74,7 @@ public record RequestArguments(
   private static Shape held(String place, ManagedBuffer buffer, Location location)
       throws DeviceException {
     Shape held = buffer.operand().shape();
-    if (Shapes.combine(held, location.shape()) == null) {
+    if (held.combine(location.shape()).isEmpty()) {
       throw invalid(
           place + " is " + held + " in its buffer, but " + location.shape() + " in the request");
     }
@@ -159,15 +160,12 @@ public record RequestArguments(
     if (requested.rank() == 0) {
       return declared;
     }
-    if (declared.rank() == 0 && operand.type().isTensor()) {
-      return requested;
-    }
-    Shape combined = declared.rank() == 0 ? null : Shapes.combine(declared, requested);
-    if (combined == null) {
-      throw invalid(
-          place + " is " + declared + " in the model, but " + requested + " in the request");
-    }
-    return combined;
+    Optional<Shape> combined =
+        operand.type().isTensor() ? declared.combine(requested) : Optional.empty();
+    return combined.orElseThrow(
+        () ->
+            invalid(
+                place + " is " + declared + " in the model, but " + requested + " in the request"));
   }
 
   /** Refuses a request whose outputs have sizes that only the execution would tell. */

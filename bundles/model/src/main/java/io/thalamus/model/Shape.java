@@ -2,6 +2,7 @@
 package io.thalamus.model;
 
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -81,6 +82,34 @@ public final class Shape {
     int[] changed = dimensions.clone();
     changed[axis] = dimension;
     return of(changed);
+  }
+
+  /**
+   * What this and another shape say together of one value; NNAPI's combineDimensions. No dimensions
+   * say nothing, and neither does a dimension of 0; all else must be equal.
+   *
+   * @return empty where they contradict each other
+   */
+  public Optional<Shape> combine(Shape other) {
+    if (rank() == 0 || equals(other)) {
+      return Optional.of(other);
+    }
+    if (other.rank() == 0) {
+      return Optional.of(this);
+    }
+    if (rank() != other.rank()) {
+      return Optional.empty();
+    }
+    int[] both = toArray();
+    for (int axis = 0; axis < both.length; axis++) {
+      int dimension = other.dimension(axis);
+      if (both[axis] == 0) {
+        both[axis] = dimension;
+      } else if (dimension != 0 && dimension != both[axis]) {
+        return Optional.empty();
+      }
+    }
+    return Optional.of(of(both));
   }
 
   @Override

@@ -425,7 +425,10 @@ final class Contents {
     synchronized (lock) {
       clear();
       Shape actual =
-          Shapes.combine(layout.operand().shape(), given)
+          layout
+              .operand()
+              .shape()
+              .combine(given)
               .orElseThrow(() -> refused("its dimensions are %s, got %s".formatted(shape, given)));
       Operand operand = layout.operand().with(actual);
       if (!operand.isSizeKnown()) {

@@ -83,7 +83,9 @@ record Layout(String name, Operand operand, Shape dimensions, List<Role> roles) 
       throw refused(desc, "a scalar has no dimensions, got " + desc.dimensions());
     }
     Shape shape =
-        Shapes.combine(common.shape(), desc.dimensions())
+        common
+            .shape()
+            .combine(desc.dimensions())
             .orElseThrow(() -> conflict(desc, desc.dimensions(), "its own dimensions"));
     return new Layout(desc.name(), common.with(shape), desc.dimensions(), roles);
   }
@@ -117,7 +119,9 @@ record Layout(String name, Operand operand, Shape dimensions, List<Role> roles) 
                   common.quantization()));
     }
     return common.with(
-        Shapes.combine(common.shape(), operand.shape())
+        common
+            .shape()
+            .combine(operand.shape())
             .orElseThrow(() -> conflict(desc, operand.shape(), role)));
   }
 
@@ -149,6 +153,6 @@ record Layout(String name, Operand operand, Shape dimensions, List<Role> roles) 
   boolean accepts(Layout other, Shape shape) {
     return operand.type().equals(other.operand.type())
         && operand.quantization().equals(other.operand.quantization())
-        && Shapes.combine(operand.shape(), shape).isPresent();
+        && operand.shape().combine(shape).isPresent();
   }
 }

@@ -4,6 +4,7 @@ package io.thalamus.runtime.execution;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import java.util.Locale;
+import java.util.Optional;
 
 /** Compares what a caller gave with what the model wants. Stateless. */
 final class ArgumentCheck {
@@ -28,21 +29,9 @@ final class ArgumentCheck {
     if (given.rank() == 0) {
       return model;
     }
-    if (operand.type().isTensor() && model.rank() == 0) {
-      return given;
-    }
-    if (model.rank() != given.rank()) {
-      throw new Mismatch(place + " is " + model + ", got the shape " + given);
-    }
-    int[] combined = model.toArray();
-    for (int axis = 0; axis < combined.length; axis++) {
-      if (combined[axis] == 0) {
-        combined[axis] = given.dimension(axis);
-      } else if (given.dimension(axis) != 0 && given.dimension(axis) != combined[axis]) {
-        throw new Mismatch(place + " is " + model + ", got the shape " + given);
-      }
-    }
-    return Shape.of(combined);
+    Optional<Shape> combined = operand.type().isTensor() ? model.combine(given) : Optional.empty();
+    return combined.orElseThrow(
+        () -> new Mismatch(place + " is " + model + ", got the shape " + given));
   }
 
   /** Checks an input of a length above 0 with its combined dimensions. */

@@ -122,17 +122,9 @@ final class DeviceBuffers {
         device.make(
             new Terms(name, limit, ExecutionControl.NONE), control -> copying.get(), late -> {});
     doesNotCopy = outcome.end() == End.HUNG;
-    return switch (outcome.end()) {
-      case NONE -> outcome.answer();
-      case NO_THREAD ->
-          CallOutcome.refused(
-              RegisteredDevice.status(outcome.end()),
-              RegisteredDevice.describe(outcome.end(), limit));
-      case HUNG, DEADLINE, CANCELLED, LEFT ->
-          CallOutcome.abandoned(
-              RegisteredDevice.status(outcome.end()),
-              RegisteredDevice.describe(outcome.end(), limit));
-    };
+    return outcome.end() == End.NONE
+        ? outcome.answer()
+        : RegisteredDevice.unanswered(outcome.end(), limit);
   }
 
   void forget(DeviceMemory memory) {

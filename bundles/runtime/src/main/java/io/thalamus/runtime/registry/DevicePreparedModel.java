@@ -13,6 +13,7 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.runtime.registry.DeviceCalls.Terms;
+import io.thalamus.runtime.registry.GuardedCall.End;
 import io.thalamus.runtime.registry.GuardedCall.Outcome;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -95,20 +96,11 @@ public final class DevicePreparedModel implements AutoCloseable {
             new Terms("execute", limit, config.control()),
             control -> call(request, config, buffers, control),
             late -> {});
-    return switch (outcome.end()) {
-      case NONE -> {
-        measured(device.time().nanoTime() - start);
-        yield CallOutcome.answered(outcome.answer());
-      }
-      case NO_THREAD ->
-          CallOutcome.refused(
-              RegisteredDevice.status(outcome.end()),
-              RegisteredDevice.describe(outcome.end(), limit));
-      case HUNG, DEADLINE, CANCELLED, LEFT ->
-          CallOutcome.abandoned(
-              RegisteredDevice.status(outcome.end()),
-              RegisteredDevice.describe(outcome.end(), limit));
-    };
+    if (outcome.end() != End.NONE) {
+      return RegisteredDevice.unanswered(outcome.end(), limit);
+    }
+    measured(device.time().nanoTime() - start);
+    return CallOutcome.answered(outcome.answer());
   }
 
   /**

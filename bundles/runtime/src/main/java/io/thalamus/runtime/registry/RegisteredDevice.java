@@ -305,6 +305,13 @@ public final class RegisteredDevice {
     };
   }
 
+  /** What a caller learns of a call that ended without an answer. */
+  static CallOutcome unanswered(End end, Duration limit) {
+    return end == End.NO_THREAD
+        ? CallOutcome.refused(status(end), describe(end, limit))
+        : CallOutcome.abandoned(status(end), describe(end, limit));
+  }
+
   static ErrorStatus status(End end) {
     return switch (end) {
       case DEADLINE -> ErrorStatus.MISSED_DEADLINE_TRANSIENT;
