@@ -20,8 +20,10 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface CacheEngine {
   /**
-   * Remembers what the files of a compilation hash to, in place of what it was before. Of very many
-   * compilations the one that was remembered first is forgotten.
+   * Remembers what the files of a compilation hash to. One compilation may be kept in several
+   * places, each with files of its own, so that what it hashed to before stays remembered. Of very
+   * many hashes, and of more than a few of one compilation, the one that was remembered first is
+   * forgotten.
    *
    * @param device who compiled
    * @param token names the compilation
@@ -31,8 +33,8 @@ public interface CacheEngine {
   void remember(String device, CacheToken token, byte[] hash) throws IOException;
 
   /**
-   * Whether this is the hash that was remembered last. False where nothing was, or it cannot be
-   * read.
+   * Whether this hash was remembered for this compilation. False where it was not, or that cannot
+   * be read.
    */
   boolean isRemembered(String device, CacheToken token, byte[] hash);
 

@@ -6,9 +6,7 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.regex.Pattern;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -29,7 +27,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
   private static final Pattern NAME_SPACE = Pattern.compile("\\w[\\w.-]*");
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  /** Compilations that a name space remembers. */
+  /** Hashes that a name space remembers. */
   static final int CAPACITY = 4096;
 
   private final Path directory;
@@ -77,22 +75,20 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
 
   @Override
   public void remember(String device, CacheToken token, byte[] hash) throws IOException {
-    if (hash.length != Hashes.sha256().getDigestLength()) {
-      throw new IllegalArgumentException("a hash of " + hash.length + " bytes is no SHA-256");
-    }
+    requireHash(hash);
     try (Hold _ = hold()) {
-      tokens.put(TokenMap.entryKey(device, token.toArray()), hash);
+      tokens.add(TokenMap.compilationKey(device, token.toArray()), hash);
     }
   }
 
   @Override
   public boolean isRemembered(String device, CacheToken token, byte[] hash) {
+    requireHash(hash);
     if (closed) {
       return false;
     }
     try {
-      Optional<byte[]> remembered = tokens.find(TokenMap.entryKey(device, token.toArray()));
-      return remembered.isPresent() && MessageDigest.isEqual(remembered.get(), hash);
+      return tokens.contains(TokenMap.compilationKey(device, token.toArray()), hash);
     } catch (TokenMap.DamagedException e) {
       beginAnew(e);
     } catch (IOException e) {
@@ -101,12 +97,18 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
     return false;
   }
 
+  private static void requireHash(byte[] hash) {
+    if (hash.length != Hashes.sha256().getDigestLength()) {
+      throw new IllegalArgumentException("a hash of " + hash.length + " bytes is no SHA-256");
+    }
+  }
+
   /** Removes a damaged map, so that it is told of once. */
   private void beginAnew(TokenMap.DamagedException damage) {
     try (Hold _ = hold()) {
       try {
         // Another process may have been faster.
-        tokens.find(new byte[0]);
+        tokens.check();
       } catch (TokenMap.DamagedException e) {
         LOG.log(
             Level.WARNING,

@@ -11,13 +11,16 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.Arrays;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The file of the map from compilations to hashes. Used under the lock of its name space where it
- * is written; read without. Numbers are little-endian.
+ * is written; read without. Numbers are little-endian. A compilation may have several hashes: two
+ * applications keep the same one, each in a directory of its own, or a better program takes the
+ * place of a first one in one of them.
  *
  * <pre>
  * offset  0   magic "TTOK"
@@ -28,7 +31,7 @@ import java.util.Optional;
  *        48   entries, the one remembered first in front: 32 bytes of key, 32 of hash
  * </pre>
  *
- * The key of an entry is the SHA-256 of the device's name, a zero byte and the token.
+ * The key is the SHA-256 of the device's name, a zero byte and the token.
  */
 final class TokenMap {
   private static final int MAGIC = 'T' | 'T' << 8 | 'O' << 16 | 'K' << 24;
@@ -37,6 +40,9 @@ final class TokenMap {
   private static final int HEADER = HEAD + KeyFile.MAC_SIZE;
   private static final int DIGEST = 32;
   private static final int ENTRY = 2 * DIGEST;
+
+  /** Hashes of one compilation, so that one made again and again pushes no other out. */
+  static final int MOST_HASHES = 16;
 
   private final Path file;
   private final KeyFile key;
@@ -68,8 +74,8 @@ final class TokenMap {
     }
   }
 
-  /** The key of an entry. */
-  static byte[] entryKey(String device, byte[] token) {
+  /** The key of a compilation. */
+  static byte[] compilationKey(String device, byte[] token) {
     MessageDigest digest = Hashes.sha256();
     digest.update(device.getBytes(StandardCharsets.UTF_8));
     digest.update((byte) 0);
@@ -77,28 +83,40 @@ final class TokenMap {
   }
 
   /**
-   * The hash of an entry.
+   * Whether a compilation has a hash.
    *
    * @throws DamagedException where the map is not what was written
    */
-  Optional<byte[]> find(byte[] entry) throws IOException {
-    ByteBuffer found = read().get(ByteBuffer.wrap(entry));
-    return found == null ? Optional.empty() : Optional.of(found.array());
+  boolean contains(byte[] compilation, byte[] hash) throws IOException {
+    return read().contains(entry(compilation, hash));
   }
 
-  /** Sets the hash of an entry, which becomes the last. */
-  void put(byte[] entry, byte[] hash) throws IOException {
-    Map<ByteBuffer, ByteBuffer> entries;
+  /**
+   * Looks whether the map is whole.
+   *
+   * @throws DamagedException where it is not what was written
+   */
+  void check() throws IOException {
+    read();
+  }
+
+  /** Gives a compilation a hash, which becomes the last entry. */
+  void add(byte[] compilation, byte[] hash) throws IOException {
+    Set<ByteBuffer> entries;
     try {
       entries = read();
     } catch (DamagedException e) {
       // Told by whoever removed it.
-      entries = new LinkedHashMap<>();
+      entries = new LinkedHashSet<>();
     }
-    ByteBuffer wrapped = ByteBuffer.wrap(entry.clone());
-    entries.remove(wrapped);
-    entries.put(wrapped, ByteBuffer.wrap(hash.clone()));
-    Iterator<ByteBuffer> oldest = entries.keySet().iterator();
+    ByteBuffer entry = entry(compilation, hash);
+    entries.remove(entry);
+    entries.add(entry);
+    ByteBuffer key = entry.slice(0, DIGEST);
+    List<ByteBuffer> alike =
+        entries.stream().filter(other -> other.slice(0, DIGEST).equals(key)).toList();
+    alike.stream().limit(Math.max(0, alike.size() - MOST_HASHES)).forEach(entries::remove);
+    Iterator<ByteBuffer> oldest = entries.iterator();
     for (int i = entries.size(); i > capacity; i--) {
       oldest.next();
       oldest.remove();
@@ -106,7 +124,11 @@ final class TokenMap {
     write(entries);
   }
 
-  private void write(Map<ByteBuffer, ByteBuffer> entries) throws IOException {
+  private static ByteBuffer entry(byte[] compilation, byte[] hash) {
+    return ByteBuffer.allocate(ENTRY).put(compilation).put(hash).flip();
+  }
+
+  private void write(Set<ByteBuffer> entries) throws IOException {
     byte[] head =
         ByteBuffer.allocate(HEAD)
             .order(ByteOrder.LITTLE_ENDIAN)
@@ -115,13 +137,13 @@ final class TokenMap {
             .putInt(entries.size())
             .array();
     ByteBuffer body = ByteBuffer.allocate(entries.size() * ENTRY);
-    entries.forEach((name, hash) -> body.put(name.array()).put(hash.array()));
+    entries.forEach(entry -> body.put(entry.array()));
     byte[] mac = key.macOrCreate(nameSpace, head, body.array());
     AtomicFiles.replace(file, head, mac, body.array());
   }
 
-  private Map<ByteBuffer, ByteBuffer> read() throws IOException {
-    Map<ByteBuffer, ByteBuffer> entries = new LinkedHashMap<>();
+  private Set<ByteBuffer> read() throws IOException {
+    Set<ByteBuffer> entries = new LinkedHashSet<>();
     byte[] bytes;
     try {
       if (Files.size(file) > HEADER + (long) ENTRY * capacity) {
@@ -148,9 +170,7 @@ final class TokenMap {
       throw new DamagedException("it is of another version");
     }
     for (int at = 0; at < body.length; at += ENTRY) {
-      entries.put(
-          ByteBuffer.wrap(Arrays.copyOfRange(body, at, at + DIGEST)),
-          ByteBuffer.wrap(Arrays.copyOfRange(body, at + DIGEST, at + ENTRY)));
+      entries.add(ByteBuffer.wrap(Arrays.copyOfRange(body, at, at + ENTRY)));
     }
     return entries;
   }

@@ -53,10 +53,37 @@ class FileCacheEngineTest {
       assertFalse(engine.isRemembered(DEVICE, token(1), hash(2)));
       assertFalse(engine.isRemembered(DEVICE, token(2), hash(1)));
       assertFalse(engine.isRemembered("another-device", token(1), hash(1)));
-      engine.remember(DEVICE, token(1), hash(2));
-      assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)));
-      assertTrue(engine.isRemembered(DEVICE, token(1), hash(2)));
     }
+  }
+
+  /** Two applications keep the same compilation, each in a directory of its own. */
+  @Test
+  void aCompilationMayBeKeptInSeveralPlaces() throws IOException {
+    try (FileCacheEngine one = engine();
+        FileCacheEngine other = engine()) {
+      one.remember(DEVICE, token(1), hash(1));
+      other.remember(DEVICE, token(1), hash(2));
+      assertTrue(one.isRemembered(DEVICE, token(1), hash(1)));
+      assertTrue(one.isRemembered(DEVICE, token(1), hash(2)));
+      assertFalse(one.isRemembered(DEVICE, token(2), hash(2)));
+    }
+  }
+
+  @Test
+  void aCompilationMadeAgainAndAgainPushesNoOtherOut() throws IOException {
+    try (FileCacheEngine engine = engine()) {
+      engine.remember(DEVICE, token(1), hash(0));
+      for (int i = 1; i <= 3 * TokenMap.MOST_HASHES; i++) {
+        engine.remember(DEVICE, token(2), hash(i));
+      }
+      assertTrue(engine.isRemembered(DEVICE, token(1), hash(0)));
+      for (int i = 1; i <= 3 * TokenMap.MOST_HASHES; i++) {
+        assertEquals(
+            i > 2 * TokenMap.MOST_HASHES, engine.isRemembered(DEVICE, token(2), hash(i)), "" + i);
+      }
+    }
+    assertEquals(
+        48 + 64 * (1 + TokenMap.MOST_HASHES), Files.size(directory.resolve("test/tokens")));
   }
 
   @Test
@@ -80,15 +107,13 @@ class FileCacheEngineTest {
     TokenMap map =
         new TokenMap(directory.resolve("tokens"), new KeyFile(directory.resolve("key")), "test", 3);
     for (int i = 0; i < 5; i++) {
-      map.put(hash(i), hash(100 + i));
+      map.add(hash(i), hash(100 + i));
       // Remembered anew, it is not the oldest any more.
-      map.put(hash(0), hash(200 + i));
+      map.add(hash(0), hash(100));
     }
-    assertArrayEquals(hash(204), map.find(hash(0)).orElseThrow());
-    assertTrue(map.find(hash(1)).isEmpty());
-    assertTrue(map.find(hash(2)).isEmpty());
-    assertArrayEquals(hash(103), map.find(hash(3)).orElseThrow());
-    assertArrayEquals(hash(104), map.find(hash(4)).orElseThrow());
+    for (int i = 0; i < 5; i++) {
+      assertEquals(i == 0 || i >= 3, map.contains(hash(i), hash(100 + i)), "" + i);
+    }
     assertEquals(48 + 3 * 64, Files.size(directory.resolve("tokens")));
   }
 

@@ -102,19 +102,18 @@ public final class DeviceCache {
     if (fault.isPresent()) {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, fault.get());
     }
-    CacheContents contents;
     try (CacheEngine.Hold _ = engine.hold()) {
-      contents = new CacheContents(read(cache.modelCache()), read(cache.dataCache()));
+      CacheContents contents = new CacheContents(read(cache.modelCache()), read(cache.dataCache()));
+      if (engine.isRemembered(info.name(), cache.token(), contents.hash())) {
+        return contents;
+      }
     } catch (IOException e) {
       throw new DeviceException(
           ErrorStatus.GENERAL_FAILURE, "the cache cannot be read: " + e.getMessage(), e);
     }
-    if (!engine.isRemembered(info.name(), cache.token(), contents.hash())) {
-      throw new DeviceException(
-          ErrorStatus.GENERAL_FAILURE,
-          "the cache files do not hold what " + info.name() + " stored under this token");
-    }
-    return contents;
+    throw new DeviceException(
+        ErrorStatus.GENERAL_FAILURE,
+        "the cache files do not hold what " + info.name() + " stored under this token");
   }
 
   private List<byte[]> read(List<CacheFile> files) throws IOException {

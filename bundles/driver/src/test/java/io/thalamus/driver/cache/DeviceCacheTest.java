@@ -27,9 +27,14 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -136,6 +141,58 @@ class DeviceCacheTest {
 
   private void assertRefused(ErrorStatus status, PrepareConfig config) {
     assertEquals(status, assertThrows(DeviceException.class, () -> cache.read(config)).status());
+  }
+
+  /** A search that ends stores its program while another process restores the first one. */
+  @Test
+  void whatIsReadWhileItIsReplacedIsOneOrTheOther() throws Exception {
+    CacheContents one = contents(1, 500, 400, 300);
+    CacheContents other = contents(2, 300, 500, 600);
+    try (FileCacheEngine engineOfReader = new FileCacheEngine(directory.resolve("engine"), "test");
+        CacheWriter writer = cache.open(config()).orElseThrow();
+        ExecutorService thread =
+            Executors.newSingleThreadExecutor(Thread.ofPlatform().name("writer").factory())) {
+      DeviceCache reader = new DeviceCache(INFO, engineOfReader, LONGEST);
+      assertTrue(writer.write(one));
+      AtomicBoolean stopped = new AtomicBoolean();
+      Future<Integer> written =
+          thread.submit(
+              () -> {
+                int writes = 0;
+                while (!stopped.get() && writer.write(writes % 2 == 0 ? other : one)) {
+                  writes++;
+                  Thread.sleep(1); // The lock of a file is not handed over, so others need a gap.
+                }
+                return writes;
+              });
+      PrepareConfig config = config();
+      try {
+        for (int i = 0; i < 200; i++) {
+          byte[] read = reader.read(config).modelCache().getFirst();
+          assertTrue(
+              Arrays.equals(read, one.modelCache().getFirst())
+                  || Arrays.equals(read, other.modelCache().getFirst()));
+        }
+      } finally {
+        stopped.set(true);
+      }
+      assertTrue(written.get() > 0);
+    }
+  }
+
+  /** The same token in two directories, as of two applications that run the same model. */
+  @Test
+  void filesInAnotherPlaceLeaveTheseAsTheyAre() throws DeviceException {
+    CacheContents first = contents(1, 10, 20, 30);
+    try (CacheWriter writer = cache.open(config()).orElseThrow();
+        CacheWriter elsewhere =
+            cache
+                .open(config(List.of(file("e0"), file("e1")), List.of(file("e2"))))
+                .orElseThrow()) {
+      assertTrue(writer.write(first));
+      assertTrue(elsewhere.write(contents(2, 10, 20, 30)));
+    }
+    assertHolds(first);
   }
 
   @Test
