@@ -107,6 +107,14 @@ public final class SubgraphBuilder {
     return operands.get(index);
   }
 
+  /** Corrects the dimensions of an operand that was added with others. */
+  public void reshape(int index, Shape shape) {
+    Operand known = operands.get(index);
+    operands.set(
+        index,
+        new Operand(known.type(), shape, known.quantization(), known.lifetime(), known.name()));
+  }
+
   /** The graph, with its inputs and outputs in the order in which they were added. */
   public Subgraph build() {
     return build(inputs, outputs);

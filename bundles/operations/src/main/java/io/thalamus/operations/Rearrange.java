@@ -14,6 +14,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Moves.Part;
 import java.util.ArrayList;
@@ -32,13 +33,18 @@ public final class Rearrange {
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Concatenation(),
+        new Concatenation(OperationCode.CONCATENATION, Concatenation.TYPES, 4),
         new Split(),
         new Tile(),
         new Pad(OperationCode.PAD),
         new Pad(OperationCode.PAD_V2),
         new Transpose(),
         new ChannelShuffle());
+  }
+
+  /** CONCATENATION of other types, and of tensors with any number of dimensions. */
+  public static OperationDefinition concatenation(OperationType operation, TypeLevels types) {
+    return new Concatenation(operation, types, Integer.MAX_VALUE);
   }
 
   /**
@@ -58,8 +64,13 @@ public final class Rearrange {
             .andSince(V1_2, TENSOR_FLOAT16)
             .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
 
-    Concatenation() {
-      super(OperationCode.CONCATENATION);
+    private final TypeLevels types;
+    private final int mostDimensions;
+
+    Concatenation(OperationType operation, TypeLevels types, int mostDimensions) {
+      super(operation);
+      this.types = types;
+      this.mostDimensions = mostDimensions;
     }
 
     private static int tensors(OperationView operation) {
@@ -68,7 +79,7 @@ public final class Rearrange {
 
     @Override
     public TypeLevels types() {
-      return TYPES;
+      return types;
     }
 
     @Override
@@ -78,7 +89,7 @@ public final class Rearrange {
       check.that(tensors >= 1, "there is nothing to concatenate");
       OperandCode data = check.inputType(0, types());
       for (int i = 0; i < tensors; i++) {
-        check.inputType(i, data).inputRank(i, 1, 4);
+        check.inputType(i, data).inputRank(i, 1, mostDimensions);
         if (!operation.input(i).quantization().equals(operation.output().quantization())) {
           check.atLeast(V1_2);
         }

@@ -17,6 +17,7 @@ import io.thalamus.tflite.TfliteFileBuilder.Quantized;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.AddOptions;
@@ -257,8 +258,7 @@ class FunctionConversionTest {
         refusal());
   }
 
-  @Test
-  void detectionDequantizesAndSpeaksInFloats() throws ModelFormatException {
+  private void detector(int scoresOfEach) {
     FlexBuffersBuilder settings = new FlexBuffersBuilder();
     int map = settings.startMap();
     settings.putInt("max_detections", 10);
@@ -276,7 +276,7 @@ class FunctionConversionTest {
     byte[] options = new byte[bytes.remaining()];
     bytes.get(options);
     int boxes = file.tensor("boxes", TensorType.UINT8, Quantized.of(0.1f, 3), 1, 6, 4);
-    int scores = file.tensor("scores", TensorType.UINT8, Quantized.of(0.1f, 3), 1, 6, 5);
+    int scores = file.tensor("scores", TensorType.UINT8, Quantized.of(0.1f, 3), 1, 6, scoresOfEach);
     int anchors = file.zeros("anchors", TensorType.UINT8, Quantized.of(0.1f, 3), 6, 4);
     int[] outputs = new int[4];
     for (int i = 0; i < 4; i++) {
@@ -285,6 +285,23 @@ class FunctionConversionTest {
     file.custom(
             "TFLite_Detection_PostProcess", options, new int[] {boxes, scores, anchors}, outputs)
         .graph(new int[] {boxes, scores}, outputs);
+  }
+
+  @Test
+  void detectionWithoutABackgroundGetsOne() throws ModelFormatException {
+    detector(4);
+    assertEquals(
+        """
+        DEQUANTIZE(boxes) -> %0:1x6x4
+        DEQUANTIZE(scores) -> %1:1x6x4
+        PAD(%1:1x6x4, [0, 0, 0, 0, 1, 0]) -> %2:1x6x5\
+        """,
+        ModelText.of(read()).lines().limit(3).collect(Collectors.joining("\n")));
+  }
+
+  @Test
+  void detectionDequantizesAndSpeaksInFloats() throws ModelFormatException {
+    detector(5);
     Model model = read();
     assertEquals(
         """
@@ -405,7 +422,7 @@ class FunctionConversionTest {
     Model model = read();
     String cell =
         ", w1, w2, w3, w4, r1, r2, r3, r4, -, -, -, b1, b2, b3, b4, -, -, %s, -, -, -, -, 0.5,"
-            + " 0.25, 2.4414062E-4, 2.4414062E-4, 2.4414062E-4, 2.4414062E-4, 7, 0.25)";
+            + " 0.25, 2.4414062E-4, 2.4414062E-4, 2.4414062E-4, 2.4414062E-4, -7, 0.25)";
     String zeros = "TENSOR_QUANT8_ASYMM_SIGNED:2x5, TENSOR_QUANT16_SYMM:2x5";
     assertEquals(
         """

@@ -31,6 +31,11 @@ final class ModelText {
     return of(model.main());
   }
 
+  /** The values of a constant. */
+  static String floats(Operand operand) {
+    return value(operand, ((Lifetime.Constant) operand.lifetime()).bytes());
+  }
+
   static String of(Subgraph graph) {
     ModelText text = new ModelText(graph);
     return graph.operations().stream().map(text::line).collect(Collectors.joining("\n"));

@@ -162,20 +162,20 @@ class MoreConversionTest {
   }
 
   @Test
-  void newAxisIsRefused() {
-    int x = file.floats("x", 5);
-    int begin = file.ints("begin", 0, 0);
-    int y = file.floats("y", 1, 5);
+  void newAxesAndEllipsesAreStrides() throws ModelFormatException {
+    int x = file.floats("x", 2, 3, 5);
+    int begin = file.ints("begin", 0, 0, -1);
+    int end = file.ints("end", 0, 0, 0);
+    int strides = file.ints("strides", 1, 1, -2);
+    int y = file.floats("y", 1, 2, 3, 2);
     file.operator(
             BuiltinOperator.STRIDED_SLICE,
             BuiltinOptions.StridedSliceOptions,
-            flat -> StridedSliceOptions.createStridedSliceOptions(flat, 3, 3, 0, 1, 0, false),
-            new int[] {x, begin, begin, begin},
+            flat -> StridedSliceOptions.createStridedSliceOptions(flat, 0, 0, 2, 1, 0, false),
+            new int[] {x, begin, end, strides},
             y)
         .graph(new int[] {x}, y);
-    assertRefuses(
-        "operator 0 STRIDED_SLICE (output 'y'): it has an ellipsis or a new axis, which NNAPI does"
-            + " not have");
+    assertConverts("io.thalamus/AS_STRIDED(x, [1, 2, 3, 2], [0, 15, 5, -2], 4) -> y");
   }
 
   @Test
@@ -202,15 +202,19 @@ class MoreConversionTest {
   }
 
   @Test
-  void broadcastChoiceIsRefused() {
-    int condition = file.tensor("condition", TensorType.BOOL, null, 1);
-    int a = file.floats("a", 2);
-    int y = file.floats("y", 2);
-    file.operator(BuiltinOperator.SELECT_V2, new int[] {condition, a, a}, y)
-        .graph(new int[] {condition, a}, y);
-    assertRefuses(
-        "operator 0 SELECT_V2 (output 'y'): its condition has another shape than its choices, which"
-            + " NNAPI does not broadcast");
+  void choicesBroadcast() throws ModelFormatException {
+    int condition = file.tensor("condition", TensorType.BOOL, null, 2, 1);
+    int a = file.floats("a", 3);
+    int b = file.floats("b", 2, 3);
+    int y = file.floats("y", 2, 3);
+    file.operator(BuiltinOperator.SELECT_V2, new int[] {condition, a, b}, y)
+        .graph(new int[] {condition, a, b}, y);
+    assertConverts(
+        """
+        io.thalamus/AS_STRIDED(condition, [2, 3], [1, 0], 0) -> %0:2x3
+        io.thalamus/AS_STRIDED(a, [2, 3], [0, 1], 0) -> %1:2x3
+        SELECT(%0:2x3, %1:2x3, b) -> y\
+        """);
   }
 
   @Test

@@ -289,14 +289,15 @@ class ShapeConversionTest {
   }
 
   @Test
-  void rankBeyondFourIsRefused() {
+  void reductionBeyondFourDimensionsIsRefused() {
     int x = file.floats("x", 1, 1, 1, 1, 2);
-    int y = file.floats("y", 2);
-    file.operator(BuiltinOperator.RESHAPE, new int[] {x}, y).graph(new int[] {x}, y);
+    int y = file.floats("y", 1, 1, 1, 1);
+    file.operator(BuiltinOperator.REDUCE_MAX, new int[] {x, file.ints("axis", 4)}, y)
+        .graph(new int[] {x}, y);
     ModelFormatException refusal =
         assertThrows(ModelFormatException.class, () -> TestFiles.read(file));
     assertTrue(
-        refusal.getMessage().startsWith("operator 0 RESHAPE (output 'y'): as RESHAPE: "),
+        refusal.getMessage().startsWith("operator 0 REDUCE_MAX (output 'y'): as REDUCE_MAX: "),
         refusal.getMessage());
   }
 }

@@ -10,14 +10,20 @@ import java.util.function.ToIntFunction;
 import org.tensorflow.lite.schema.Buffer;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.DimensionMetadata;
+import org.tensorflow.lite.schema.DimensionType;
+import org.tensorflow.lite.schema.Int32Vector;
 import org.tensorflow.lite.schema.Metadata;
 import org.tensorflow.lite.schema.Model;
 import org.tensorflow.lite.schema.Operator;
 import org.tensorflow.lite.schema.OperatorCode;
 import org.tensorflow.lite.schema.QuantizationParameters;
+import org.tensorflow.lite.schema.SparseIndexVector;
+import org.tensorflow.lite.schema.SparsityParameters;
 import org.tensorflow.lite.schema.SubGraph;
 import org.tensorflow.lite.schema.Tensor;
 import org.tensorflow.lite.schema.TensorType;
+import org.tensorflow.lite.schema.Uint8Vector;
 
 /** Writes small {@code .tflite} files for tests, with the schema's own builders. */
 final class TfliteFileBuilder {
@@ -53,6 +59,53 @@ final class TfliteFileBuilder {
   /** A tensor that keeps its value. */
   int variable(String name, byte type, int... shape) {
     return tensor(name, type, null, 0, true, shape);
+  }
+
+  /**
+   * A constant whose rows are stored without their zeros.
+   *
+   * @param data the other elements
+   * @param segments where each row begins among them, and one end
+   * @param columns where in its row each of them stands
+   */
+  int sparse(String name, byte[] data, int[] segments, int[] columns, int... shape) {
+    int order = SparsityParameters.createTraversalOrderVector(flat, new int[] {0, 1});
+    DimensionMetadata.startDimensionMetadata(flat);
+    DimensionMetadata.addFormat(flat, DimensionType.DENSE);
+    DimensionMetadata.addDenseSize(flat, shape[0]);
+    int rows = DimensionMetadata.endDimensionMetadata(flat);
+    int starts =
+        Int32Vector.createInt32Vector(flat, Int32Vector.createValuesVector(flat, segments));
+    int stands =
+        Uint8Vector.createUint8Vector(flat, Uint8Vector.createValuesVector(flat, bytes(columns)));
+    DimensionMetadata.startDimensionMetadata(flat);
+    DimensionMetadata.addFormat(flat, DimensionType.SPARSE_CSR);
+    DimensionMetadata.addArraySegmentsType(flat, SparseIndexVector.Int32Vector);
+    DimensionMetadata.addArraySegments(flat, starts);
+    DimensionMetadata.addArrayIndicesType(flat, SparseIndexVector.Uint8Vector);
+    DimensionMetadata.addArrayIndices(flat, stands);
+    int inRow = DimensionMetadata.endDimensionMetadata(flat);
+    int levels = SparsityParameters.createDimMetadataVector(flat, new int[] {rows, inRow});
+    int sparsity = SparsityParameters.createSparsityParameters(flat, order, 0, levels);
+    int buffer = buffer(data);
+    int text = flat.createString(name);
+    int dimensions = Tensor.createShapeVector(flat, shape);
+    Tensor.startTensor(flat);
+    Tensor.addName(flat, text);
+    Tensor.addType(flat, TensorType.FLOAT32);
+    Tensor.addShape(flat, dimensions);
+    Tensor.addBuffer(flat, buffer);
+    Tensor.addSparsity(flat, sparsity);
+    tensors.add(Tensor.endTensor(flat));
+    return tensors.size() - 1;
+  }
+
+  private static byte[] bytes(int... values) {
+    byte[] bytes = new byte[values.length];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = (byte) values[i];
+    }
+    return bytes;
   }
 
   /** Lists the last tensor again and again: the file grows by four bytes each time. */

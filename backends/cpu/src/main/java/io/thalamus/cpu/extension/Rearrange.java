@@ -31,7 +31,12 @@ final class Rearrange {
 
   static void register(KernelTable.Builder table) {
     for (ExtensionOperationType operation :
-        List.of(ThalamusExtension.PACK, ThalamusExtension.MIRROR_PAD, ThalamusExtension.REVERSE)) {
+        List.of(
+            ThalamusExtension.PACK,
+            ThalamusExtension.MIRROR_PAD,
+            ThalamusExtension.REVERSE,
+            ThalamusExtension.AS_STRIDED,
+            ThalamusExtension.CONCATENATION)) {
       table.add(operation, Mover::kernel, MOVABLE);
     }
   }

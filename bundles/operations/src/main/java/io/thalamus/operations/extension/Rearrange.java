@@ -31,8 +31,8 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * Operations that put elements in another order: PACK, MIRROR_PAD, REVERSE. Their parameters are
- * {@link Moves}.
+ * Operations that put elements in another order: PACK, MIRROR_PAD, REVERSE, CONCATENATION. Their
+ * parameters are {@link Moves}.
  */
 public final class Rearrange {
   /** MIRROR_PAD: the element at the border is not repeated. NNAPI's number. */
@@ -55,7 +55,11 @@ public final class Rearrange {
   private Rearrange() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new Pack(), new MirrorPad(), new Reverse());
+    return List.of(
+        new Pack(),
+        new MirrorPad(),
+        new Reverse(),
+        io.thalamus.operations.Rearrange.concatenation(ThalamusExtension.CONCATENATION, MOVABLE));
   }
 
   private static Moves moves(List<StridedCopy> copies) {

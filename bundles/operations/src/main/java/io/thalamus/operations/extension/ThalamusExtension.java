@@ -63,6 +63,20 @@ public final class ThalamusExtension implements OperationExtension {
    */
   public static final ExtensionOperationType LAYER_NORMALIZATION = type(8, "LAYER_NORMALIZATION");
 
+  /**
+   * Takes elements of a tensor at regular distances, whatever its dimensions. Inputs: a tensor;
+   * TENSOR_INT32 the dimensions of the output; TENSOR_INT32 for each of them how many elements lie
+   * between two neighbours, which may be 0 or negative; INT32 the first element. What NNAPI does
+   * for some types and up to four dimensions by RESHAPE, TRANSPOSE, TILE or STRIDED_SLICE.
+   */
+  public static final ExtensionOperationType AS_STRIDED = type(9, "AS_STRIDED");
+
+  /**
+   * NNAPI's operation of this name, also of integers and truth values, and of any number of
+   * dimensions. Inputs: the tensors; INT32 the axis.
+   */
+  public static final ExtensionOperationType CONCATENATION = type(10, "CONCATENATION");
+
   private static ExtensionOperationType type(int code, String name) {
     return new ExtensionOperationType(NAME, code, name);
   }
@@ -80,6 +94,7 @@ public final class ThalamusExtension implements OperationExtension {
             Normalization.definitions(),
             Rearrange.definitions(),
             Selection.definitions(),
+            Slice.definitions(),
             UnaryMath.definitions())
         .flatMap(List::stream)
         .toList();

@@ -49,6 +49,9 @@ final class Constants {
    */
   Lifetime.Constant place(FlatTensor tensor) throws ModelFormatException {
     MemorySegment bytes = bytes(tensor);
+    if (tensor.isSparse()) {
+      return new ConstantCopy(bytes.toArray(ValueLayout.JAVA_BYTE));
+    }
     long offset = tensor.data().offset();
     if (offset % TensorTypes.elementSize(tensor) != 0) {
       allocate(bytes.byteSize(), tensor);
@@ -99,8 +102,12 @@ final class Constants {
 
   /** A constant of floats or quantized integers as bytes of FLOAT32. */
   Lifetime.Constant floats(FlatTensor tensor) throws ModelFormatException {
-    float[] values = floatValues(tensor);
-    ByteBuffer out = buffer(4L * values.length, tensor);
+    return of(floatValues(tensor), tensor);
+  }
+
+  /** A constant of these floats. */
+  Lifetime.Constant of(float[] values, FlatTensor reason) throws ModelFormatException {
+    ByteBuffer out = buffer(4L * values.length, reason);
     for (float value : values) {
       out.putFloat(value);
     }
@@ -177,6 +184,15 @@ final class Constants {
     return new ConstantCopy(buffer(bytes, reason).array());
   }
 
+  /** As many elements as a shape has, all with these bytes. */
+  ConstantCopy filled(Shape shape, byte[] element, FlatTensor reason) throws ModelFormatException {
+    ByteBuffer out = buffer(Math.multiplyExact(shape.elementCount(), element.length), reason);
+    while (out.hasRemaining()) {
+      out.put(element);
+    }
+    return new ConstantCopy(out.array());
+  }
+
   /** A copy of a range of the file. */
   byte[] copy(ByteRange range) {
     return file.segment().asSlice(range.offset(), range.length()).toArray(ValueLayout.JAVA_BYTE);
@@ -200,16 +216,21 @@ final class Constants {
   }
 
   private MemorySegment bytes(FlatTensor tensor) throws ModelFormatException {
-    if (tensor.isSparse()) {
-      throw new ModelFormatException(
-          tensor.text() + " is sparse, which NNAPI does not have: convert the model densely");
-    }
     long length = tensor.data().length();
     long expected = TensorTypes.elementSize(tensor);
     for (int dimension : tensor.shape()) {
       expected *= Math.max(0, dimension);
       // Once beyond what any file holds, further factors could only wrap around.
       expected = Math.min(expected, 1L << 32);
+    }
+    if (tensor.isSparse()) {
+      byte[] dense = buffer(expected, tensor).array();
+      Densified.expand(
+          tensor,
+          file.segment().asSlice(tensor.data().offset(), length),
+          TensorTypes.elementSize(tensor),
+          dense);
+      return MemorySegment.ofArray(dense);
     }
     if (expected != length) {
       throw new ModelFormatException(

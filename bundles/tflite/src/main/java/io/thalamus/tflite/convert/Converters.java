@@ -35,6 +35,7 @@ public final class Converters {
     Convolution.addTo(table);
     Detection.addTo(table);
     Elementwise.addTo(table);
+    Fill.addTo(table);
     MatrixMultiply.addTo(table);
     Normalization.addTo(table);
     Pooling.addTo(table);
@@ -47,6 +48,7 @@ public final class Converters {
     Selection.addTo(table);
     Slice.addTo(table);
     Softmax.addTo(table);
+    Spectrum.addTo(table);
     UnaryMath.addTo(table);
     return table;
   }

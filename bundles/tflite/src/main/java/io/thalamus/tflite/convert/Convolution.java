@@ -4,6 +4,8 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -22,6 +24,7 @@ final class Convolution {
   private static final int SAME = 1;
 
   private static final int VALID = 2;
+  private static final int NO_ACTIVATION = 0;
 
   private Convolution() {}
 
@@ -29,6 +32,7 @@ final class Convolution {
     table.add(BuiltinOperator.CONV_2D, Convolution::convolution);
     table.add(BuiltinOperator.DEPTHWISE_CONV_2D, Convolution::depthwise);
     table.add(BuiltinOperator.TRANSPOSE_CONV, Convolution::transposed);
+    table.addCustom("Convolution2DTransposeBias", Convolution::transposedWithBias);
   }
 
   /** NNAPI's number of a padding scheme. */
@@ -123,19 +127,69 @@ final class Convolution {
   private static void transposed(Node node) throws ModelFormatException {
     TransposeConvOptions options =
         node.options(BuiltinOptions.TransposeConvOptions, new TransposeConvOptions());
-    int[] outputShape = node.ints(0);
+    int[] outputShape = outputShape(node);
     int filter = Weights.filter(node, 2, 1, 0);
     Shape shape = rank4(node, filter);
-    int data = node.in(2);
-    List<Integer> inputs = new ArrayList<>();
-    inputs.add(data);
-    inputs.add(filter);
-    inputs.add(Weights.bias(node, 2, 3, filter, shape.dimension(0)));
-    inputs.add(node.int32Vector(outputShape));
-    inputs.add(node.int32(padding(node, node.get(options::padding))));
-    inputs.add(node.int32(node.get(options::strideW)));
-    inputs.add(node.int32(node.get(options::strideH)));
-    inputs.add(node.int32(node.fused(node.get(options::fusedActivationFunction))));
+    int bias = Weights.bias(node, 2, 3, filter, shape.dimension(0));
+    emitTransposed(
+        node,
+        List.of(node.in(2), filter, bias, node.int32Vector(outputShape)),
+        padding(node, node.get(options::padding)),
+        node.get(options::strideW),
+        node.get(options::strideH),
+        node.fused(node.get(options::fusedActivationFunction)));
+  }
+
+  /** What the file infers for the output counts where the shape is only computed. */
+  private static int[] outputShape(Node node) throws ModelFormatException {
+    if (node.isKnown(0)) {
+      return node.ints(0);
+    }
+    Shape written = TensorTypes.shape(node.output(0));
+    node.require(
+        written.rank() == 4 && written.isFullySpecified(),
+        "the shape of its output is not known beforehand");
+    return written.toArray();
+  }
+
+  /** MediaPipe's own operator: settings are three numbers, and the output has what fits. */
+  private static void transposedWithBias(Node node) throws ModelFormatException {
+    ByteBuffer settings = ByteBuffer.wrap(node.customOptions()).order(ByteOrder.LITTLE_ENDIAN);
+    node.require(settings.remaining() >= 12, "its settings are too short");
+    int padding = settings.getInt();
+    int strideW = settings.getInt();
+    int strideH = settings.getInt();
+    node.require(
+        (padding == SAME || padding == VALID) && strideW > 0 && strideH > 0,
+        "its padding is " + padding + " and its strides are " + strideW + " and " + strideH);
+    int filter = Weights.filter(node, 0, 1, 0);
+    Shape window = rank4(node, filter);
+    Shape data = node.shapeOf(0);
+    node.require(data.rank() == 4 && data.isFullySpecified(), "its input has shape " + data);
+    int bias = Weights.bias(node, 0, 2, filter, window.dimension(0));
+    int shape =
+        node.int32Vector(
+            data.dimension(0),
+            extent(padding, data.dimension(1), window.dimension(1), strideH),
+            extent(padding, data.dimension(2), window.dimension(2), strideW),
+            window.dimension(0));
+    emitTransposed(
+        node, List.of(node.in(0), filter, bias, shape), padding, strideW, strideH, NO_ACTIVATION);
+  }
+
+  private static int extent(int padding, int cells, int window, int stride) {
+    int least = Math.multiplyExact(cells, stride);
+    return padding == SAME ? least : Math.addExact(least, Math.max(0, window - stride));
+  }
+
+  private static void emitTransposed(
+      Node node, List<Integer> operands, int padding, int strideW, int strideH, int activation)
+      throws ModelFormatException {
+    List<Integer> inputs = new ArrayList<>(operands);
+    inputs.add(node.int32(padding));
+    inputs.add(node.int32(strideW));
+    inputs.add(node.int32(strideH));
+    inputs.add(node.int32(activation));
     inputs.add(node.bool(false));
     node.emit(OperationCode.TRANSPOSE_CONV_2D, inputs, node.out(0));
   }

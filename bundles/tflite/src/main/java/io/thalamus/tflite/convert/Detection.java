@@ -34,17 +34,18 @@ final class Detection {
     Settings settings = settings(node);
     Shape scoresShape = node.shapeOf(1);
     node.require(
-        scoresShape.rank() == 3 && scoresShape.dimension(2) == settings.classes + 1L,
-        "its scores have shape "
-            + scoresShape
-            + " for "
-            + settings.classes
-            + " classes; NNAPI wants one more, for the background");
+        scoresShape.rank() == 3
+            && (scoresShape.dimension(2) == settings.classes
+                || scoresShape.dimension(2) == settings.classes + 1L),
+        "its scores have shape " + scoresShape + " for " + settings.classes + " classes");
     node.require(
         settings.regular || settings.classesPerDetection == 1,
         "it gives " + settings.classesPerDetection + " classes for each box; NNAPI gives one");
     int boxes = reals(node, 0);
     int scores = reals(node, 1);
+    if (scoresShape.dimension(2) == settings.classes) {
+      scores = withBackground(node, scores, scoresShape);
+    }
     int anchors = reals(node, 2);
     int batch = scoresShape.dimension(0);
     int most = settings.detections;
@@ -69,12 +70,24 @@ final class Detection {
             node.int32(most),
             node.int32(settings.classesPerDetection),
             node.int32(settings.detectionsPerClass),
-            node.float32(settings.scoreThreshold),
+            // No score is negative; NNAPI wants to hear of no other threshold either.
+            node.float32(Math.max(0, settings.scoreThreshold)),
             node.float32(settings.overlapThreshold),
             node.bool(false)),
         List.of(outScores, outBoxes, classes, count));
     node.emit(OperationCode.CAST, List.of(classes), outClasses);
     node.emit(OperationCode.CAST, List.of(count), outCount);
+  }
+
+  /** NNAPI counts the background as the first class; it takes no part in anything. */
+  private static int withBackground(Node node, int scores, Shape shape)
+      throws ModelFormatException {
+    int padded =
+        node.temporary(
+            OperandCode.TENSOR_FLOAT32, shape.with(2, shape.dimension(2) + 1), Quantization.NONE);
+    int margins = node.int32Tensor(Shape.of(3, 2), 0, 0, 0, 0, 1, 0);
+    node.emit(OperationCode.PAD, List.of(scores, margins), padded);
+    return padded;
   }
 
   private static int reals(Node node, int input) throws ModelFormatException {

@@ -2,8 +2,11 @@
 package io.thalamus.tflite.convert;
 
 import com.google.flatbuffers.Table;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
@@ -56,6 +59,7 @@ final class Elementwise {
     table.add(BuiltinOperator.POW, plain(OperationCode.POW));
     table.add(BuiltinOperator.FLOOR_DIV, plain(ThalamusExtension.FLOOR_DIV));
     table.add(BuiltinOperator.SQUARED_DIFFERENCE, Elementwise::squaredDifference);
+    table.add(BuiltinOperator.FLOOR_MOD, Elementwise::floorMod);
     table.add(BuiltinOperator.ADD_N, Elementwise::sum);
   }
 
@@ -63,9 +67,35 @@ final class Elementwise {
       OperationCode code, byte type, Supplier<T> empty, Function<T, Byte> activation) {
     return node -> {
       T options = node.options(type, empty.get());
-      int fused = node.fused(node.get(() -> activation.apply(options)));
-      node.emit(code, List.of(node.in(0), node.in(1), node.int32(fused)), node.out(0));
+      int fused = node.int32(node.fused(node.get(() -> activation.apply(options))));
+      int first = node.in(0);
+      int second = node.in(1);
+      int output = node.out(0);
+      if (!isTooFine(node, code, first, second, output)) {
+        node.emit(code, List.of(first, second, fused), output);
+        return;
+      }
+      int real =
+          node.temporary(
+              OperandCode.TENSOR_FLOAT32, node.operand(output).shape(), Quantization.NONE);
+      node.emit(
+          code,
+          List.of(InFloat.dequantized(node, first), InFloat.dequantized(node, second), fused),
+          real);
+      node.emit(OperationCode.QUANTIZE, List.of(real), output);
     };
+  }
+
+  /** NNAPI multiplies only where the product loses digits. */
+  private static boolean isTooFine(
+      Node node, OperationCode code, int first, int second, int output) {
+    Operand target = node.operand(output);
+    return code == OperationCode.DIV && InFloat.isQuantized8(target)
+        || code == OperationCode.MUL
+            && InFloat.isQuantized8(target)
+            && target.quantization().scale()
+                <= node.operand(first).quantization().scale()
+                    * node.operand(second).quantization().scale();
   }
 
   private static OperatorConverter plain(OperationType code) {
@@ -85,6 +115,20 @@ final class Elementwise {
     int none = node.int32(NO_ACTIVATION);
     node.emit(OperationCode.SUB, List.of(first, second, none), difference);
     node.emit(OperationCode.MUL, List.of(difference, difference, none), output);
+  }
+
+  /** {@code a - floor(a / b) * b}. */
+  private static void floorMod(Node node) throws ModelFormatException {
+    int dividend = node.in(0);
+    int divisor = node.in(1);
+    int output = node.out(0);
+    Operand target = node.operand(output);
+    int quotient = node.temporary(target, target.shape());
+    int whole = node.temporary(target, target.shape());
+    int none = node.int32(NO_ACTIVATION);
+    node.emit(ThalamusExtension.FLOOR_DIV, List.of(dividend, divisor), quotient);
+    node.emit(OperationCode.MUL, List.of(quotient, divisor, none), whole);
+    node.emit(OperationCode.SUB, List.of(dividend, whole, none), output);
   }
 
   private static void sum(Node node) throws ModelFormatException {

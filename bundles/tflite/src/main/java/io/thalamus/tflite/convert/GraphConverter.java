@@ -15,14 +15,17 @@ import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
+import io.thalamus.tflite.convert.Spectrum.Complex;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.tensorflow.lite.schema.TensorType;
 
@@ -40,6 +43,9 @@ final class GraphConverter {
   private final Map<Integer, Integer> operandOfTensor = new HashMap<>();
   private final Map<Integer, Integer> floatsOfTensor = new HashMap<>();
   private final Set<Integer> graphOutputs = new HashSet<>();
+  private final Map<Integer, Shape> openShapes = new HashMap<>();
+  private final Map<Integer, FlatTensor> standIns = new HashMap<>();
+  private final Map<Integer, Complex> complexOfTensor = new HashMap<>();
 
   GraphConverter(
       ModelConverter model, FlatGraph graph, Constants constants, Converters converters) {
@@ -70,6 +76,9 @@ final class GraphConverter {
   private void convert(FlatOperator operator) throws ModelFormatException {
     Node node = new Node(this, operator);
     try {
+      if (KnownIntegers.compute(node)) {
+        return;
+      }
       OperatorConverter converter =
           converters
               .find(operator.kind())
@@ -103,7 +112,28 @@ final class GraphConverter {
   }
 
   FlatTensor tensor(int index) {
-    return graph.tensors().get(index);
+    return standIns.getOrDefault(index, graph.tensors().get(index));
+  }
+
+  /** Lets a constant stand for a tensor that has the same values. */
+  void standIn(int index, FlatTensor constant) throws ModelFormatException {
+    checkUnwritten(tensor(index));
+    standIns.put(index, constant);
+  }
+
+  /** The two parts of a tensor of complex numbers, where it has been computed. */
+  Optional<Complex> complex(FlatTensor tensor) {
+    return Optional.ofNullable(complexOfTensor.get(tensor.index()));
+  }
+
+  /** Keeps the two parts of a tensor of complex numbers. */
+  void setComplex(FlatTensor tensor, Complex parts) {
+    complexOfTensor.put(tensor.index(), parts);
+  }
+
+  /** Whether a tensor has an operand yet. */
+  boolean isDefined(FlatTensor tensor) {
+    return operandOfTensor.containsKey(tensor.index());
   }
 
   /** The operand that holds a tensor which an operator reads. */
@@ -180,6 +210,10 @@ final class GraphConverter {
             : Lifetime.TEMPORARY_VARIABLE;
     int operand = builder.operand(new Operand(type, shape, quantization, lifetime, tensor.name()));
     operandOfTensor.put(tensor.index(), operand);
+    if (tensor.signature().length == shape.rank()
+        && Arrays.stream(tensor.signature()).anyMatch(dimension -> dimension < 0)) {
+      openShapes.put(operand, TensorTypes.openShape(tensor));
+    }
     return operand;
   }
 
@@ -217,15 +251,34 @@ final class GraphConverter {
     if (definition == null) {
       return; // whoever executes the model says so
     }
-    OperationView view = new OperationView(type, views(inputs), views(outputs));
+    List<Shape> written = outputs.stream().map(this::shape).toList();
     try {
-      definition.validate(view);
-      if (isComplete(view, definition)) {
-        checkShapes(view, definition.infer(view));
+      OperationView view = new OperationView(type, views(inputs), views(outputs));
+      if (!isComplete(view, definition)) {
+        definition.validate(view);
+        // Only an execution tells; what the file says is one possibility.
+        outputs.forEach(
+            output -> builder.reshape(output, openShapes.getOrDefault(output, shape(output))));
+        return;
       }
+      // What the operations compute counts, and not what the file says: in files whose inputs can
+      // have several sizes, converters leave dimensions that were never meant.
+      outputs.forEach(output -> builder.reshape(output, Shape.NONE));
+      view = new OperationView(type, views(inputs), views(outputs));
+      definition.validate(view);
+      List<Shape> computed = definition.infer(view);
+      for (int i = 0; i < written.size(); i++) {
+        boolean known = i < computed.size() && computed.get(i).isFullySpecified();
+        builder.reshape(outputs.get(i), known ? computed.get(i) : written.get(i));
+      }
+      definition.validate(new OperationView(type, views(inputs), views(outputs)));
     } catch (ValidationException e) {
       throw new ModelFormatException("as " + type.text() + ": " + e.getMessage(), e);
     }
+  }
+
+  private Shape shape(int operand) {
+    return builder.get(operand).shape();
   }
 
   private List<OperandView> views(List<Integer> operands) {
@@ -244,24 +297,6 @@ final class GraphConverter {
       }
     }
     return true;
-  }
-
-  private static void checkShapes(OperationView view, List<Shape> computed)
-      throws ModelFormatException {
-    for (int i = 0; i < computed.size() && i < view.outputs().size(); i++) {
-      Shape given = view.output(i).shape();
-      if (given.isFullySpecified() && !given.equals(computed.get(i))) {
-        throw new ModelFormatException(
-            "as "
-                + view.type().text()
-                + ": output "
-                + i
-                + " is "
-                + computed.get(i)
-                + ", but the file says "
-                + given);
-      }
-    }
   }
 
   /** In NNAPI every output is written by an operation, once; what is not is copied. */

@@ -12,12 +12,16 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.convert.Spectrum.Complex;
 import io.thalamus.tflite.file.ByteRange;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 
@@ -27,6 +31,8 @@ import org.tensorflow.lite.schema.ActivationFunctionType;
  */
 final class Node {
   private static final int MAX_OPTIONS = 1 << 16;
+  private static final ValueLayout.OfInt INT =
+      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   private final GraphConverter graph;
   private final FlatOperator operator;
@@ -123,12 +129,33 @@ final class Node {
     return graph.readFloats(input(input));
   }
 
-  /** The integers of a constant input. */
+  /** Whether the values of an input are known now: it is a constant, or was computed of some. */
+  boolean isKnown(int input) throws ModelFormatException {
+    FlatTensor tensor = input(input);
+    return tensor.isConstant()
+        || tensor.shape().length == 1 && tensor.shape()[0] == 0 && !graph.isDefined(tensor)
+        || graph.isDefined(tensor) && derived(graph.read(tensor)).isPresent();
+  }
+
+  /** The value of an operand that was derived while the model is read. */
+  private Optional<ConstantCopy> derived(int operand) {
+    return operand(operand).lifetime() instanceof ConstantCopy copy
+        ? Optional.of(copy)
+        : Optional.empty();
+  }
+
+  /** The integers of an input whose values are known now. */
   int[] ints(int input) throws ModelFormatException {
     FlatTensor tensor = input(input);
-    boolean empty = tensor.shape().length == 1 && tensor.shape()[0] == 0;
-    require(tensor.isConstant() || empty, tensor.text() + " is not constant, as NNAPI wants it");
-    return constants().ints(tensor);
+    require(isKnown(input), tensor.text() + " is not constant, as NNAPI wants it");
+    if (!graph.isDefined(tensor) || tensor.isConstant()) {
+      return constants().ints(tensor);
+    }
+    int operand = graph.read(tensor);
+    require(
+        operand(operand).type() == OperandCode.TENSOR_INT32,
+        tensor.text() + " is " + tensor.typeName() + ", not INT32");
+    return MemorySegment.ofArray(derived(operand).orElseThrow().value()).toArray(INT);
   }
 
   /** The only integer of a constant input. */
@@ -181,6 +208,24 @@ final class Node {
     graph.alias(output(output), operand);
   }
 
+  /** Lets a constant input stand for an output that has the same values. */
+  void standIn(int output, int input) throws ModelFormatException {
+    output(output);
+    graph.standIn(operator.outputs()[output], input(input));
+  }
+
+  /** The two parts of an input of complex numbers. */
+  Complex complex(int input) throws ModelFormatException {
+    return graph
+        .complex(input(input))
+        .orElseThrow(() -> refuse("its input holds no spectrum that was computed here"));
+  }
+
+  /** Gives an output of complex numbers in two parts. */
+  void setComplex(int output, Complex parts) throws ModelFormatException {
+    graph.setComplex(output(output), parts);
+  }
+
   /** An intermediate value like another, but for its shape. */
   int temporary(Operand like, Shape shape) {
     return temporary(like.type(), shape, like.quantization());
@@ -204,6 +249,13 @@ final class Node {
 
   int float32(float value) {
     return builder().float32(value);
+  }
+
+  /** A constant of integers in a shape. */
+  int int32Tensor(Shape shape, int... values) {
+    int operand = int32Vector(values);
+    builder().reshape(operand, shape);
+    return operand;
   }
 
   /** A scalar of the floating-point type that goes with a tensor: FLOAT16 with float16. */
@@ -235,6 +287,10 @@ final class Node {
    */
   void emit(OperationType operation, List<Integer> inputs, List<Integer> outputs)
       throws ModelFormatException {
+    if (outputs.size() == 1 && HighRank.isBeyond(this, operation, outputs.getFirst())) {
+      HighRank.emit(this, operation, inputs, outputs.getFirst());
+      return;
+    }
     graph.emit(operation, inputs, outputs);
   }
 

@@ -3,9 +3,13 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
@@ -16,9 +20,61 @@ final class Quantize {
   static void addTo(Converters table) {
     table.add(BuiltinOperator.QUANTIZE, Quantize::quantize);
     table.add(BuiltinOperator.DEQUANTIZE, Quantize::dequantize);
-    table.add(
-        BuiltinOperator.CAST,
-        node -> node.emit(OperationCode.CAST, List.of(node.in(0)), node.out(0)));
+    table.add(BuiltinOperator.CAST, Quantize::cast);
+    table.add(BuiltinOperator.DENSIFY, Quantize::densify);
+  }
+
+  /** Constants get their zeros back when they are read. */
+  private static void densify(Node node) throws ModelFormatException {
+    node.require(node.input(0).isConstant(), node.input(0).text() + " is not constant");
+    node.standIn(0, 0);
+  }
+
+  /** NNAPI casts no truth values: they choose between 0 and 1, and come of comparing with 0. */
+  private static void cast(Node node) throws ModelFormatException {
+    int input = node.in(0);
+    int output = node.out(0);
+    Operand from = node.operand(input);
+    Operand to = node.operand(output);
+    boolean toBool = to.type() == OperandCode.TENSOR_BOOL8;
+    boolean fromBool = from.type() == OperandCode.TENSOR_BOOL8;
+    if (toBool == fromBool) {
+      node.emit(OperationCode.CAST, List.of(input), output);
+    } else if (toBool) {
+      int zero = number(node, from, Shape.of(1), 0);
+      node.emit(OperationCode.NOT_EQUAL, List.of(input, zero), output);
+    } else {
+      Shape shape = from.shape();
+      int one = number(node, to, shape, 1);
+      node.emit(OperationCode.SELECT, List.of(input, one, number(node, to, shape, 0)), output);
+    }
+  }
+
+  private static byte[] element(Node node, OperandType type, int value)
+      throws ModelFormatException {
+    ByteBuffer bytes = ByteBuffer.allocate(type.elementSize()).order(ByteOrder.LITTLE_ENDIAN);
+    switch ((OperandCode) type) {
+      case TENSOR_FLOAT32 -> bytes.putFloat(value);
+      case TENSOR_FLOAT16 -> bytes.putShort(Float.floatToFloat16(value));
+      case TENSOR_INT32 -> bytes.putInt(value);
+      case TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED -> bytes.put((byte) value);
+      default -> throw node.refuse("it casts between BOOL and " + type.text());
+    }
+    return bytes.array();
+  }
+
+  /** A constant full of one number that is stored as such. */
+  private static int number(Node node, Operand like, Shape shape, int value)
+      throws ModelFormatException {
+    node.require(
+        shape.isFullySpecified(), "it casts data of shape " + shape + ", not known beforehand");
+    return node.builder()
+        .constant(
+            "",
+            like.type(),
+            shape,
+            like.quantization(),
+            node.constants().filled(shape, element(node, like.type(), value), node.output(0)));
   }
 
   /** From one quantization to another through real numbers, since NNAPI has no direct way. */

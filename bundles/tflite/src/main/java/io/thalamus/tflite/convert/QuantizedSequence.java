@@ -188,7 +188,8 @@ final class QuantizedSequence {
       inputs.add(node.float32(normalized ? intermediate(gate).scale() : GATE_SCALE));
     }
     Quantization hidden = intermediate(GATES);
-    inputs.add(node.int32(hidden.zeroPoint()));
+    // NNAPI's operation takes the zero point away where TensorFlow Lite adds it.
+    inputs.add(node.int32(-hidden.zeroPoint()));
     inputs.add(node.float32(hidden.scale()));
     return inputs;
   }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -50,9 +48,12 @@ final class Rearrange {
     }
     int axis = node.axis(node.get(options::axis), node.shapeOf(0).rank());
     inputs.add(node.int32(axis));
+    OperationType operation =
+        Strided.isBeyond(node.inOperand(0))
+            ? ThalamusExtension.CONCATENATION
+            : OperationCode.CONCATENATION;
     node.emitActivated(
-        node.get(options::fusedActivationFunction),
-        output -> node.emit(OperationCode.CONCATENATION, inputs, output));
+        node.get(options::fusedActivationFunction), output -> node.emit(operation, inputs, output));
   }
 
   private static void transpose(Node node) throws ModelFormatException {
@@ -61,12 +62,24 @@ final class Rearrange {
     for (int i = 0; i < permutation.length; i++) {
       permutation[i] = node.axis(permutation[i], rank);
     }
+    if (Strided.isBeyond(node.inOperand(0))) {
+      Shape shape = node.shapeOf(0);
+      long[] strides = StridedCopy.strides(shape);
+      Strided.emit(
+          node,
+          node.in(0),
+          Shape.of(Arrays.stream(permutation).map(shape::dimension).toArray()),
+          0,
+          Arrays.stream(permutation).mapToLong(axis -> strides[axis]).toArray(),
+          node.out(0));
+      return;
+    }
     node.emit(
         OperationCode.TRANSPOSE, List.of(node.in(0), node.int32Vector(permutation)), node.out(0));
   }
 
   private static void tile(Node node) throws ModelFormatException {
-    int repeats = node.input(1).isConstant() ? node.int32Vector(node.ints(1)) : node.in(1);
+    int repeats = node.isKnown(1) ? node.int32Vector(node.ints(1)) : node.in(1);
     node.emit(OperationCode.TILE, List.of(node.in(0), repeats), node.out(0));
   }
 
@@ -104,7 +117,7 @@ final class Rearrange {
 
   /** Neither can NNAPI 1.3 turn data round; the extension io.thalamus can. */
   private static void reverse(Node node) throws ModelFormatException {
-    int axes = node.input(1).isConstant() ? node.int32Vector(node.ints(1)) : node.in(1);
+    int axes = node.isKnown(1) ? node.int32Vector(node.ints(1)) : node.in(1);
     node.emit(ThalamusExtension.REVERSE, List.of(node.in(0), axes), node.out(0));
   }
 
@@ -127,7 +140,7 @@ final class Rearrange {
 
   /** Rows of before and after, one for each dimension, as a constant of 32-bit integers. */
   private static int margins(Node node, int input) throws ModelFormatException {
-    if (!node.input(input).isConstant()) {
+    if (!node.isKnown(input)) {
       return node.in(input);
     }
     return matrix(node, node.ints(input));
@@ -135,15 +148,7 @@ final class Rearrange {
 
   private static int matrix(Node node, int... values) throws ModelFormatException {
     node.require(values.length % 2 == 0, "its margins are not pairs");
-    ByteBuffer bytes = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
-    Arrays.stream(values).forEach(bytes::putInt);
-    return node.builder()
-        .constant(
-            "",
-            OperandCode.TENSOR_INT32,
-            Shape.of(values.length / 2, 2),
-            Quantization.NONE,
-            new ConstantCopy(bytes.array()));
+    return node.int32Tensor(Shape.of(values.length / 2, 2), values);
   }
 
   private static void spaceToDepth(Node node) throws ModelFormatException {
@@ -162,51 +167,111 @@ final class Rearrange {
 
   /** Of images; data with one spatial dimension pass as images of width 1. */
   private static void spaceToBatch(Node node) throws ModelFormatException {
-    int[] block = node.ints(1);
-    int[] margins = node.ints(2);
-    node.require(
-        node.shapeOf(0).rank() == 4 && block.length == 2 && margins.length == 4,
-        "NNAPI moves blocks of images only, with 4 dimensions");
-    node.emit(
-        OperationCode.SPACE_TO_BATCH_ND,
-        List.of(node.in(0), node.int32Vector(block), matrix(node, margins)),
-        node.out(0));
+    Blocks blocks = Blocks.of(node);
+    int input = blocks.image(node);
+    int output = node.out(0);
+    int[] block = blocks.size();
+    int[] margins = blocks.margins();
+    List<Integer> inputs = List.of(input, node.int32Vector(block), matrix(node, margins));
+    if (!blocks.isLine()) {
+      node.emit(OperationCode.SPACE_TO_BATCH_ND, inputs, output);
+      return;
+    }
+    Shape shape = node.operand(input).shape();
+    int padded = Math.addExact(shape.dimension(1), Math.addExact(margins[0], margins[1]));
+    int image =
+        node.temporary(
+            node.operand(output),
+            Shape.of(
+                Math.multiplyExact(shape.dimension(0), block[0]),
+                padded / block[0],
+                1,
+                shape.dimension(3)));
+    node.emit(OperationCode.SPACE_TO_BATCH_ND, inputs, image);
+    withoutWidth(node, image, output);
   }
 
   /** NNAPI does not crop: what is too much is sliced off. */
   private static void batchToSpace(Node node) throws ModelFormatException {
-    int[] block = node.ints(1);
-    int[] crops = node.ints(2);
-    Shape shape = node.shapeOf(0);
-    node.require(
-        shape.rank() == 4 && block.length == 2 && crops.length == 4,
-        "NNAPI moves blocks of images only, with 4 dimensions");
-    int blocks = node.int32Vector(block);
-    if (Arrays.stream(crops).allMatch(crop -> crop == 0)) {
-      node.emit(OperationCode.BATCH_TO_SPACE_ND, List.of(node.in(0), blocks), node.out(0));
+    Blocks blocks = Blocks.of(node);
+    int input = blocks.image(node);
+    Shape shape = node.operand(input).shape();
+    int[] block = blocks.size();
+    int[] crops = blocks.margins();
+    int output = node.out(0);
+    int size = node.int32Vector(block);
+    boolean whole = Arrays.stream(crops).allMatch(crop -> crop == 0);
+    if (whole && !blocks.isLine()) {
+      node.emit(OperationCode.BATCH_TO_SPACE_ND, List.of(input, size), output);
       return;
     }
     node.require(
-        shape.isFullySpecified() && block[0] > 0 && block[1] > 0,
-        "it crops an image whose shape is not known beforehand");
-    int input = node.in(0);
-    int output = node.out(0);
-    Shape cropped = node.operand(output).shape();
-    node.require(cropped.rank() == 4 && cropped.isFullySpecified(), "its output is not known");
-    Shape whole =
-        Shape.of(
-            cropped.dimension(0),
-            Math.multiplyExact(shape.dimension(1), block[0]),
-            Math.multiplyExact(shape.dimension(2), block[1]),
-            shape.dimension(3));
-    int uncropped = node.temporary(node.operand(input), whole);
-    node.emit(OperationCode.BATCH_TO_SPACE_ND, List.of(input, blocks), uncropped);
-    node.emit(
-        OperationCode.SLICE,
-        List.of(
-            uncropped,
-            node.int32Vector(0, crops[0], crops[2], 0),
-            node.int32Vector(cropped.toArray())),
-        output);
+        shape.isFullySpecified() && shape.dimension(0) % (block[0] * block[1]) == 0,
+        "its blocks do not fit data of shape " + shape);
+    int[] uncropped = {
+      shape.dimension(0) / (block[0] * block[1]),
+      Math.multiplyExact(shape.dimension(1), block[0]),
+      Math.multiplyExact(shape.dimension(2), block[1]),
+      shape.dimension(3)
+    };
+    int image = node.temporary(node.operand(input), Shape.of(uncropped));
+    node.emit(OperationCode.BATCH_TO_SPACE_ND, List.of(input, size), image);
+    if (!whole) {
+      int[] cropped = uncropped.clone();
+      cropped[1] -= crops[0] + crops[1];
+      cropped[2] -= crops[2] + crops[3];
+      node.require(cropped[1] > 0 && cropped[2] > 0, "it crops all that there is");
+      int target =
+          blocks.isLine() ? node.temporary(node.operand(input), Shape.of(cropped)) : output;
+      int begin = node.int32Vector(0, crops[0], crops[2], 0);
+      node.emit(OperationCode.SLICE, List.of(image, begin, node.int32Vector(cropped)), target);
+      image = target;
+    }
+    if (blocks.isLine()) {
+      withoutWidth(node, image, output);
+    }
+  }
+
+  private static void withoutWidth(Node node, int image, int output) throws ModelFormatException {
+    node.emit(OperationCode.SQUEEZE, List.of(image, node.int32Vector(2)), output);
+  }
+
+  /**
+   * Blocks of height and width.
+   *
+   * @param size height and width of a block
+   * @param margins before and after, of height and of width
+   * @param isLine whether the data have no width
+   */
+  private record Blocks(int[] size, int[] margins, boolean isLine) {
+    static Blocks of(Node node) throws ModelFormatException {
+      int[] size = node.ints(1);
+      int[] margins = node.ints(2);
+      int rank = node.shapeOf(0).rank();
+      node.require(
+          (rank == 4 || rank == 3) && size.length == rank - 2 && margins.length == 2 * size.length,
+          "NNAPI moves blocks of images only, with 4 dimensions");
+      node.require(
+          Arrays.stream(size).allMatch(side -> side > 0 && side < 1 << 15)
+              && Arrays.stream(margins).allMatch(margin -> margin >= 0),
+          "its blocks are " + Arrays.toString(size) + " with " + Arrays.toString(margins));
+      return rank == 4
+          ? new Blocks(size, margins, false)
+          : new Blocks(new int[] {size[0], 1}, Arrays.copyOf(margins, 4), true);
+    }
+
+    int image(Node node) throws ModelFormatException {
+      int input = node.in(0);
+      if (!isLine) {
+        return input;
+      }
+      Operand data = node.operand(input);
+      Shape shape = data.shape();
+      int image =
+          node.temporary(
+              data, Shape.of(shape.dimension(0), shape.dimension(1), 1, shape.dimension(2)));
+      node.emit(OperationCode.EXPAND_DIMS, List.of(input, node.int32(2)), image);
+      return image;
+    }
   }
 }

@@ -3,27 +3,25 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Set;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.PackOptions;
 import org.tensorflow.lite.schema.ReshapeOptions;
 import org.tensorflow.lite.schema.SqueezeOptions;
+import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.UnpackOptions;
 
 /** Operators that change dimensions and not the order of elements, and those that ask for them. */
 final class Reshape {
-  /** What NNAPI 1.3 does not concatenate. */
-  private static final Set<OperandType> UNJOINED =
-      Set.of(OperandCode.TENSOR_INT32, OperandCode.TENSOR_BOOL8);
+  private static final int MAX_RANK = 4;
 
   private Reshape() {}
 
@@ -41,6 +39,10 @@ final class Reshape {
   static void emit(Node node, int from, int to) throws ModelFormatException {
     Shape shape = node.operand(to).shape();
     node.require(shape.isFullySpecified(), "its shape " + shape + " is not known beforehand");
+    if (Strided.isBeyond(node.operand(from))) {
+      Strided.reshape(node, from, shape, to);
+      return;
+    }
     node.emit(OperationCode.RESHAPE, List.of(from, node.int32Vector(shape.toArray())), to);
   }
 
@@ -56,28 +58,48 @@ final class Reshape {
 
   /** The shape stands in the output, which the file's writer inferred; else in input or options. */
   private static void reshape(Node node) throws ModelFormatException {
+    if (node.input(0).is(TensorType.COMPLEX64)) {
+      node.setComplex(0, node.complex(0)); // whatever their shape
+      return;
+    }
     Shape written = TensorTypes.shape(node.output(0));
     int input = node.in(0);
     Operand source = node.operand(input);
-    if (source.type() == OperandCode.TENSOR_INT32 && source.shape().equals(written)) {
-      node.alias(0, input); // NNAPI reshapes no integers
+    int[] wanted = isPlausible(source.shape(), written) ? written.toArray() : requested(node);
+    if (!Strided.isBeyond(source)) {
+      Shape result = written.rank() == wanted.length ? written : Shape.of(nonNegative(wanted));
+      int output = node.out(0, code(source), result, source.quantization());
+      node.emit(OperationCode.RESHAPE, List.of(input, node.int32Vector(wanted)), output);
       return;
     }
-    int[] wanted = written.toArray();
-    if (!written.isFullySpecified() || isUnknownRank(node, source, written)) {
-      wanted = requested(node);
+    Shape result = resolved(source.shape(), wanted);
+    if (result.equals(source.shape())) {
+      node.alias(0, input);
+      return;
     }
-    Shape result = written.rank() == wanted.length ? written : Shape.of(nonNegative(wanted));
-    int output = node.out(0, code(source), result, source.quantization());
-    node.emit(OperationCode.RESHAPE, List.of(input, node.int32Vector(wanted)), output);
+    Strided.reshape(node, input, result, node.out(0, code(source), result, source.quantization()));
   }
 
-  /** Old converters write no shape where they know none; that looks like a scalar. */
-  private static boolean isUnknownRank(Node node, Operand source, Shape written)
-      throws ModelFormatException {
-    return node.isScalar(node.output(0))
-        && source.shape().isFullySpecified()
-        && source.shape().elementCount() != written.elementCount();
+  /** Converters that know no shape write none or a wrong one. */
+  private static boolean isPlausible(Shape source, Shape written) {
+    return written.isFullySpecified()
+        && (!source.isFullySpecified() || source.elementCount() == written.elementCount());
+  }
+
+  /** A shape of which one dimension may be -1. */
+  private static Shape resolved(Shape source, int[] wanted) {
+    int[] dimensions = wanted.length == 0 ? new int[] {1} : wanted.clone();
+    long named = 1;
+    for (int dimension : dimensions) {
+      named = Math.multiplyExact(named, dimension == -1 ? 1L : dimension);
+    }
+    for (int i = 0; i < dimensions.length; i++) {
+      if (dimensions[i] == -1 && named > 0) {
+        dimensions[i] = Math.toIntExact(source.elementCount() / named);
+        break;
+      }
+    }
+    return Shape.of(nonNegative(dimensions));
   }
 
   private static int[] requested(Node node) throws ModelFormatException {
@@ -108,7 +130,23 @@ final class Reshape {
       }
     }
     int[] sorted = axes.stream().distinct().sorted().mapToInt(Integer::intValue).toArray();
+    if (Strided.isBeyond(node.operand(input))) {
+      Strided.reshape(node, input, without(shape, sorted), node.out(0));
+      return;
+    }
     node.emit(OperationCode.SQUEEZE, List.of(input, node.int32Vector(sorted)), node.out(0));
+  }
+
+  private static Shape without(Shape shape, int... axes) {
+    List<Integer> kept = new ArrayList<>();
+    for (int i = 0; i < shape.rank(); i++) {
+      if (Arrays.binarySearch(axes, i) < 0) {
+        kept.add(shape.dimension(i));
+      }
+    }
+    return kept.isEmpty()
+        ? Shape.of(1)
+        : Shape.of(kept.stream().mapToInt(Integer::intValue).toArray());
   }
 
   private static void expandDims(Node node) throws ModelFormatException {
@@ -117,7 +155,12 @@ final class Reshape {
       node.alias(0, input); // it has one dimension already
       return;
     }
-    int axis = node.axis(node.onlyInt(1), node.operand(input).shape().rank() + 1);
+    Operand source = node.operand(input);
+    int axis = node.axis(node.onlyInt(1), source.shape().rank() + 1);
+    if (source.type() == OperandCode.TENSOR_BOOL8) {
+      Strided.reshape(node, input, inserted(node, source.shape(), axis), node.out(0));
+      return;
+    }
     node.emit(OperationCode.EXPAND_DIMS, List.of(input, node.int32(axis)), node.out(0));
   }
 
@@ -128,13 +171,14 @@ final class Reshape {
     boolean scalars = node.isScalar(node.input(0));
     int rank = scalars ? 1 : node.shapeOf(0).rank() + 1;
     int axis = node.axis(node.get(options::axis), rank);
-    if (node.inputCount() == 1 && !scalars) {
-      node.emit(OperationCode.EXPAND_DIMS, List.of(node.in(0), node.int32(axis)), node.out(0));
+    Operand first = node.inOperand(0);
+    boolean beyond = Strided.isBeyond(first) || rank > MAX_RANK;
+    if (beyond && !scalars) {
+      packTogether(node, axis);
       return;
     }
-    Operand first = node.inOperand(0);
-    if (!scalars && UNJOINED.contains(first.type())) {
-      packTogether(node, axis);
+    if (node.inputCount() == 1 && !scalars) {
+      node.emit(OperationCode.EXPAND_DIMS, List.of(node.in(0), node.int32(axis)), node.out(0));
       return;
     }
     List<Integer> parts = new ArrayList<>();
@@ -142,7 +186,8 @@ final class Reshape {
       parts.add(scalars ? node.in(i) : expanded(node, node.in(i), axis));
     }
     parts.add(node.int32(axis));
-    node.emit(OperationCode.CONCATENATION, parts, node.out(0));
+    node.emit(
+        beyond ? ThalamusExtension.CONCATENATION : OperationCode.CONCATENATION, parts, node.out(0));
   }
 
   /** By the extension io.thalamus. */
@@ -157,16 +202,20 @@ final class Reshape {
 
   private static int expanded(Node node, int operand, int axis) throws ModelFormatException {
     Operand part = node.operand(operand);
+    int target = node.temporary(part, inserted(node, part.shape(), axis));
+    node.emit(OperationCode.EXPAND_DIMS, List.of(operand, node.int32(axis)), target);
+    return target;
+  }
+
+  /** A shape with another dimension of size 1. */
+  private static Shape inserted(Node node, Shape shape, int axis) throws ModelFormatException {
     List<Integer> dimensions = new ArrayList<>();
-    for (int dimension : part.shape().toArray()) {
+    for (int dimension : shape.toArray()) {
       dimensions.add(dimension);
     }
     node.require(axis <= dimensions.size(), "its inputs have different ranks");
     dimensions.add(axis, 1);
-    Shape shape = Shape.of(dimensions.stream().mapToInt(Integer::intValue).toArray());
-    int target = node.temporary(part, shape);
-    node.emit(OperationCode.EXPAND_DIMS, List.of(operand, node.int32(axis)), target);
-    return target;
+    return Shape.of(dimensions.stream().mapToInt(Integer::intValue).toArray());
   }
 
   /** The reverse: split, then drop the dimension. */
@@ -186,7 +235,12 @@ final class Reshape {
     }
     node.emit(OperationCode.SPLIT, List.of(input, node.int32(axis), node.int32(count)), slices);
     for (int i = 0; i < count && !scalars; i++) {
-      node.emit(OperationCode.SQUEEZE, List.of(slices.get(i), node.int32Vector(axis)), node.out(i));
+      int output = node.out(i);
+      if (Strided.isBeyond(whole)) {
+        Strided.reshape(node, slices.get(i), without(whole.shape(), axis), output);
+      } else {
+        node.emit(OperationCode.SQUEEZE, List.of(slices.get(i), node.int32Vector(axis)), output);
+      }
     }
   }
 

@@ -22,9 +22,15 @@ final class Resize {
   private static void bilinear(Node node) throws ModelFormatException {
     ResizeBilinearOptions options =
         node.options(BuiltinOptions.ResizeBilinearOptions, new ResizeBilinearOptions());
-    List<Integer> inputs = imageAndSize(node);
-    addCorners(node, inputs, node.get(options::alignCorners), node.get(options::halfPixelCenters));
-    node.emit(OperationCode.RESIZE_BILINEAR, inputs, node.out(0));
+    boolean align = node.get(options::alignCorners);
+    boolean half = node.get(options::halfPixelCenters);
+    InFloat.unlessQuantizedAlike(
+        node,
+        (input, output) -> {
+          List<Integer> inputs = imageAndSize(node, input);
+          addCorners(node, inputs, align, half);
+          node.emit(OperationCode.RESIZE_BILINEAR, inputs, output);
+        });
   }
 
   private static void nearest(Node node) throws ModelFormatException {
@@ -33,19 +39,23 @@ final class Resize {
             BuiltinOptions.ResizeNearestNeighborOptions, new ResizeNearestNeighborOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
-    List<Integer> inputs = imageAndSize(node);
-    if (!align && !half) {
-      inputs.add(node.bool(false)); // this operation always says the layout
-    }
-    addCorners(node, inputs, align, half);
-    node.emit(OperationCode.RESIZE_NEAREST_NEIGHBOR, inputs, node.out(0));
+    InFloat.unlessQuantizedAlike(
+        node,
+        (input, output) -> {
+          List<Integer> inputs = imageAndSize(node, input);
+          if (!align && !half) {
+            inputs.add(node.bool(false)); // this operation always says the layout
+          }
+          addCorners(node, inputs, align, half);
+          node.emit(OperationCode.RESIZE_NEAREST_NEIGHBOR, inputs, output);
+        });
   }
 
-  private static List<Integer> imageAndSize(Node node) throws ModelFormatException {
+  private static List<Integer> imageAndSize(Node node, int image) throws ModelFormatException {
     int[] size = node.ints(1);
     node.require(size.length == 2, "its size is not height and width");
     List<Integer> inputs = new ArrayList<>();
-    inputs.add(node.in(0));
+    inputs.add(image);
     inputs.add(node.int32(size[1]));
     inputs.add(node.int32(size[0]));
     return inputs;

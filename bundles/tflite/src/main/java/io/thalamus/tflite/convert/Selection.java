@@ -36,12 +36,40 @@ final class Selection {
                 OperationCode.EMBEDDING_LOOKUP, List.of(node.in(0), node.in(1)), node.out(0)));
   }
 
+  /** NNAPI broadcasts neither the condition nor the choices. */
   private static void select(Node node) throws ModelFormatException {
-    Shape condition = node.shapeOf(0);
-    node.require(
-        condition.equals(node.shapeOf(1)) && condition.equals(node.shapeOf(2)),
-        "its condition has another shape than its choices, which NNAPI does not broadcast");
-    node.emit(OperationCode.SELECT, List.of(node.in(0), node.in(1), node.in(2)), node.out(0));
+    Shape shape = node.shapeOf(0);
+    for (int i = 1; i <= 2; i++) {
+      shape = broadcast(node, shape, node.shapeOf(i));
+    }
+    List<Integer> inputs = new ArrayList<>();
+    for (int i = 0; i <= 2; i++) {
+      inputs.add(spread(node, node.in(i), shape));
+    }
+    node.emit(OperationCode.SELECT, inputs, node.out(0));
+  }
+
+  private static int spread(Node node, int operand, Shape shape) throws ModelFormatException {
+    if (node.operand(operand).shape().equals(shape)) {
+      return operand;
+    }
+    int spread = node.temporary(node.operand(operand), shape);
+    Strided.broadcast(node, operand, shape, spread);
+    return spread;
+  }
+
+  private static Shape broadcast(Node node, Shape a, Shape b) throws ModelFormatException {
+    int rank = Math.max(a.rank(), b.rank());
+    int[] dimensions = new int[rank];
+    for (int i = 0; i < rank; i++) {
+      int first = i < rank - a.rank() ? 1 : a.dimension(i - rank + a.rank());
+      int second = i < rank - b.rank() ? 1 : b.dimension(i - rank + b.rank());
+      node.require(
+          first == second || first == 1 || second == 1,
+          "shapes " + a + " and " + b + " do not broadcast");
+      dimensions[i] = first == 1 ? second : first;
+    }
+    return Shape.of(dimensions);
   }
 
   private static void gather(Node node) throws ModelFormatException {

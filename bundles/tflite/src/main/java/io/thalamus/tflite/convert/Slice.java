@@ -8,8 +8,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
-import org.tensorflow.lite.schema.StridedSliceOptions;
 
 /** Operators that take a part of a tensor, or cut it into parts. */
 final class Slice {
@@ -17,13 +15,13 @@ final class Slice {
 
   static void addTo(Converters table) {
     table.add(BuiltinOperator.SLICE, Slice::slice);
-    table.add(BuiltinOperator.STRIDED_SLICE, Slice::stridedSlice);
+    table.add(BuiltinOperator.STRIDED_SLICE, StridedSlice::convert);
     table.add(BuiltinOperator.SPLIT, Slice::split);
     table.add(BuiltinOperator.SPLIT_V, Slice::splitUnevenly);
   }
 
   private static void slice(Node node) throws ModelFormatException {
-    if (!node.input(1).isConstant() || !node.input(2).isConstant()) {
+    if (!node.isKnown(1) || !node.isKnown(2)) {
       node.emit(OperationCode.SLICE, List.of(node.in(0), node.in(1), node.in(2)), node.out(0));
       return;
     }
@@ -41,54 +39,6 @@ final class Slice {
     node.emit(
         OperationCode.SLICE,
         List.of(node.in(0), node.int32Vector(begin), node.int32Vector(size)),
-        node.out(0));
-  }
-
-  private static void stridedSlice(Node node) throws ModelFormatException {
-    StridedSliceOptions options =
-        node.options(BuiltinOptions.StridedSliceOptions, new StridedSliceOptions());
-    node.require(
-        node.get(options::ellipsisMask) == 0 && node.get(options::newAxisMask) == 0,
-        "it has an ellipsis or a new axis, which NNAPI does not have");
-    int[] begin = node.ints(1);
-    int[] end = node.ints(2);
-    int[] strides = node.ints(3);
-    int rank = node.shapeOf(0).rank();
-    node.require(
-        begin.length == end.length && end.length == strides.length && begin.length <= rank,
-        "begin, end and strides have different lengths");
-    int beginMask = node.get(options::beginMask);
-    int endMask = node.get(options::endMask);
-    int shrinkMask = node.get(options::shrinkAxisMask);
-    if (node.get(options::offset)) {
-      for (int i = 0; i < begin.length; i++) {
-        end[i] += begin[i];
-      }
-    }
-    // NNAPI wants every dimension named; those that are not are taken whole.
-    for (int i = begin.length; i < rank; i++) {
-      beginMask |= 1 << i;
-      endMask |= 1 << i;
-    }
-    int named = begin.length;
-    begin = Arrays.copyOf(begin, rank);
-    end = Arrays.copyOf(end, rank);
-    strides = Arrays.copyOf(strides, rank);
-    Arrays.fill(strides, named, rank, 1);
-    if (node.isScalar(node.output(0)) && shrinkMask != 0) {
-      // A scalar has one dimension here: the first stays.
-      shrinkMask &= shrinkMask - 1;
-    }
-    node.emit(
-        OperationCode.STRIDED_SLICE,
-        List.of(
-            node.in(0),
-            node.int32Vector(begin),
-            node.int32Vector(end),
-            node.int32Vector(strides),
-            node.int32(beginMask),
-            node.int32(endMask),
-            node.int32(shrinkMask)),
         node.out(0));
   }
 

@@ -6,16 +6,19 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
+import java.util.Arrays;
 import java.util.Map;
 import org.tensorflow.lite.schema.TensorType;
 
 /** How a tensor's type, shape and quantization are said in NNAPI's words. */
 final class TensorTypes {
+  /** NNAPI has no 64-bit integers; what models count and index fits 32 bits. */
   private static final Map<Byte, OperandCode> CODES =
       Map.of(
           TensorType.FLOAT32, OperandCode.TENSOR_FLOAT32,
           TensorType.FLOAT16, OperandCode.TENSOR_FLOAT16,
           TensorType.INT32, OperandCode.TENSOR_INT32,
+          TensorType.INT64, OperandCode.TENSOR_INT32,
           TensorType.UINT8, OperandCode.TENSOR_QUANT8_ASYMM,
           TensorType.INT8, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
           TensorType.INT16, OperandCode.TENSOR_QUANT16_SYMM,
@@ -75,6 +78,11 @@ final class TensorTypes {
       dimensions[i] = Math.max(0, dimensions[i]);
     }
     return Shape.of(dimensions);
+  }
+
+  /** The dimensions, of which those that change from call to call are unknown. */
+  static Shape openShape(FlatTensor tensor) {
+    return Shape.of(Arrays.stream(tensor.signature()).map(size -> Math.max(0, size)).toArray());
   }
 
   /**

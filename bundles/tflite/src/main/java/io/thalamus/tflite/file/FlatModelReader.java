@@ -16,6 +16,7 @@ import org.tensorflow.lite.schema.Model;
 import org.tensorflow.lite.schema.Operator;
 import org.tensorflow.lite.schema.OperatorCode;
 import org.tensorflow.lite.schema.QuantizationParameters;
+import org.tensorflow.lite.schema.SparsityParameters;
 import org.tensorflow.lite.schema.SubGraph;
 import org.tensorflow.lite.schema.Tensor;
 
@@ -142,6 +143,7 @@ public final class FlatModelReader {
       zeroPoints = place.longs(quantization::zeroPointLength, quantization::zeroPoint);
       quantizedDimension = place.get(quantization::quantizedDimension);
     }
+    SparsityParameters sparsity = place.get(table::sparsity);
     return new FlatTensor(
         index,
         place.text(table::nameAsByteBuffer),
@@ -152,7 +154,8 @@ public final class FlatModelReader {
         zeroPoints,
         quantizedDimension,
         place.get(table::isVariable),
-        place.get(table::sparsity) != null);
+        place.ints(table::shapeSignatureLength, table::shapeSignature),
+        sparsity == null ? null : SparsityReader.read(sparsity, place));
   }
 
   private FlatOperator operator(int index, Operator table, String where, int tensors)

@@ -16,7 +16,8 @@ import org.tensorflow.lite.schema.TensorType;
  * @param zeroPoints as many as scales, or none
  * @param quantizedDimension the dimension along which the scales stand
  * @param isVariable whether it keeps its value from one call to the next
- * @param isSparse whether the data leave out zeros
+ * @param signature the dimensions, -1 for those that change from call to call; empty where none do
+ * @param sparsity how the data leave out zeros; null where they do not
  */
 public record FlatTensor(
     int index,
@@ -28,10 +29,16 @@ public record FlatTensor(
     long[] zeroPoints,
     int quantizedDimension,
     boolean isVariable,
-    boolean isSparse) {
+    int[] signature,
+    FlatSparsity sparsity) {
   /** Whether its value stands in the file. */
   public boolean isConstant() {
     return !data.isEmpty();
+  }
+
+  /** Whether its data leave out zeros. */
+  public boolean isSparse() {
+    return sparsity != null;
   }
 
   /** Whether it is of this type of the schema. */

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.operations.extension;
+
+import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.OperandCode.INT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Check;
+import io.thalamus.operations.Moves;
+import io.thalamus.operations.Moves.Part;
+import io.thalamus.operations.NamedDefinition;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationParameters;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.StridedCopy;
+import io.thalamus.operations.TypeLevels;
+import io.thalamus.operations.ValidationException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/** Operations that take elements by their position: AS_STRIDED, whose parameters are Moves. */
+public final class Slice {
+  private Slice() {}
+
+  static List<OperationDefinition> definitions() {
+    return List.of(new AsStrided());
+  }
+
+  private static final class AsStrided extends NamedDefinition {
+    private static final int SIZE = 1;
+    private static final int STRIDES = 2;
+    private static final int OFFSET = 3;
+
+    AsStrided() {
+      super(ThalamusExtension.AS_STRIDED);
+    }
+
+    @Override
+    public TypeLevels types() {
+      return Rearrange.MOVABLE;
+    }
+
+    @Override
+    public FeatureLevel validate(OperationView operation) throws ValidationException {
+      Check check = check(operation, V1_2, 4, 1);
+      OperandCode data = check.inputType(0, types());
+      check.inputType(SIZE, TENSOR_INT32).inputRank(SIZE, 1, 1);
+      check.inputType(STRIDES, TENSOR_INT32).inputRank(STRIDES, 1, 1);
+      check.inputType(OFFSET, INT32).outputType(0, data);
+      return check.sameQuantization(operation.input(0), operation.output()).level();
+    }
+
+    @Override
+    public boolean needsValue(OperationView operation, int input) {
+      return input > 0;
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      int[] size = operation.input(SIZE).int32s();
+      int[] strides = operation.input(STRIDES).int32s();
+      long count = operation.input(0).shape().elementCount();
+      boolean isShape =
+          size.length > 0
+              && size.length == strides.length
+              && Arrays.stream(size).allMatch(dimension -> dimension >= 0);
+      long first = operation.input(OFFSET).int32();
+      long last = first;
+      boolean isEmpty = Arrays.stream(size).anyMatch(dimension -> dimension == 0);
+      for (int i = 0; isShape && !isEmpty && i < size.length; i++) {
+        long way = Math.multiplyExact(size[i] - 1L, (long) strides[i]);
+        first = Math.addExact(first, Math.min(0, way));
+        last = Math.addExact(last, Math.max(0, way));
+      }
+      if (!isShape || !isEmpty && (first < 0 || last >= count)) {
+        throw new ValidationException(
+            "size "
+                + Arrays.toString(size)
+                + " with strides "
+                + Arrays.toString(strides)
+                + " from element "
+                + operation.input(OFFSET).int32()
+                + " on leaves "
+                + operation.input(0).shape());
+      }
+      return List.of(Shape.of(size));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) {
+      long[] strides = Arrays.stream(operation.input(STRIDES).int32s()).asLongStream().toArray();
+      StridedCopy copy =
+          StridedCopy.gather(
+              operation.input(SIZE).int32s(), operation.input(OFFSET).int32(), strides);
+      return new Moves(OptionalInt.empty(), List.of(new Part(0, 0, copy, Optional.empty())));
+    }
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatTensor;
+import org.tensorflow.lite.schema.BuiltinOperator;
+
+/** Operators that make a larger tensor of one element or of a smaller tensor. */
+final class Fill {
+  private Fill() {}
+
+  static void addTo(Converters table) {
+    table.add(BuiltinOperator.FILL, Fill::fill);
+    table.add(BuiltinOperator.ZEROS_LIKE, Fill::zeros);
+    table.add(BuiltinOperator.BROADCAST_TO, Fill::broadcast);
+  }
+
+  /** Of a constant it becomes a constant; NNAPI's own FILL takes fewer types. */
+  private static void fill(Node node) throws ModelFormatException {
+    FlatTensor value = node.input(1);
+    int element = node.in(1);
+    Operand operand = node.operand(element);
+    node.require(
+        operand.shape().isFullySpecified() && operand.shape().elementCount() == 1,
+        "it fills with a tensor of shape " + operand.shape());
+    Shape shape = shape(node, 0);
+    if (!value.isConstant()) {
+      Strided.emit(node, element, shape, 0, new long[shape.rank()], node.out(0));
+      return;
+    }
+    byte[] bytes = node.constants().copy(value.data());
+    node.require(bytes.length == operand.type().elementSize(), "it fills with " + value.typeName());
+    constant(node, operand, shape, bytes);
+  }
+
+  /** Zeros as real numbers: what is quantized has its zero point. */
+  private static void zeros(Node node) throws ModelFormatException {
+    Operand like = node.inOperand(0);
+    node.require(
+        like.shape().isFullySpecified(), "the shape " + like.shape() + " is not known beforehand");
+    byte[] element = new byte[like.type().elementSize()];
+    if (element.length == 1) {
+      element[0] = (byte) like.quantization().zeroPoint();
+    }
+    constant(node, like, like.shape(), element);
+  }
+
+  private static void constant(Node node, Operand like, Shape shape, byte[] element)
+      throws ModelFormatException {
+    node.alias(
+        0,
+        node.builder()
+            .constant(
+                "",
+                like.type(),
+                shape,
+                like.quantization(),
+                node.constants().filled(shape, element, node.output(0))));
+  }
+
+  private static void broadcast(Node node) throws ModelFormatException {
+    Shape shape = shape(node, 1);
+    int input = node.in(0);
+    if (node.operand(input).shape().equals(shape)) {
+      node.alias(0, input);
+      return;
+    }
+    Strided.broadcast(node, input, shape, node.out(0));
+  }
+
+  private static Shape shape(Node node, int input) throws ModelFormatException {
+    int[] dimensions = node.ints(input);
+    for (int dimension : dimensions) {
+      node.require(dimension > 0, "its shape has a dimension of " + dimension);
+    }
+    return dimensions.length == 0 ? Shape.of(1) : Shape.of(dimensions);
+  }
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatTensor;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.IntBinaryOperator;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.ConcatenationOptions;
+import org.tensorflow.lite.schema.PackOptions;
+import org.tensorflow.lite.schema.StridedSliceOptions;
+import org.tensorflow.lite.schema.TensorType;
+
+/**
+ * Operators over a few integers that are known while the model is read are computed here: models
+ * ask for the shape of their data, take it apart, and put another one together for RESHAPE, FILL or
+ * TRANSPOSE_CONV, which NNAPI wants to know beforehand. Stateless.
+ */
+final class KnownIntegers {
+  private static final int MOST_ELEMENTS = 1024;
+
+  private static final Map<Integer, Computation> COMPUTATIONS = computations();
+
+  /** Those that keep the order of elements, whatever their dimensions. */
+  private static final Set<Integer> ORDER_KEEPING =
+      Set.of(
+          BuiltinOperator.CAST,
+          BuiltinOperator.CONCATENATION,
+          BuiltinOperator.EXPAND_DIMS,
+          BuiltinOperator.PACK,
+          BuiltinOperator.RESHAPE,
+          BuiltinOperator.SQUEEZE,
+          BuiltinOperator.STRIDED_SLICE);
+
+  private KnownIntegers() {}
+
+  /** What an operator makes of its inputs, or null where only a device can say. */
+  @FunctionalInterface
+  private interface Computation {
+    int[] of(Node node, int[][] inputs) throws ModelFormatException;
+  }
+
+  private static Map<Integer, Computation> computations() {
+    Map<Integer, Computation> table = new HashMap<>();
+    table.put(BuiltinOperator.ADD, pairwise(Integer::sum));
+    table.put(BuiltinOperator.SUB, pairwise((a, b) -> a - b));
+    table.put(BuiltinOperator.MUL, pairwise((a, b) -> a * b));
+    table.put(BuiltinOperator.DIV, divided((a, b) -> a / b));
+    table.put(BuiltinOperator.FLOOR_DIV, divided(Math::floorDiv));
+    table.put(BuiltinOperator.FLOOR_MOD, divided(Math::floorMod));
+    table.put(BuiltinOperator.MAXIMUM, pairwise(Math::max));
+    table.put(BuiltinOperator.MINIMUM, pairwise(Math::min));
+    table.put(BuiltinOperator.CAST, (_, inputs) -> inputs[0]);
+    table.put(BuiltinOperator.RESHAPE, (_, inputs) -> inputs[0]);
+    table.put(BuiltinOperator.SQUEEZE, (_, inputs) -> inputs[0]);
+    table.put(BuiltinOperator.EXPAND_DIMS, (_, inputs) -> inputs[0]);
+    table.put(BuiltinOperator.PACK, KnownIntegers::packed);
+    table.put(BuiltinOperator.CONCATENATION, KnownIntegers::concatenated);
+    table.put(BuiltinOperator.SUM, (_, inputs) -> reduced(inputs, 0, Integer::sum));
+    table.put(BuiltinOperator.REDUCE_PROD, (_, inputs) -> reduced(inputs, 1, (a, b) -> a * b));
+    table.put(BuiltinOperator.GATHER, (_, inputs) -> gathered(inputs));
+    table.put(BuiltinOperator.SLICE, (_, inputs) -> sliced(inputs));
+    table.put(BuiltinOperator.STRIDED_SLICE, KnownIntegers::stridedSlice);
+    table.put(BuiltinOperator.RANGE, (_, inputs) -> range(inputs));
+    table.put(BuiltinOperator.FILL, (_, inputs) -> filled(inputs));
+    table.put(BuiltinOperator.BROADCAST_ARGS, (_, inputs) -> broadcastShape(inputs));
+    return Map.copyOf(table);
+  }
+
+  /**
+   * Computes the operator, if that can be done, and lets its output stand for the result.
+   *
+   * @return whether that was so
+   */
+  static boolean compute(Node node) throws ModelFormatException {
+    Computation computation = COMPUTATIONS.get(node.operator().kind().code());
+    if (computation == null || node.outputCount() != 1 || !isSmall(node.output(0))) {
+      return false;
+    }
+    boolean anyRank = ORDER_KEEPING.contains(node.operator().kind().code());
+    int[][] inputs = new int[node.inputCount()][];
+    for (int i = 0; i < inputs.length; i++) {
+      if (!node.has(i)
+          || !isSmall(node.input(i))
+          || !anyRank && node.input(i).shape().length > 1
+          || !node.isKnown(i)) {
+        return false;
+      }
+      inputs[i] = node.ints(i);
+    }
+    int[] result = inputs.length == 0 ? null : computation.of(node, inputs);
+    if (result == null || result.length == 0 || result.length > MOST_ELEMENTS) {
+      return false;
+    }
+    Shape written = TensorTypes.shape(node.output(0));
+    boolean fits = written.isFullySpecified() && written.elementCount() == result.length;
+    node.alias(0, node.int32Tensor(fits ? written : Shape.of(result.length), result));
+    return true;
+  }
+
+  /** Whether a tensor holds a few plain integers. */
+  private static boolean isSmall(FlatTensor tensor) {
+    long count = 1;
+    for (int dimension : tensor.shape()) {
+      count = Math.min(count * Math.max(1, dimension), 2L * MOST_ELEMENTS);
+    }
+    return (tensor.is(TensorType.INT32) || tensor.is(TensorType.INT64))
+        && tensor.scales().length == 0
+        && count <= MOST_ELEMENTS;
+  }
+
+  /** Along another axis than the first, elements would change their order. */
+  private static int[] packed(Node node, int[][] inputs) throws ModelFormatException {
+    PackOptions options = node.options(BuiltinOptions.PackOptions, new PackOptions());
+    boolean inOrder = node.get(options::axis) == 0 || node.input(0).shape().length == 0;
+    return inOrder ? joined(inputs) : null;
+  }
+
+  private static int[] concatenated(Node node, int[][] inputs) throws ModelFormatException {
+    ConcatenationOptions options =
+        node.options(BuiltinOptions.ConcatenationOptions, new ConcatenationOptions());
+    boolean inOrder = node.get(options::axis) == 0 || node.input(0).shape().length == 1;
+    return inOrder ? joined(inputs) : null;
+  }
+
+  private static Computation pairwise(IntBinaryOperator operator) {
+    return (_, inputs) -> {
+      if (inputs.length != 2) {
+        return null;
+      }
+      int[] a = inputs[0];
+      int[] b = inputs[1];
+      if (a.length != b.length && a.length != 1 && b.length != 1) {
+        return null;
+      }
+      int[] result = new int[a.length == 1 ? b.length : a.length];
+      for (int i = 0; i < result.length; i++) {
+        result[i] = operator.applyAsInt(a[a.length == 1 ? 0 : i], b[b.length == 1 ? 0 : i]);
+      }
+      return result;
+    };
+  }
+
+  private static Computation divided(IntBinaryOperator operator) {
+    Computation pairs = pairwise(operator);
+    return (node, inputs) ->
+        inputs.length == 2 && Arrays.stream(inputs[1]).noneMatch(divisor -> divisor == 0)
+            ? pairs.of(node, inputs)
+            : null;
+  }
+
+  private static int[] joined(int[][] inputs) {
+    return Arrays.stream(inputs).flatMapToInt(Arrays::stream).toArray();
+  }
+
+  /** The second input are the axes, of which there is only one. */
+  private static int[] reduced(int[][] inputs, int neutral, IntBinaryOperator operator) {
+    return inputs.length == 2
+        ? new int[] {Arrays.stream(inputs[0]).reduce(neutral, operator)}
+        : null;
+  }
+
+  private static int[] gathered(int[][] inputs) {
+    if (inputs.length != 2
+        || Arrays.stream(inputs[1]).anyMatch(index -> index < 0 || index >= inputs[0].length)) {
+      return null;
+    }
+    return Arrays.stream(inputs[1]).map(index -> inputs[0][index]).toArray();
+  }
+
+  private static int[] sliced(int[][] inputs) {
+    if (inputs.length != 3 || inputs[1].length != 1 || inputs[2].length != 1) {
+      return null;
+    }
+    long begin = inputs[1][0];
+    long end = inputs[2][0] == -1 ? inputs[0].length : begin + inputs[2][0];
+    return begin < 0 || end < begin || end > inputs[0].length
+        ? null
+        : Arrays.copyOfRange(inputs[0], (int) begin, (int) end);
+  }
+
+  private static int[] stridedSlice(Node node, int[][] inputs) throws ModelFormatException {
+    StridedSliceOptions options =
+        node.options(BuiltinOptions.StridedSliceOptions, new StridedSliceOptions());
+    if (isWhole(node, inputs, options)) {
+      return inputs[0];
+    }
+    if (inputs.length != 4
+        || node.input(0).shape().length != 1
+        || inputs[1].length != 1
+        || inputs[2].length != 1
+        || inputs[3].length != 1
+        || inputs[3][0] <= 0
+        || node.get(options::ellipsisMask) != 0
+        || node.get(options::newAxisMask) != 0) {
+      return null;
+    }
+    int[] values = inputs[0];
+    boolean isOne = node.get(options::shrinkAxisMask) != 0;
+    int begin = node.get(options::beginMask) != 0 ? 0 : counted(inputs[1][0], values.length);
+    int end = values.length;
+    if (isOne) {
+      end = Math.min(begin + 1, values.length);
+    } else if (node.get(options::endMask) == 0) {
+      int given = node.get(options::offset) ? inputs[1][0] + inputs[2][0] : inputs[2][0];
+      end = counted(given, values.length);
+    }
+    int stride = inputs[3][0];
+    int count = end <= begin ? 0 : (end - begin - 1) / stride + 1;
+    int[] result = new int[count];
+    for (int i = 0; i < count; i++) {
+      result[i] = values[begin + i * stride];
+    }
+    return result;
+  }
+
+  /** Whether all of a tensor of any rank is taken, as converters like to do. */
+  private static boolean isWhole(Node node, int[][] inputs, StridedSliceOptions options)
+      throws ModelFormatException {
+    int[] shape = node.input(0).shape();
+    boolean isWhole =
+        inputs.length == 4
+            && inputs[1].length == shape.length
+            && inputs[2].length == shape.length
+            && inputs[3].length == shape.length
+            && Arrays.stream(inputs[3]).allMatch(stride -> stride == 1)
+            && node.get(options::ellipsisMask) == 0
+            && node.get(options::newAxisMask) == 0
+            && node.get(options::shrinkAxisMask) == 0
+            && !node.get(options::offset);
+    for (int i = 0; isWhole && i < shape.length; i++) {
+      boolean fromStart = inputs[1][i] == 0 || (node.get(options::beginMask) >> i & 1) != 0;
+      boolean toEnd = inputs[2][i] >= shape[i] || (node.get(options::endMask) >> i & 1) != 0;
+      isWhole = fromStart && toEnd;
+    }
+    return isWhole;
+  }
+
+  private static int counted(int index, int length) {
+    return Math.clamp(index < 0 ? (long) index + length : index, 0, length);
+  }
+
+  private static int[] range(int[][] inputs) {
+    if (inputs.length != 3 || inputs[2][0] == 0) {
+      return null;
+    }
+    long start = inputs[0][0];
+    long step = inputs[2][0];
+    long count = Math.ceilDiv(inputs[1][0] - start, step);
+    if (count <= 0 || count > MOST_ELEMENTS) {
+      return null;
+    }
+    int[] result = new int[(int) count];
+    for (int i = 0; i < result.length; i++) {
+      result[i] = (int) (start + i * step);
+    }
+    return result;
+  }
+
+  private static int[] filled(int[][] inputs) {
+    if (inputs.length != 2
+        || inputs[0].length != 1
+        || inputs[1].length != 1
+        || inputs[0][0] < 0
+        || inputs[0][0] > MOST_ELEMENTS) {
+      return null;
+    }
+    int[] result = new int[inputs[0][0]];
+    Arrays.fill(result, inputs[1][0]);
+    return result;
+  }
+
+  /** The shape to which two shapes broadcast. */
+  private static int[] broadcastShape(int[][] inputs) {
+    if (inputs.length != 2) {
+      return null;
+    }
+    int rank = Math.max(inputs[0].length, inputs[1].length);
+    int[] result = new int[rank];
+    for (int i = 0; i < rank; i++) {
+      int a = dimension(inputs[0], rank, i);
+      int b = dimension(inputs[1], rank, i);
+      if (a != b && a != 1 && b != 1) {
+        return null;
+      }
+      result[i] = a == 1 ? b : a;
+    }
+    return result;
+  }
+
+  private static int dimension(int[] shape, int rank, int index) {
+    int own = index - (rank - shape.length);
+    return own < 0 ? 1 : shape[own];
+  }
+}

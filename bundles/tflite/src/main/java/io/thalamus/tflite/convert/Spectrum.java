@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.List;
+import org.tensorflow.lite.schema.BuiltinOperator;
+
+/**
+ * RFFT2D over rows, and what becomes of its complex numbers. NNAPI has no complex numbers: their
+ * real and their imaginary parts are two tensors, each a product with a constant matrix.
+ */
+final class Spectrum {
+  private static final int NO_ACTIVATION = 0;
+
+  private Spectrum() {}
+
+  static void addTo(Converters table) {
+    table.add(BuiltinOperator.RFFT2D, Spectrum::transform);
+    table.add(BuiltinOperator.COMPLEX_ABS, Spectrum::absolute);
+    table.add(BuiltinOperator.REAL, node -> part(node, Complex::real));
+    table.add(BuiltinOperator.IMAG, node -> part(node, Complex::imaginary));
+  }
+
+  /** The operands of a tensor of complex numbers, of any shape with so many elements. */
+  record Complex(int real, int imaginary) {}
+
+  private static void transform(Node node) throws ModelFormatException {
+    int[] length = node.ints(1);
+    Shape shape = node.shapeOf(0);
+    int rank = shape.rank();
+    node.require(
+        shape.isFullySpecified()
+            && rank >= 2
+            && length.length == 2
+            && length[0] == 1
+            && shape.dimension(rank - 2) == 1
+            && length[1] > 0,
+        "it transforms data of shape " + shape + " in two dimensions, which NNAPI does not have");
+    int columns = shape.dimension(rank - 1);
+    int rows = Math.toIntExact(shape.elementCount() / columns);
+    int data = Reshape.reshaped(node, node.in(0), Shape.of(rows, columns));
+    int bins = length[1] / 2 + 1;
+    node.setComplex(
+        0,
+        new Complex(
+            product(node, data, rows, columns, bins, length[1], true),
+            product(node, data, rows, columns, bins, length[1], false)));
+  }
+
+  private static int product(
+      Node node, int data, int rows, int columns, int bins, int length, boolean real)
+      throws ModelFormatException {
+    float[] matrix = new float[Math.multiplyExact(bins, columns)];
+    for (int bin = 0; bin < bins; bin++) {
+      for (int i = 0; i < Math.min(columns, length); i++) {
+        double angle = 2 * Math.PI * ((long) bin * i % length) / length;
+        matrix[bin * columns + i] = (float) (real ? Math.cos(angle) : -Math.sin(angle));
+      }
+    }
+    int weights = constant(node, Shape.of(bins, columns), matrix);
+    int bias = constant(node, Shape.of(bins), new float[bins]);
+    int result =
+        node.temporary(OperandCode.TENSOR_FLOAT32, Shape.of(rows, bins), Quantization.NONE);
+    node.emit(
+        OperationCode.FULLY_CONNECTED,
+        List.of(data, weights, bias, node.int32(NO_ACTIVATION)),
+        result);
+    return result;
+  }
+
+  private static int constant(Node node, Shape shape, float... values) throws ModelFormatException {
+    return node.builder()
+        .constant(
+            "",
+            OperandCode.TENSOR_FLOAT32,
+            shape,
+            Quantization.NONE,
+            node.constants().of(values, node.input(0)));
+  }
+
+  private static void absolute(Node node) throws ModelFormatException {
+    Complex input = node.complex(0);
+    int none = node.int32(NO_ACTIVATION);
+    Operand like = node.operand(input.real());
+    int squares = node.temporary(like, like.shape());
+    int others = node.temporary(like, like.shape());
+    int sum = node.temporary(like, like.shape());
+    int root = node.temporary(like, like.shape());
+    node.emit(OperationCode.MUL, List.of(input.real(), input.real(), none), squares);
+    node.emit(OperationCode.MUL, List.of(input.imaginary(), input.imaginary(), none), others);
+    node.emit(OperationCode.ADD, List.of(squares, others, none), sum);
+    node.emit(OperationCode.SQRT, List.of(sum), root);
+    Reshape.emit(node, root, node.out(0));
+  }
+
+  /** Chooses one part. */
+  private interface Choice {
+    int of(Complex complex);
+  }
+
+  private static void part(Node node, Choice choice) throws ModelFormatException {
+    Reshape.emit(node, choice.of(node.complex(0)), node.out(0));
+  }
+}
