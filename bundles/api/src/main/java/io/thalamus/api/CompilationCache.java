@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -50,6 +51,18 @@ public interface CompilationCache {
   long quotaBytes();
 
   /**
+   * What hindered compilations of this process from being kept, each cause of a directory once,
+   * until a compilation is kept there again.
+   */
+  List<Trouble> troubles();
+
+  /**
+   * What hinders compilations from being kept in a directory now; empty where nothing does. Writes
+   * a little there and removes it; makes no directory.
+   */
+  Optional<String> obstacle(Path directory);
+
+  /**
    * Tells for each step of the plan of the moment whether a compilation with these options would
    * find it in the cache, and why not. Compiles nothing.
    *
@@ -88,6 +101,20 @@ public interface CompilationCache {
       Objects.requireNonNull(device, "device");
       Objects.requireNonNull(version, "version");
       Objects.requireNonNull(lastUsed, "lastUsed");
+    }
+  }
+
+  /**
+   * Why compilations are not kept. They are made all the same.
+   *
+   * @param cause in a few words
+   * @param since when a compilation met it first
+   */
+  record Trouble(Path directory, String cause, Instant since) {
+    public Trouble {
+      Objects.requireNonNull(directory, "directory");
+      Objects.requireNonNull(cause, "cause");
+      Objects.requireNonNull(since, "since");
     }
   }
 

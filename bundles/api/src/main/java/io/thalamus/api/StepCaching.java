@@ -24,7 +24,10 @@ public record StepCaching(String device, int operations, Origin origin) {
     STORED,
     /** It was restored from its files. */
     RESTORED,
-    /** It was compiled, and not stored: its files are in use elsewhere or cannot be opened. */
+    /**
+     * It was compiled, and not stored: its files are in use elsewhere, cannot be opened, or the
+     * device stored nothing in them.
+     */
     NOT_STORED
   }
 }

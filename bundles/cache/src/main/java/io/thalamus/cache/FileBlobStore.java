@@ -50,6 +50,7 @@ final class FileBlobStore implements BlobStore {
   private final String nameSpace;
   private final byte[] version;
   private final BlobLimits limits;
+  private final Told told = new Told();
   private final SplittableRandom random = new SplittableRandom();
   private Instant lastUse = Instant.EPOCH;
 
@@ -81,9 +82,10 @@ final class FileBlobStore implements BlobStore {
       Path file = file(key);
       if (makeRoom(file, (long) key.length + value.length)) {
         write(file, key, value);
+        told.over();
       }
     } catch (IOException e) {
-      LOG.log(Level.WARNING, "a blob cannot be kept in {0}: {1}", directory, e.toString());
+      LOG.log(told.level(e), "a blob cannot be kept in {0}: {1}", directory, e.toString());
     }
   }
 
@@ -186,7 +188,7 @@ final class FileBlobStore implements BlobStore {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     } catch (IOException e) {
-      LOG.log(Level.WARNING, "{0} cannot be read: {1}", file, e.toString());
+      LOG.log(told.level(e), "{0} cannot be read: {1}", file, e.toString());
       return Optional.empty();
     }
   }

@@ -35,6 +35,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
   private final KeyFile key;
   private final NameSpaceLock lock;
   private final TokenMap tokens;
+  private final Told told = new Told();
   private volatile boolean closed;
 
   /** Called by the component runtime, for each bundle that asks. */
@@ -88,11 +89,14 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
       return false;
     }
     try {
-      return tokens.contains(TokenMap.compilationKey(device, token.toArray()), hash);
+      boolean isRemembered =
+          tokens.contains(TokenMap.compilationKey(device, token.toArray()), hash);
+      told.over();
+      return isRemembered;
     } catch (TokenMap.DamagedException e) {
       beginAnew(e);
     } catch (IOException e) {
-      LOG.log(Level.WARNING, "{0} cannot be read: {1}", tokens.file(), e.toString());
+      LOG.log(told.level(e), "{0} cannot be read: {1}", tokens.file(), e.toString());
     }
     return false;
   }
@@ -118,7 +122,8 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
         Files.deleteIfExists(tokens.file());
       }
     } catch (IOException e) {
-      LOG.log(Level.WARNING, "{0} is damaged, and cannot be removed: {1}", tokens.file(), e);
+      LOG.log(
+          told.level(e), "{0} is damaged, and cannot be removed: {1}", tokens.file(), e.toString());
     }
   }
 

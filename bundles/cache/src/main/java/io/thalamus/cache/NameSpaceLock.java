@@ -3,6 +3,7 @@ package io.thalamus.cache;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.lang.System.Logger.Level;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -21,6 +22,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * this process, which opened and closed the file, would take the lock from the first.
  */
 final class NameSpaceLock implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(NameSpaceLock.class.getPackageName());
+
   private final Path file;
   private final Duration patience;
   private final ReentrantLock threads = new ReentrantLock();
@@ -68,7 +71,7 @@ final class NameSpaceLock implements AutoCloseable {
   private FileLock lock(long deadline) throws IOException {
     // Each time: the user may have emptied the storage.
     AtomicFiles.createDirectories(file.getParent());
-    if (channel == null) {
+    if (channel == null || !channel.isOpen()) {
       channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     }
     long pauseMillis = 1;
@@ -110,7 +113,8 @@ final class NameSpaceLock implements AutoCloseable {
         taken.release();
       }
     } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
+      // Without the file the lock is gone, too.
+      LOG.log(Level.DEBUG, "{0} was closed while it was held: {1}", file, e.toString());
     } finally {
       threads.unlock();
     }

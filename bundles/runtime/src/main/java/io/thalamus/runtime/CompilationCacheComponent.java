@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
@@ -63,6 +64,16 @@ public final class CompilationCacheComponent implements CompilationCache {
   @Override
   public long quotaBytes() {
     return cache.quotaBytes();
+  }
+
+  @Override
+  public List<Trouble> troubles() {
+    return cache.troubles();
+  }
+
+  @Override
+  public Optional<String> obstacle(Path directory) {
+    return cache.obstacle(Objects.requireNonNull(directory, "directory"));
   }
 
   @Override

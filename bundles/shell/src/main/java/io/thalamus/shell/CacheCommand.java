@@ -97,7 +97,10 @@ public final class CacheCommand {
   private Result list(Path directory, Arguments parsed, Invocation invocation)
       throws NeuralNetworksException {
     return new CacheResult(
-        directory.toString(), cache.entries(directory), invocation.style(parsed));
+        directory.toString(),
+        cache.entries(directory),
+        CacheFolder.obstacles(cache, directory),
+        invocation.style(parsed));
   }
 
   private Result verify(Path directory, Arguments parsed, Invocation invocation)
@@ -139,7 +142,7 @@ public final class CacheCommand {
     try (OpenModel model = models.open(words.get(1), invocation.path(words.get(1)))) {
       return new CacheWhyResult(
           model.loaded().path().toString(),
-          cache.why(model.model(), options.with(CacheFolder.of(directory, model.loaded()))),
+          cache.why(model.model(), options.with(CacheFolder.of(directory, model.loaded().path()))),
           invocation.style(parsed));
     }
   }

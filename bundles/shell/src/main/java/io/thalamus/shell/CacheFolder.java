@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell;
 
+import io.thalamus.api.CompilationCache;
+import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.StepCaching;
@@ -20,6 +22,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.FrameworkUtil;
 
@@ -51,6 +54,13 @@ final class CacheFolder {
   static Optional<CompilationCaching> asked(
       Syntax syntax, Arguments parsed, Invocation invocation, LoadedModel model)
       throws UsageException, CommandException {
+    return asked(syntax, parsed, invocation, model.path());
+  }
+
+  /** The same for the model of a file. */
+  static Optional<CompilationCaching> asked(
+      Syntax syntax, Arguments parsed, Invocation invocation, Path model)
+      throws UsageException, CommandException {
     Optional<Path> directory = asked(syntax, parsed, invocation);
     return directory.isPresent() ? Optional.of(of(directory.get(), model)) : Optional.empty();
   }
@@ -71,9 +81,8 @@ final class CacheFolder {
     return Path.of(storage, "cache");
   }
 
-  /** Caching of a model, whose file's content is the token. */
-  static CompilationCaching of(Path directory, LoadedModel model) throws CommandException {
-    Path file = model.path();
+  /** Caching of the model of a file, whose content is the token. */
+  static CompilationCaching of(Path directory, Path file) throws CommandException {
     try (FileChannel channel = FileChannel.open(file)) {
       MessageDigest sha = MessageDigest.getInstance("SHA-256");
       ByteBuffer chunk = ByteBuffer.allocate(CHUNK);
@@ -88,6 +97,18 @@ final class CacheFolder {
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every Java platform has SHA-256", e);
     }
+  }
+
+  /** What hinders compilations from being kept in a directory: now, or when it was last tried. */
+  static List<String> obstacles(CompilationCache cache, Path directory) {
+    Path plain = directory.toAbsolutePath().normalize();
+    return Stream.concat(
+            cache.obstacle(plain).stream(),
+            cache.troubles().stream()
+                .filter(trouble -> trouble.directory().equals(plain))
+                .map(Trouble::cause))
+        .distinct()
+        .toList();
   }
 
   /** What the cache did, in a few words. */

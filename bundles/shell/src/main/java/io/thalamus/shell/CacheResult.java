@@ -12,10 +12,23 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** The answer of {@code nn:cache ls}. */
-record CacheResult(String directory, List<Entry> entries, Style style) implements Result {
+/**
+ * The answer of {@code nn:cache ls}.
+ *
+ * @param obstacles what hinders compilations from being kept
+ */
+record CacheResult(String directory, List<Entry> entries, List<String> obstacles, Style style)
+    implements Result {
   @Override
   public String text() {
+    StringBuilder text = new StringBuilder(list());
+    for (String obstacle : obstacles) {
+      text.append('\n').append(style.bad("no compilation is added: " + obstacle));
+    }
+    return text.toString();
+  }
+
+  private String list() {
     if (entries.isEmpty()) {
       return "nothing is kept in " + directory;
     }
@@ -62,6 +75,11 @@ record CacheResult(String directory, List<Entry> entries, Style style) implement
       json.writeStartObject();
       fields(json, entry);
       json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeArrayFieldStart("obstacles");
+    for (String obstacle : obstacles) {
+      json.writeString(obstacle);
     }
     json.writeEndArray();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell;
 
+import io.thalamus.api.CompilationCache;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.shell.arguments.Arguments;
 import io.thalamus.shell.arguments.Syntax;
@@ -22,17 +23,23 @@ public final class DoctorCommand {
       Syntax.of("nn:doctor", "", "What is slow or missing here, and how to mend it.", 0, 0);
 
   private final NeuralNetworks networks;
+  private final CompilationCache cache;
   private final BundleContext context;
 
   /**
    * Called by the component runtime.
    *
    * @param networks knows the devices
+   * @param cache knows what hinders compilations from being kept
    * @param context of this bundle
    */
   @Activate
-  public DoctorCommand(@Reference NeuralNetworks networks, BundleContext context) {
+  public DoctorCommand(
+      @Reference NeuralNetworks networks,
+      @Reference CompilationCache cache,
+      BundleContext context) {
     this.networks = networks;
+    this.cache = cache;
     this.context = context;
   }
 
@@ -48,6 +55,6 @@ public final class DoctorCommand {
       return new Help(SYNTAX, invocation.style(parsed));
     }
     return new DoctorResult(
-        new Examination(networks, context).findings(), invocation.style(parsed));
+        new Examination(networks, cache, context).findings(), invocation.style(parsed));
   }
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell;
 
+import io.thalamus.api.CompilationCache;
+import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.shell.bundles.DeviceBundles;
 import io.thalamus.shell.format.Units;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
@@ -25,6 +27,7 @@ final class Examination {
   private static final long LITTLE_MEMORY = 512L << 20;
 
   private final NeuralNetworks networks;
+  private final CompilationCache cache;
   private final BundleContext context;
   private final Jvm jvm = new Jvm();
   private final List<Finding> findings = new ArrayList<>();
@@ -44,8 +47,9 @@ final class Examination {
    */
   record Finding(String subject, Verdict verdict, String observation, String remedy) {}
 
-  Examination(NeuralNetworks networks, BundleContext context) {
+  Examination(NeuralNetworks networks, CompilationCache cache, BundleContext context) {
     this.networks = networks;
+    this.cache = cache;
     this.context = context;
   }
 
@@ -58,6 +62,7 @@ final class Examination {
     devices();
     bundles();
     storage();
+    caches();
     return List.copyOf(findings);
   }
 
@@ -243,15 +248,25 @@ final class Examination {
           "start with --storage DIR to keep compilations");
       return;
     }
-    Path folder = Path.of(storage);
-    if (Files.isDirectory(folder) && Files.isWritable(folder)) {
+    Optional<String> obstacle = cache.obstacle(Path.of(storage));
+    if (obstacle.isEmpty()) {
       good("storage", storage + " can be written");
     } else {
       add(
           Verdict.SLOW,
           "storage",
-          storage + " cannot be written, so that nothing is kept between runs",
-          "start with --storage DIR");
+          storage + " cannot be written, so that nothing is kept between runs: " + obstacle.get(),
+          "make it writable, make room, or start with --storage DIR");
+    }
+  }
+
+  private void caches() {
+    for (Trouble trouble : cache.troubles()) {
+      add(
+          Verdict.SLOW,
+          "cache",
+          "compilations are not kept in " + trouble.directory() + ": " + trouble.cause(),
+          "make it writable, make room (nn:cache gc), or name another --cache DIR");
     }
   }
 }

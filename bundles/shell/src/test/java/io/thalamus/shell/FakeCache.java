@@ -7,6 +7,7 @@ import io.thalamus.model.Model;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** A cache that says what the test wants. */
 final class FakeCache implements CompilationCache {
@@ -15,6 +16,8 @@ final class FakeCache implements CompilationCache {
   final List<Forecast> forecasts = new ArrayList<>();
   final List<CompilationOptions> asked = new ArrayList<>();
   final List<Path> directories = new ArrayList<>();
+  final List<Trouble> troubles = new ArrayList<>();
+  Optional<String> obstacle = Optional.empty();
   long collected;
 
   @Override
@@ -39,6 +42,16 @@ final class FakeCache implements CompilationCache {
   @Override
   public long quotaBytes() {
     return 77;
+  }
+
+  @Override
+  public List<Trouble> troubles() {
+    return List.copyOf(troubles);
+  }
+
+  @Override
+  public Optional<String> obstacle(Path directory) {
+    return obstacle;
   }
 
   @Override

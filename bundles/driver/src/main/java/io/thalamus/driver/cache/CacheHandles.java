@@ -82,11 +82,22 @@ final class CacheHandles {
 
   /** Puts these bytes in place of all that a file holds. */
   static void write(FileChannel channel, byte[] content) throws IOException {
-    channel.truncate(0);
-    ByteBuffer bytes = ByteBuffer.wrap(content);
-    while (bytes.hasRemaining()) {
-      channel.write(bytes, bytes.position());
+    try {
+      channel.truncate(0);
+      ByteBuffer bytes = ByteBuffer.wrap(content);
+      while (bytes.hasRemaining()) {
+        channel.write(bytes, bytes.position());
+      }
+    } catch (NonWritableChannelException e) {
+      throw new IOException("a cache file is not open for writing", e);
     }
+  }
+
+  /** Tells whoever opened the files of a compilation that it is not stored in them. */
+  static void abandon(List<CacheFile> modelCache, List<CacheFile> dataCache, IOException cause) {
+    Stream.concat(modelCache.stream(), dataCache.stream())
+        .findFirst()
+        .ifPresent(file -> file.abandon(cause));
   }
 
   static void closeAll(List<CacheFile> files) {

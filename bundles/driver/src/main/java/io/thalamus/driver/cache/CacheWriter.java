@@ -5,9 +5,7 @@ import io.thalamus.cache.CacheEngine;
 import io.thalamus.hal.CacheFile;
 import io.thalamus.model.CacheToken;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
-import java.nio.channels.NonWritableChannelException;
 import java.util.List;
 
 /**
@@ -39,9 +37,9 @@ public final class CacheWriter implements AutoCloseable {
 
   /**
    * Stores a compilation in place of what was there. Readers find the old one, or this one, or,
-   * where the process is killed meanwhile, none.
+   * where the process is killed meanwhile, or the disk is full, none.
    *
-   * @return whether it is stored; the log says why it is not
+   * @return whether it is stored; where it is not, whoever opened the files is told why
    */
   public boolean write(CacheContents contents) {
     if (contents.modelCache().size() != modelCache.size()
@@ -50,14 +48,35 @@ public final class CacheWriter implements AutoCloseable {
     }
     byte[] hash = contents.hash();
     try (CacheEngine.Hold _ = engine.hold()) {
-      write(modelCache, contents.modelCache());
-      write(dataCache, contents.dataCache());
-      // The hash last: until then the files belong to nothing that anybody believes.
-      engine.remember(device, token, hash);
+      boolean isStored = false;
+      try {
+        write(modelCache, contents.modelCache());
+        write(dataCache, contents.dataCache());
+        // The hash last: until then the files belong to nothing that anybody believes.
+        engine.remember(device, token, hash);
+        isStored = true;
+      } finally {
+        if (!isStored) {
+          empty(modelCache);
+          empty(dataCache);
+        }
+      }
       return true;
-    } catch (IOException | UncheckedIOException | NonWritableChannelException e) {
-      LOG.log(Level.WARNING, "{0} cannot cache a compilation: {1}", device, e.toString());
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "{0} cannot cache a compilation: {1}", device, e.toString());
+      CacheHandles.abandon(modelCache, dataCache, e);
       return false;
+    }
+  }
+
+  /** Gives back the room of a part that nobody will believe. */
+  private static void empty(List<CacheFile> files) {
+    for (CacheFile file : files) {
+      try {
+        file.channel().truncate(0);
+      } catch (IOException e) {
+        LOG.log(Level.DEBUG, "what is left of a compilation stays: {0}", e.toString());
+      }
     }
   }
 

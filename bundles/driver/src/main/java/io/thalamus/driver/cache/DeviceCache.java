@@ -9,7 +9,6 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PrepareConfig.Cache;
 import io.thalamus.model.ErrorStatus;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,7 +43,8 @@ public final class DeviceCache {
 
   /**
    * Takes handles of the files that a prepare is to be stored in; the caller closes them. Empty
-   * where it is not to be stored, or cannot be: that never fails a prepare, and the log says why.
+   * where it is not to be stored, or cannot be: that never fails a prepare, and whoever opened the
+   * files is told.
    */
   public Optional<CacheWriter> open(PrepareConfig config) {
     if (config.cache().isEmpty() || isNone(config.cache().get())) {
@@ -54,19 +54,25 @@ public final class DeviceCache {
     Optional<String> fault =
         CacheHandles.countFault(cache, info.cacheNeeds()).or(() -> CacheHandles.fault(cache));
     if (fault.isPresent()) {
-      LOG.log(Level.WARNING, "{0} does not cache a compilation: {1}", info.name(), fault.get());
+      CacheHandles.abandon(cache.modelCache(), cache.dataCache(), new IOException(fault.get()));
+      LOG.log(Level.DEBUG, "{0} does not cache a compilation: {1}", info.name(), fault.get());
       return Optional.empty();
     }
     List<CacheFile> modelCache = new ArrayList<>();
     List<CacheFile> dataCache = new ArrayList<>();
     try {
-      cache.modelCache().forEach(file -> modelCache.add(file.duplicate()));
-      cache.dataCache().forEach(file -> dataCache.add(file.duplicate()));
-    } catch (UncheckedIOException | IllegalStateException e) {
+      for (CacheFile file : cache.modelCache()) {
+        modelCache.add(file.duplicate());
+      }
+      for (CacheFile file : cache.dataCache()) {
+        dataCache.add(file.duplicate());
+      }
+    } catch (IOException e) {
       CacheHandles.closeAll(modelCache);
       CacheHandles.closeAll(dataCache);
+      CacheHandles.abandon(cache.modelCache(), cache.dataCache(), e);
       LOG.log(
-          Level.WARNING,
+          Level.DEBUG,
           "{0} does not cache a compilation: a handle cannot be duplicated: {1}",
           info.name(),
           e.toString());

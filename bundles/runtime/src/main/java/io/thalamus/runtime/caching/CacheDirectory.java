@@ -6,7 +6,9 @@ import io.thalamus.model.CacheToken;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -23,7 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -43,6 +44,9 @@ final class CacheDirectory {
 
   /** So many entries may be added before what others added is looked at. */
   private static final int UNCOUNTED = 100;
+
+  /** Bytes that are written to see whether that can be done: most entries have more. */
+  private static final int TRIED = 1 << 14;
 
   private static final int NIBBLE = 4;
   private static final int LOW_BITS = 0xF;
@@ -119,7 +123,7 @@ final class CacheDirectory {
    * Opens an entry whose files all exist, for a device to read; empty where one is missing, or
    * somebody writes them.
    */
-  Optional<OpenEntry> open(String name, CacheNeeds needs, Consumer<OpenEntry> onEnd)
+  Optional<OpenEntry> open(String name, CacheNeeds needs, OpenEntry.Keeper keeper)
       throws IOException {
     if (!holds(name, needs)) {
       return Optional.empty();
@@ -130,14 +134,14 @@ final class CacheDirectory {
     }
     try {
       return Optional.of(
-          open(name, needs, use.get(), onEnd, StandardOpenOption.READ, StandardOpenOption.WRITE));
+          open(name, needs, use.get(), keeper, StandardOpenOption.READ, StandardOpenOption.WRITE));
     } catch (NoSuchFileException removedMeanwhile) {
       return Optional.empty();
     }
   }
 
   /** Opens an entry for a device to write, and makes its files; empty where somebody uses them. */
-  Optional<OpenEntry> create(String name, CacheNeeds needs, Consumer<OpenEntry> onEnd)
+  Optional<OpenEntry> create(String name, CacheNeeds needs, OpenEntry.Keeper keeper)
       throws IOException {
     Files.createDirectories(directory);
     Optional<EntryLocks.Use> use = locks.exclusive(place(name));
@@ -149,7 +153,7 @@ final class CacheDirectory {
             name,
             needs,
             use.get(),
-            onEnd,
+            keeper,
             StandardOpenOption.READ,
             StandardOpenOption.WRITE,
             StandardOpenOption.CREATE));
@@ -159,10 +163,10 @@ final class CacheDirectory {
       String name,
       CacheNeeds needs,
       EntryLocks.Use use,
-      Consumer<OpenEntry> onEnd,
+      OpenEntry.Keeper keeper,
       OpenOption... options)
       throws IOException {
-    OpenEntry entry = new OpenEntry(token(name), use, onEnd);
+    OpenEntry entry = new OpenEntry(token(name), use, keeper);
     boolean isComplete = false;
     try {
       for (String suffix : suffixes(needs)) {
@@ -246,7 +250,8 @@ final class CacheDirectory {
 
   /** Whether somebody writes an entry now, here or in another process. */
   boolean isBeingWritten(String name) throws IOException {
-    if (!Files.isDirectory(directory) || !Files.exists(directory.resolve(LOCKS))) {
+    // Where the file of locks cannot be written, cache files cannot either.
+    if (!Files.isWritable(directory.resolve(LOCKS))) {
       return false;
     }
     Optional<EntryLocks.Use> use = locks.shared(place(name));
@@ -266,6 +271,46 @@ final class CacheDirectory {
     }
   }
 
+  /** Removes the files of an entry in which nothing was stored, unless somebody uses them. */
+  void discardIfEmpty(String name, CacheNeeds needs) {
+    try {
+      if (holdsNothing(name, needs)) {
+        Optional<EntryLocks.Use> use = locks.exclusive(place(name));
+        if (use.isPresent()) {
+          try (EntryLocks.Use _ = use.get()) {
+            if (holdsNothing(name, needs)) {
+              delete(suffixes(needs).stream().map(s -> directory.resolve(name + s)).toList(), name);
+            }
+          }
+        }
+      }
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "empty cache files stay: {0}", e.toString());
+    }
+  }
+
+  /** Whether files of an entry are there, and all of them are empty. */
+  private boolean holdsNothing(String name, CacheNeeds needs) throws IOException {
+    int found = 0;
+    for (String suffix : suffixes(needs)) {
+      Path file = directory.resolve(name + suffix);
+      if (Files.exists(file)) {
+        if (Files.size(file) > 0) {
+          return false;
+        }
+        found++;
+      }
+    }
+    return found > 0;
+  }
+
+  private void delete(List<Path> files, String name) throws IOException {
+    for (Path file : files) {
+      Files.deleteIfExists(file);
+    }
+    Files.deleteIfExists(note(name));
+  }
+
   /** Removes an entry, unless it is in use or there is none. */
   boolean remove(String name) throws IOException {
     for (Listed entry : list()) {
@@ -283,10 +328,7 @@ final class CacheDirectory {
       return false;
     }
     try {
-      for (Path file : entry.files()) {
-        Files.deleteIfExists(file);
-      }
-      Files.deleteIfExists(note(entry.name()));
+      delete(entry.files(), entry.name());
       return true;
     } finally {
       use.get().close();
@@ -296,8 +338,10 @@ final class CacheDirectory {
   /**
    * Keeps the quota when an entry was added. Counts only now and then: a directory may hold
    * thousands of files, and other processes count as well.
+   *
+   * @return the bytes of the entry
    */
-  void added(String name, CacheNeeds needs, long quota) throws IOException {
+  long added(String name, CacheNeeds needs, long quota) throws IOException {
     long bytes = 0;
     for (String suffix : suffixes(needs)) {
       bytes += Files.size(directory.resolve(name + suffix));
@@ -305,7 +349,7 @@ final class CacheDirectory {
     synchronized (roomLock) {
       room -= bytes;
       if (room >= 0 && --additions > 0 && quota == countedFor) {
-        return;
+        return bytes;
       }
     }
     collect(quota);
@@ -315,10 +359,42 @@ final class CacheDirectory {
       additions = UNCOUNTED;
       countedFor = quota;
     }
+    return bytes;
   }
 
   /**
-   * Removes what was not used for longest until the rest fits.
+   * Tries to write a little.
+   *
+   * @throws IOException where the directory cannot be written, or could not be made
+   */
+  void tryToWrite() throws IOException {
+    if (!Files.exists(directory)) {
+      Path above = directory;
+      while (above.getParent() != null && !Files.exists(above)) {
+        above = above.getParent();
+      }
+      // Nothing is written beside what is the directory's own.
+      if (!Files.isDirectory(above)) {
+        throw new NotDirectoryException(above.toString());
+      }
+      if (!Files.isWritable(above)) {
+        throw new AccessDeniedException(above.toString());
+      }
+      if (Files.getFileStore(above).getUsableSpace() < TRIED) {
+        throw new FileSystemException(above.toString(), null, "there is no room");
+      }
+      return;
+    }
+    Path file = Files.createTempFile(directory, "try", ".tmp");
+    try {
+      Files.write(file, new byte[TRIED]);
+    } finally {
+      Files.deleteIfExists(file);
+    }
+  }
+
+  /**
+   * Removes what holds nothing, and what was not used for longest until the rest fits.
    *
    * @return what was removed
    */
@@ -326,8 +402,9 @@ final class CacheDirectory {
     List<Listed> entries = list();
     long total = entries.stream().mapToLong(Listed::bytes).sum();
     List<Listed> removed = new ArrayList<>();
-    for (int i = entries.size() - 1; i >= 0 && total > quota; i--) {
-      if (remove(entries.get(i))) {
+    for (int i = entries.size() - 1; i >= 0; i--) {
+      boolean isUseless = total > quota || entries.get(i).bytes() == 0;
+      if (isUseless && remove(entries.get(i))) {
         removed.add(entries.get(i));
         total -= entries.get(i).bytes();
       }

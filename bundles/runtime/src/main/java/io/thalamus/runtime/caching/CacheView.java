@@ -36,7 +36,11 @@ final class CacheView {
   List<Entry> entries() throws IOException {
     List<Entry> entries = new ArrayList<>();
     for (Listed listed : directory.list()) {
-      entries.add(entry(listed));
+      Entry entry = entry(listed);
+      // A process that ended where the disk was full may have left empty files.
+      if (entry.bytes() > 0 || entry.isBeingWritten()) {
+        entries.add(entry);
+      }
     }
     return entries;
   }

@@ -5,8 +5,8 @@ import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.PrepareConfig.Cache;
 import io.thalamus.model.CacheToken;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
@@ -17,7 +17,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Consumer;
 
 /**
  * The open files of one entry, lent to a device for one call. Thread-safe; in use until the last
@@ -32,22 +31,31 @@ final class OpenEntry {
 
   private final CacheToken token;
   private final EntryLocks.Use use;
-  private final Consumer<OpenEntry> onEnd;
+  private final Keeper keeper;
   private final List<CacheFile> model = new ArrayList<>();
   private final List<CacheFile> data = new ArrayList<>();
   private final Set<OpenFile> open = new HashSet<>();
   private int lent;
+  private boolean abandoned;
   private boolean ended;
 
-  /**
-   * An entry without files yet, which owns a use.
-   *
-   * @param onEnd called once, when the last file is closed
-   */
-  OpenEntry(CacheToken token, EntryLocks.Use use, Consumer<OpenEntry> onEnd) {
+  /** Who opened an entry. Called in any thread, holding no lock. */
+  @FunctionalInterface
+  interface Keeper {
+    /** The last file is closed. Called once. */
+    void ended(OpenEntry entry);
+
+    /** The device does not store what it was to. */
+    default void abandoned(OpenEntry entry, IOException cause) {
+      // Many need not know.
+    }
+  }
+
+  /** An entry without files yet, which owns a use. */
+  OpenEntry(CacheToken token, EntryLocks.Use use, Keeper keeper) {
     this.token = token;
     this.use = use;
-    this.onEnd = onEnd;
+    this.keeper = keeper;
   }
 
   /** Opens one more of its files. */
@@ -66,6 +74,18 @@ final class OpenEntry {
 
   CacheToken token() {
     return token;
+  }
+
+  /** Whether the device said that it does not store what it was to. */
+  synchronized boolean isAbandoned() {
+    return abandoned;
+  }
+
+  private void abandon(IOException cause) {
+    synchronized (this) {
+      abandoned = true;
+    }
+    keeper.abandoned(this, cause);
   }
 
   /** What the device gets. */
@@ -114,7 +134,7 @@ final class OpenEntry {
     } catch (IOException e) {
       LOG.log(Level.DEBUG, "a lock of a cache entry was not given back: {0}", e.toString());
     }
-    onEnd.accept(this);
+    keeper.ended(this);
   }
 
   /** An open file. A duplicate is opened anew: Java cannot duplicate a channel. */
@@ -141,20 +161,19 @@ final class OpenEntry {
     }
 
     @Override
-    public CacheFile duplicate() {
+    public CacheFile duplicate() throws IOException {
       synchronized (OpenEntry.this) {
         if (!open.contains(this)) {
-          throw new IllegalStateException("the cache file is closed");
+          throw new ClosedChannelException();
         }
-        try {
-          return new OpenFile(
-              path,
-              FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE),
-              false);
-        } catch (IOException e) {
-          throw new UncheckedIOException("a cache file cannot be opened a second time", e);
-        }
+        return new OpenFile(
+            path, FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE), false);
       }
+    }
+
+    @Override
+    public void abandon(IOException cause) {
+      OpenEntry.this.abandon(cause);
     }
 
     @Override

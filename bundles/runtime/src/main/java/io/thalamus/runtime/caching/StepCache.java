@@ -4,6 +4,7 @@ package io.thalamus.runtime.caching;
 import io.thalamus.api.CompilationCache.Check;
 import io.thalamus.api.CompilationCache.Entry;
 import io.thalamus.api.CompilationCache.Forecast;
+import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
@@ -23,6 +24,7 @@ import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -52,7 +54,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   private final CodeDigests code;
   private final Map<Path, CacheDirectory> directories = new ConcurrentHashMap<>();
   private final Map<RegisteredDevice, Set<OpenEntry>> open = new ConcurrentHashMap<>();
-  private final Set<Path> troubled = ConcurrentHashMap.newKeySet();
+  private final Troubles troubles = new Troubles(InstantSource.system());
   private volatile long quotaBytes;
 
   @Activate
@@ -125,8 +127,11 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       Optional<OpenEntry> files = create(directory, part, identity);
       if (files.isPresent()) {
         DevicePreparedModel compiled = compile(directory, part, config, files.get());
-        stored(directory, identity, caching.get().label(), part);
-        return new Prepared(compiled, Origin.STORED);
+        return new Prepared(
+            compiled,
+            stored(directory, files.get(), identity, caching.get().label(), part)
+                ? Origin.STORED
+                : Origin.NOT_STORED);
       }
     } catch (IOException e) {
       trouble(directory, e);
@@ -139,7 +144,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       throws IOException {
     String name = CacheDirectory.name(identity.token());
     Optional<OpenEntry> files =
-        directory.open(name, part.needs(), entry -> closed(part.device(), entry));
+        directory.open(name, part.needs(), new DeviceFiles(directory, part.device()));
     if (files.isEmpty()) {
       return Optional.empty();
     }
@@ -162,7 +167,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       throws IOException {
     String name = CacheDirectory.name(identity.token());
     Optional<OpenEntry> files =
-        directory.create(name, part.needs(), entry -> closed(part.device(), entry));
+        directory.create(name, part.needs(), new DeviceFiles(directory, part.device()));
     files.ifPresent(entry -> opened(part.device(), entry));
     return files;
   }
@@ -179,6 +184,28 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       if (!isCompiled) {
         directory.discard(CacheDirectory.name(files.token()));
       }
+    }
+  }
+
+  /** The files that a device was lent. */
+  private final class DeviceFiles implements OpenEntry.Keeper {
+    private final CacheDirectory directory;
+    private final RegisteredDevice device;
+
+    DeviceFiles(CacheDirectory directory, RegisteredDevice device) {
+      this.directory = directory;
+      this.device = device;
+    }
+
+    @Override
+    public void ended(OpenEntry entry) {
+      closed(device, entry);
+      directory.discardIfEmpty(CacheDirectory.name(entry.token()), device.info().cacheNeeds());
+    }
+
+    @Override
+    public void abandoned(OpenEntry entry, IOException cause) {
+      trouble(directory, cause);
     }
   }
 
@@ -207,30 +234,54 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       if (!directory.touch(name)) {
         directory.writeNote(name, EntryNote.of(identity, label, part.describe()));
       }
-      troubled.remove(directory.directory());
     } catch (IOException e) {
       trouble(directory, e);
     }
   }
 
-  private void stored(CacheDirectory directory, StepIdentity identity, String label, Part part) {
+  /** Keeps what a device stored; false where it stored nothing. */
+  private boolean stored(
+      CacheDirectory directory, OpenEntry files, StepIdentity identity, String label, Part part) {
+    String name = CacheDirectory.name(identity.token());
+    if (files.isAbandoned() || !directory.holds(name, part.needs())) {
+      return false;
+    }
     try {
-      directory.writeNote(
-          CacheDirectory.name(identity.token()), EntryNote.of(identity, label, part.describe()));
-      directory.added(CacheDirectory.name(identity.token()), part.needs(), quotaBytes);
-      troubled.remove(directory.directory());
+      directory.writeNote(name, EntryNote.of(identity, label, part.describe()));
+      // A device may fill its files when it has time.
+      if (directory.added(name, part.needs(), quotaBytes) > 0) {
+        troubles.over(directory.directory());
+      }
     } catch (IOException e) {
       trouble(directory, e);
     }
+    return true;
   }
 
-  /** Says it once, until it is over: the next compilation would say the same. */
+  /** Says it once: the next compilation would say the same. */
   private void trouble(CacheDirectory directory, IOException e) {
+    String cause = Troubles.cause(directory.directory(), e);
     LOG.log(
-        troubled.add(directory.directory()) ? Level.WARNING : Level.DEBUG,
+        troubles.add(directory.directory(), cause) ? Level.WARNING : Level.DEBUG,
         "compilations are not kept in {0}: {1}",
         directory.directory(),
-        e.toString());
+        cause);
+  }
+
+  /** What hindered the last compilations from being kept. */
+  public List<Trouble> troubles() {
+    return troubles.all();
+  }
+
+  /** What hinders compilations from being kept in a directory now. */
+  public Optional<String> obstacle(Path path) {
+    Path directory = path.toAbsolutePath().normalize();
+    try {
+      new CacheDirectory(directory).tryToWrite();
+      return Optional.empty();
+    } catch (IOException e) {
+      return Optional.of(Troubles.cause(directory, e));
+    }
   }
 
   /**

@@ -72,7 +72,7 @@ public class CachingDevice extends LimitedDevice {
   /** Is called inside of a prepare with files. */
   @FunctionalInterface
   public interface Hook {
-    void during(String call, Cache cache) throws DeviceException;
+    void during(String call, Cache cache) throws DeviceException, IOException;
   }
 
   public CachingDevice(DeviceInfo info, BiPredicate<Subgraph, Operation> claims, Vault vault) {
@@ -121,7 +121,7 @@ public class CachingDevice extends LimitedDevice {
     if (config.cache().isPresent()) {
       checkCount(config.cache().get());
       withCache.incrementAndGet();
-      hook.during("prepare", config.cache().get());
+      call("prepare", config.cache().get());
     }
     PreparedModel prepared = super.prepare(model, config);
     if (config.cache().isPresent()) {
@@ -137,7 +137,7 @@ public class CachingDevice extends LimitedDevice {
     restores.incrementAndGet();
     Cache cache = config.cache().orElseThrow();
     checkCount(cache);
-    hook.during("prepareFromCache", cache);
+    call("prepareFromCache", cache);
     ErrorStatus status = refusal.get();
     if (status != null) {
       throw new DeviceException(status, "it restores nothing");
@@ -154,6 +154,14 @@ public class CachingDevice extends LimitedDevice {
     PreparedModel open = open(vault.get(number));
     restored.incrementAndGet();
     return open;
+  }
+
+  private void call(String name, Cache cache) throws DeviceException {
+    try {
+      hook.during(name, cache);
+    } catch (IOException e) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the files cannot be used", e);
+    }
   }
 
   private void checkCount(Cache cache) {
@@ -183,7 +191,7 @@ public class CachingDevice extends LimitedDevice {
       }
     } catch (IOException full) {
       // Trouble with the cache never fails a prepare.
-      content.clear();
+      file.abandon(full);
     }
   }
 

@@ -26,7 +26,7 @@ record KitFile(Path path, Access access, FileChannel channel) implements CacheFi
     CLOSED
   }
 
-  static KitFile open(Path path, Access access) {
+  static KitFile open(Path path, Access access) throws IOException {
     Set<StandardOpenOption> options =
         switch (access) {
           case READ_ONLY -> EnumSet.of(StandardOpenOption.READ);
@@ -35,19 +35,15 @@ record KitFile(Path path, Access access, FileChannel channel) implements CacheFi
               EnumSet.of(
                   StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
         };
-    try {
-      FileChannel channel = FileChannel.open(path, options);
-      if (access == Access.CLOSED) {
-        channel.close();
-      }
-      return new KitFile(path, access, channel);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    FileChannel channel = FileChannel.open(path, options);
+    if (access == Access.CLOSED) {
+      channel.close();
     }
+    return new KitFile(path, access, channel);
   }
 
   @Override
-  public CacheFile duplicate() {
+  public CacheFile duplicate() throws IOException {
     return open(path, access);
   }
 
