@@ -30,13 +30,14 @@ public final class ModelsCommand {
       Syntax.of("nn:models", "", "The loaded models, and where their operations are.", 0, 0);
 
   static final Syntax LOAD =
-      Syntax.of(
-              "nn:load",
-              "FILE",
-              "Loads a model and keeps it: its compilations live on while devices come and go.",
-              1,
-              1)
-          .option("name", "N", "what to call it; usually as its file or folder is called");
+      CacheFolder.addTo(
+          Syntax.of(
+                  "nn:load",
+                  "FILE",
+                  "Loads a model and keeps it: its compilations live on while devices come and go.",
+                  1,
+                  1)
+              .option("name", "N", "what to call it; usually as its file or folder is called"));
 
   static final Syntax UNLOAD =
       Syntax.of("nn:unload", "NAME", "Forgets a loaded model and its compilations.", 1, 1);
@@ -71,7 +72,8 @@ public final class ModelsCommand {
   @Descriptor("load a model and keep it under a name")
   public Result load(
       CommandSession session,
-      @Descriptor("FILE [--name N] [--json]; nn:load --help says more") String[] arguments)
+      @Descriptor("FILE [--name N] [--cache DIR] [--json]; nn:load --help says more")
+          String[] arguments)
       throws UsageException, CommandException {
     Arguments parsed = LOAD.parse(arguments);
     Invocation invocation = Invocation.of(session);
@@ -83,7 +85,7 @@ public final class ModelsCommand {
     if (name.isBlank() || name.contains("/")) {
       throw LOAD.usage("'" + name + "' is no name for a model; give --name N");
     }
-    KeptModel model = models.keep(name, file);
+    KeptModel model = models.keep(name, file, CacheFolder.asked(LOAD, parsed, invocation, file));
     return ModelsResult.of(List.of(model), invocation.style(parsed));
   }
 

@@ -20,13 +20,15 @@ record ModelsResult(List<Entry> models, Style style) implements Result {
    * A loaded model.
    *
    * @param compiled for each compilation, operations by device
+   * @param cache where compilations are kept; empty for nowhere
    */
   record Entry(
       String name,
       String file,
       String format,
       int operations,
-      List<Map<String, Integer>> compiled) {}
+      List<Map<String, Integer>> compiled,
+      String cache) {}
 
   static ModelsResult of(List<KeptModel> kept, Style style) {
     List<Entry> entries = new ArrayList<>();
@@ -43,7 +45,8 @@ record ModelsResult(List<Entry> models, Style style) implements Result {
                   .map(Subgraph::operations)
                   .mapToInt(List::size)
                   .sum(),
-              model.placements()));
+              model.placements(),
+              model.caching().map(caching -> caching.directory().toString()).orElse("")));
     }
     return new ModelsResult(entries, style);
   }
@@ -67,7 +70,13 @@ record ModelsResult(List<Entry> models, Style style) implements Result {
                   .collect(Collectors.joining("; ")),
           entry.file());
     }
-    return table.text();
+    String text = table.text();
+    for (Entry entry : models) {
+      if (!entry.cache().isEmpty()) {
+        text += "\n" + entry.name() + ": compilations are kept in " + entry.cache();
+      }
+    }
+    return text;
   }
 
   static String text(Map<String, Integer> places) {
@@ -94,6 +103,7 @@ record ModelsResult(List<Entry> models, Style style) implements Result {
         json.writeEndObject();
       }
       json.writeEndArray();
+      json.writeStringField("cache", entry.cache());
       json.writeEndObject();
     }
     json.writeEndArray();

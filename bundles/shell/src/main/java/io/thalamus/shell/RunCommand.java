@@ -105,7 +105,7 @@ public final class RunCommand {
       Labels labels = Labels.find(model.loaded(), parsed.text("labels"), invocation);
       CompilationOptions options = Compiling.options(parsed);
       Optional<CompilationCaching> caching =
-          CacheFolder.asked(SYNTAX, parsed, invocation, model.loaded());
+          CacheFolder.asked(SYNTAX, parsed, invocation, model.loaded()).or(model::caching);
       Compilation compilation = model.compile(caching.map(options::with).orElse(options));
       List<StepCaching> origins = caching.isPresent() ? compilation.caching() : List.of();
       Inference.Outcome outcome = new Inference(compilation, values, timeout).run(times);

@@ -2,12 +2,14 @@
 package io.thalamus.shell;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.CompilationCache.Check;
 import io.thalamus.api.CompilationCache.Entry;
 import io.thalamus.api.CompilationCache.Forecast;
+import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.StepCaching;
@@ -30,6 +32,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -50,6 +53,7 @@ class CacheCommandTest {
         new Terminal(
             folder,
             new CacheCommand(cache, models),
+            new ModelsCommand(models),
             new RunCommand(models),
             new BenchCommand(networks, models, cache));
     SubgraphBuilder builder = new SubgraphBuilder();
@@ -80,6 +84,50 @@ class CacheCommandTest {
         2048,
         Instant.now().minus(Duration.ofHours(75)),
         isBeingWritten);
+  }
+
+  @Test
+  void whatHindersKeepingIsSaid() throws Exception {
+    Path directory = folder.resolve("c");
+    cache.obstacle = Optional.of("there is no room");
+    cache.troubles.add(new Trouble(directory, "there is no room", Instant.now()));
+    cache.troubles.add(new Trouble(directory, "the model is too large", Instant.now()));
+    cache.troubles.add(new Trouble(folder.resolve("d"), "another", Instant.now()));
+    assertEquals(
+        List.of(
+            "nothing is kept in " + directory,
+            "no compilation is added: there is no room",
+            "no compilation is added: the model is too large"),
+        terminal.type("nn:cache ls c").lines().toList());
+    String json = terminal.type("nn:cache ls c --json");
+    assertTrue(
+        json.contains("\"obstacles\":[\"there is no room\",\"the model is too large\"]"), json);
+  }
+
+  @Test
+  void aLoadedModelIsCompiledInItsCacheUnlessACommandNamesAnother() throws Exception {
+    networks.caching = List.of(new StepCaching("npu", 1, StepCaching.Origin.RESTORED));
+    String loaded = terminal.type("nn:load m.tflite --cache c");
+    assertTrue(loaded.endsWith("\nm: compilations are kept in " + folder.resolve("c")), loaded);
+    assertTrue(
+        terminal.type("nn:models --json").contains("\"cache\":\"" + folder.resolve("c") + "\""));
+    String text = terminal.type("nn:run m random:1");
+    assertTrue(text.endsWith(" (from the cache)"), text);
+    assertCaching(networks.compiled.getLast());
+    terminal.type("nn:run m random:1");
+    assertEquals(1, networks.compiled.size());
+    terminal.type("nn:run m random:1 --cache d");
+    assertEquals(
+        folder.resolve("d"), networks.compiled.getLast().caching().orElseThrow().directory());
+    assertEquals(2, networks.compiled.size());
+    terminal.type("nn:bench m --seconds 0.05");
+    assertTrue(networks.compiled.getLast().caching().isEmpty());
+    terminal.type("nn:unload m");
+    terminal.type("nn:load m.tflite");
+    text = terminal.type("nn:run m random:1");
+    assertTrue(networks.compiled.getLast().caching().isEmpty());
+    assertFalse(text.contains("cache"), text);
+    terminal.type("nn:unload m");
   }
 
   @Test

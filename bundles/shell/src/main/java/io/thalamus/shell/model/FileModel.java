@@ -2,12 +2,14 @@
 package io.thalamus.shell.model;
 
 import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Optional;
 
 /** A model that was opened for one command only. */
 final class FileModel implements OpenModel {
@@ -23,6 +25,11 @@ final class FileModel implements OpenModel {
   @Override
   public LoadedModel loaded() {
     return loaded;
+  }
+
+  @Override
+  public Optional<CompilationCaching> caching() {
+    return Optional.empty();
   }
 
   @Override

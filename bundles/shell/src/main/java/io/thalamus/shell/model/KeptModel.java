@@ -2,6 +2,7 @@
 package io.thalamus.shell.model;
 
 import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
@@ -22,15 +23,21 @@ public final class KeptModel {
   private final NeuralNetworks networks;
   private final String name;
   private final LoadedModel loaded;
+  private final Optional<CompilationCaching> caching;
   private final Object lock = new Object();
   private final Map<CompilationOptions, Compilation> compilations = new LinkedHashMap<>();
   private int uses;
   private boolean retired;
 
-  KeptModel(NeuralNetworks networks, String name, LoadedModel loaded) {
+  KeptModel(
+      NeuralNetworks networks,
+      String name,
+      LoadedModel loaded,
+      Optional<CompilationCaching> caching) {
     this.networks = networks;
     this.name = name;
     this.loaded = loaded;
+    this.caching = caching;
   }
 
   /** What people call it. */
@@ -41,6 +48,11 @@ public final class KeptModel {
   /** The model. */
   public LoadedModel loaded() {
     return loaded;
+  }
+
+  /** Where its compilations are kept, if anywhere. */
+  public Optional<CompilationCaching> caching() {
+    return caching;
   }
 
   /** The compilations as they are now. */
@@ -99,6 +111,11 @@ public final class KeptModel {
     @Override
     public LoadedModel loaded() {
       return loaded;
+    }
+
+    @Override
+    public Optional<CompilationCaching> caching() {
+      return caching;
     }
 
     @Override

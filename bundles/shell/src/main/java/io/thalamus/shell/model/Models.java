@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.model;
 
+import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -83,11 +85,13 @@ public final class Models {
   /**
    * Loads a model and keeps it.
    *
+   * @param caching where its compilations are kept
    * @throws CommandException where it cannot be read, or the name is taken
    */
-  public KeptModel keep(String name, Path file) throws CommandException {
+  public KeptModel keep(String name, Path file, Optional<CompilationCaching> caching)
+      throws CommandException {
     requireFree(name);
-    KeptModel model = new KeptModel(networks, name, load(file));
+    KeptModel model = new KeptModel(networks, name, load(file), caching);
     boolean isNew;
     synchronized (lock) {
       isNew = kept.putIfAbsent(name, model) == null;
@@ -98,7 +102,7 @@ public final class Models {
     }
     model.retire();
     requireFree(name);
-    return keep(name, file);
+    return keep(name, file, caching);
   }
 
   private void requireFree(String name) throws CommandException {

@@ -2,10 +2,12 @@
 package io.thalamus.shell.model;
 
 import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.model.Model;
+import java.util.Optional;
 
 /** A model in use by one command, which closes it. Used by one thread. */
 public interface OpenModel extends AutoCloseable {
@@ -16,6 +18,9 @@ public interface OpenModel extends AutoCloseable {
   default Model model() {
     return loaded().model();
   }
+
+  /** Where its compilations are kept unless a command says otherwise; empty for nowhere. */
+  Optional<CompilationCaching> caching();
 
   /**
    * The model compiled; closed with this, or kept for the next command.
