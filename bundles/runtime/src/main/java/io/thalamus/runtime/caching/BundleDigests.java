@@ -32,7 +32,7 @@ import org.osgi.service.component.annotations.Component;
  * <p>The code of a device is its bundle, all bundles that this is wired to, directly or not, the
  * runtime's own, which cuts the models that devices get, and the Java platform's version. Wirings
  * tell which contents are in use: after an update without a refresh others still run with the old
- * ones.
+ * ones, whose digest is known from before, or not to be had.
  */
 @Component(service = CodeDigests.class)
 public final class BundleDigests implements CodeDigests {
@@ -110,6 +110,13 @@ public final class BundleDigests implements CodeDigests {
       }
     }
     byte[] digest = read(wiring);
+    // Looked at last, as an update may come in between: entries of a wiring that is in use, but not
+    // the current one, are read out of the new contents, at least by Felix.
+    if (!wiring.isCurrent()) {
+      throw new IOException(
+          wiring.getBundle().getSymbolicName()
+              + " was updated, and others still use it as it was: refresh it");
+    }
     synchronized (known) {
       known.put(wiring, digest);
     }

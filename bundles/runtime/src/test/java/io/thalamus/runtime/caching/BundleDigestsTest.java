@@ -215,11 +215,14 @@ class BundleDigestsTest {
             driver().entry("META-INF/services/x", "y"),
             driver().header("Some-Header", "some value"),
             driver().header("Some-Header", "another value"),
-            // The same letters, parted otherwise into names and contents.
+            // The same letters, parted otherwise into names and contents: paths begin with "/".
             driver().entry("x", "ab").entry("y", "c"),
             driver().entry("x", "a").entry("y", "bc"),
             driver().entry("xa", "b").entry("y", "c"),
             driver().entry("x", "c").entry("y", "ab"),
+            driver().entry("x", "1").entry("y", "1"),
+            driver().entry("x", "1").entry("z", "1"),
+            driver().entry("x", "1\0\0\0\2/y1"),
             // A file within is a file, whatever it holds in turn.
             embedding(Jar.named("library").entry("l/Library.class", "one")),
             embedding(Jar.named("library").entry("l/Library.class", "two")));
@@ -298,6 +301,24 @@ class BundleDigestsTest {
     update(nearBundle, near);
     refresh(deepBundle, nearBundle);
     assertEquals(before, digest(driver));
+  }
+
+  /** Old code is never taken for new code: what it stored would be given to that one. */
+  @Test
+  void codeThatWasReplacedBeforeItWasReadHasNoDigest() throws Exception {
+    Jar near = Jar.named("near").header("Export-Package", "near").entry("near/a", "one");
+    Bundle nearBundle = install("near", near);
+    Bundle driver = install("driver", driver().header("Import-Package", "near"));
+    update(nearBundle, near.entry("near/a", "two"));
+    assertEquals(
+        "near was updated, and others still use it as it was: refresh it",
+        assertThrows(IOException.class, () -> digest(driver)).getMessage());
+    refresh(nearBundle);
+    final String other = digest(driver);
+    update(nearBundle, near);
+    assertEquals(other, digest(driver), "known from before");
+    refresh(nearBundle);
+    assertNotEquals(other, digest(driver));
   }
 
   @Test
