@@ -20,7 +20,6 @@ import io.thalamus.integration.proof.Bundles;
 import io.thalamus.integration.proof.Workload;
 import io.thalamus.model.CacheToken;
 import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -32,9 +31,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.apache.felix.service.command.CommandProcessor;
-import org.apache.felix.service.command.CommandSession;
-import org.apache.felix.service.command.Converter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -220,30 +216,16 @@ public class CachingIT {
 
   @Test
   void aLoadedModelIsRestoredWhenItsDeviceComesBack() throws Exception {
-    ServiceReference<CommandProcessor> gogo = context.getServiceReference(CommandProcessor.class);
-    try (CommandSession session =
-        context
-            .getService(gogo)
-            .createSession(
-                new ByteArrayInputStream(new byte[0]),
-                new ByteArrayOutputStream(),
-                new ByteArrayOutputStream())) {
+    try (Commands commands = new Commands(context)) {
       Path model = root.resolve("launcher/samples/digits/digits.tflite").normalize();
-      session.execute("nn:load '%s' --name kept --cache '%s'".formatted(model, directory));
+      commands.text("nn:load '%s' --name kept --cache '%s'".formatted(model, directory));
       String run = "nn:run kept random:1 --device npu,cpu";
-      String first = session.format(session.execute(run), Converter.INSPECT).toString();
+      String first = commands.text(run);
       assertTrue(first.contains("kept for the next time"), first);
       restart();
-      Await.that(
-          "it is restored",
-          () ->
-              session
-                  .format(session.execute(run), Converter.INSPECT)
-                  .toString()
-                  .contains("from the cache"));
-      session.execute("nn:unload kept");
+      Await.that("it is restored", () -> commands.text(run).contains("from the cache"));
+      commands.text("nn:unload kept");
     }
-    context.ungetService(gogo);
   }
 
   @Test

@@ -7,21 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.integration.proof.Bundles;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.nio.file.Path;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.felix.service.command.CommandProcessor;
-import org.apache.felix.service.command.CommandSession;
-import org.apache.felix.service.command.Converter;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.FrameworkUtil;
-import org.osgi.framework.ServiceReference;
 
 /** The shell's commands, called by Gogo. */
 public class CommandsIT {
@@ -32,29 +25,15 @@ public class CommandsIT {
       FrameworkUtil.getBundle(CommandsIT.class).getBundleContext();
   private final Path samples =
       Path.of(context.getProperty("thalamus.root")).resolve("launcher/samples/digits").normalize();
-  private ServiceReference<CommandProcessor> reference;
-  private CommandSession session;
-
-  @BeforeEach
-  void open() {
-    reference = context.getServiceReference(CommandProcessor.class);
-    session =
-        context
-            .getService(reference)
-            .createSession(
-                new ByteArrayInputStream(new byte[0]),
-                new ByteArrayOutputStream(),
-                new ByteArrayOutputStream());
-  }
+  private final Commands commands = new Commands(context);
 
   @AfterEach
   void close() {
-    session.close();
-    context.ungetService(reference);
+    commands.close();
   }
 
   private String text(String command) throws Exception {
-    return session.format(session.execute(command), Converter.INSPECT).toString();
+    return commands.text(command);
   }
 
   private String json(String command) throws Exception {
@@ -111,18 +90,16 @@ public class CommandsIT {
     assertTrue(text.matches("(?s).*\\n[1-9]\\d* passed, 0 failed, \\d+ skipped"), text);
     String json = json("nn:certify simd --random 0 --vectors none");
     assertTrue(json.startsWith("{\"device\":\"thalamus-simd\",\"passed\":"), json);
-    Exception missing = assertThrows(Exception.class, () -> session.execute("nn:certify none"));
+    Exception missing = assertThrows(Exception.class, () -> text("nn:certify none"));
     assertTrue(missing.getMessage().contains("; there are: cpu, "), missing::getMessage);
   }
 
   @Test
   void aMistakeIsOneLineThatSaysWhatIsWrong() {
-    Exception missing =
-        assertThrows(Exception.class, () -> session.execute("nn:run /there/is/none.tflite"));
+    Exception missing = assertThrows(Exception.class, () -> text("nn:run /there/is/none.tflite"));
     assertTrue(missing.getMessage().contains("/there/is/none.tflite"), missing::getMessage);
     assertEquals(1, missing.getMessage().lines().count());
-    Exception option =
-        assertThrows(Exception.class, () -> session.execute("nn:devices --no-such-option"));
+    Exception option = assertThrows(Exception.class, () -> text("nn:devices --no-such-option"));
     assertTrue(option.getMessage().contains("--no-such-option"), option::getMessage);
   }
 }

@@ -5,17 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.integration.proof.Bundles;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import org.apache.felix.service.command.CommandProcessor;
-import org.apache.felix.service.command.CommandSession;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -33,25 +28,11 @@ public class ConditionsIT {
           .resolve("launcher/samples/digits/digits.tflite")
           .normalize();
   private final List<Bundle> stopped = new ArrayList<>();
-  private ServiceReference<CommandProcessor> reference;
-  private CommandSession session;
-
-  @BeforeEach
-  void open() {
-    reference = context.getServiceReference(CommandProcessor.class);
-    session =
-        context
-            .getService(reference)
-            .createSession(
-                new ByteArrayInputStream(new byte[0]),
-                new ByteArrayOutputStream(),
-                new ByteArrayOutputStream());
-  }
+  private final Commands commands = new Commands(context);
 
   @AfterEach
   void close() throws Exception {
-    session.close();
-    context.ungetService(reference);
+    commands.close();
     startAgain();
   }
 
@@ -89,7 +70,7 @@ public class ConditionsIT {
   @Test
   void aLoadedModelIsUsableAsLongAsDevicesCanExecuteIt() throws Exception {
     assertFalse(isThere("thalamus.model.tried"));
-    session.execute("nn:load '" + model + "' --name tried");
+    commands.text("nn:load '" + model + "' --name tried");
     try {
       Await.that("it is usable", () -> isThere("thalamus.model.tried"));
       for (Bundle bundle : context.getBundles()) {
@@ -104,7 +85,7 @@ public class ConditionsIT {
       assertTrue(isThere("thalamus.ready"));
       Await.that("it is usable again", () -> isThere("thalamus.model.tried"));
     } finally {
-      session.execute("nn:unload tried");
+      commands.text("nn:unload tried");
     }
     Await.that("it is gone", () -> !isThere("thalamus.model.tried"));
   }

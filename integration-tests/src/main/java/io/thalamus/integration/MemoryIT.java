@@ -9,14 +9,9 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.ResultCode;
 import io.thalamus.integration.proof.Bundles;
 import io.thalamus.integration.proof.StatefulRun;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.apache.felix.service.command.CommandProcessor;
-import org.apache.felix.service.command.CommandSession;
-import org.apache.felix.service.command.Converter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -35,23 +30,15 @@ public class MemoryIT {
       Path.of(context.getProperty("thalamus.root"))
           .resolve("launcher/target/thalamus/devices/io.thalamus.npu.jar");
   private ServiceReference<NeuralNetworks> reference;
-  private ServiceReference<CommandProcessor> gogo;
   private NeuralNetworks networks;
-  private CommandSession session;
+  private Commands commands;
   private Bundle npu;
 
   @BeforeEach
   void open() throws Exception {
     reference = context.getServiceReference(NeuralNetworks.class);
     networks = context.getService(reference);
-    gogo = context.getServiceReference(CommandProcessor.class);
-    session =
-        context
-            .getService(gogo)
-            .createSession(
-                new ByteArrayInputStream(new byte[0]),
-                new ByteArrayOutputStream(),
-                new ByteArrayOutputStream());
+    commands = new Commands(context);
     npu = bundles.install("test:npu", Files.newInputStream(jar));
     Await.that("the device is here", this::isListed);
   }
@@ -61,17 +48,12 @@ public class MemoryIT {
     bundles.uninstall(npu);
     assertEquals(List.of(), Bundles.threads("thalamus-npu"));
     assertEquals(List.of(), networks.memories());
-    session.close();
-    context.ungetService(gogo);
+    commands.close();
     context.ungetService(reference);
   }
 
   private boolean isListed() {
     return networks.devices().stream().anyMatch(device -> device.id().equals("npu"));
-  }
-
-  private String command(String line) throws Exception {
-    return session.format(session.execute(line), Converter.INSPECT).toString();
   }
 
   private StatefulRun start() throws Exception {
@@ -102,10 +84,10 @@ public class MemoryIT {
       try (StatefulRun run = start()) {
         run.step();
         run.step();
-        String mem = command("nn:mem --json");
+        String mem = commands.text("nn:mem --json");
         assertTrue(mem.contains("\"name\":\"state 0\",\"sizeBytes\":256"), mem);
         assertTrue(mem.contains("\"places\":[\"npu\"]"), mem);
-        command("nn:chaos npu " + fault);
+        commands.text("nn:chaos npu " + fault);
         ExecutionReport report = run.step();
         assertEquals(ResultCode.DEAD_OBJECT, report.code(), report.message());
         assertTrue(report.message().contains("'state 0'"), report.message());
