@@ -11,6 +11,7 @@ import io.thalamus.vectors.DeviceTarget;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
 import io.thalamus.vectors.RunOptions;
+import io.thalamus.vectors.RunOptions.Inputs;
 import io.thalamus.vectors.RunOptions.Outputs;
 import io.thalamus.vectors.VectorFile;
 import io.thalamus.vectors.VectorFormatException;
@@ -109,17 +110,25 @@ abstract class FamilyCases {
     return failures(device, example, mustApply);
   }
 
-  /** Runs an example with outputs of known, unknown and too small size. */
+  /**
+   * Runs an example with outputs of known, unknown and too small size; one that must apply also
+   * with inputs whose size only the request tells.
+   */
   static List<String> failures(CpuDevice device, Example example, boolean mustApply) {
-    List<String> failures = new ArrayList<>();
+    List<RunOptions> paths = new ArrayList<>();
     for (Outputs outputs : Outputs.values()) {
-      VectorRunner runner =
-          new VectorRunner(new DeviceTarget(device), RunOptions.DEFAULT.with(outputs));
-      switch (runner.run(example)) {
+      paths.add(RunOptions.DEFAULT.with(outputs));
+    }
+    if (mustApply) {
+      paths.add(RunOptions.DEFAULT.with(Inputs.UNSPECIFIED));
+    }
+    List<String> failures = new ArrayList<>();
+    for (RunOptions options : paths) {
+      switch (new VectorRunner(new DeviceTarget(device), options).run(example)) {
         case Outcome.Failed failed ->
-            failures.add(example.name() + " " + outputs + ": " + failed.reason());
+            failures.add(example.name() + " " + options + ": " + failed.reason());
         case Outcome.Skipped skipped -> {
-          if (mustApply && outputs == Outputs.FULLY_SPECIFIED) {
+          if (mustApply && options.outputs() == Outputs.FULLY_SPECIFIED) {
             failures.add(example.name() + " was skipped: " + skipped.reason());
           }
         }

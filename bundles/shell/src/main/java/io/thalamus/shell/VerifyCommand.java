@@ -47,6 +47,7 @@ public final class VerifyCommand {
           .option("device", "D", "use only this device, or these: cpu,simd")
           .option("filter", "GLOB", "only files, or examples, whose name matches: 'V1_2/conv*'")
           .option("mode", "M", "sync (usual), async or fenced")
+          .option("inputs", "I", "fully-specified (usual) or unspecified: sizes come with values")
           .option("outputs", "O", "fully-specified (usual), unspecified or insufficient")
           .option("memory", "M", "arguments stand in plain (usual), shared or device memory")
           .option("threads", "N", "how many examples run at once")
@@ -70,7 +71,7 @@ public final class VerifyCommand {
   public Result verify(
       CommandSession session,
       @Descriptor(
-              "DIR [--device D] [--filter GLOB] [--mode M] [--outputs O] [--memory M]"
+              "DIR [--device D] [--filter GLOB] [--mode M] [--inputs I] [--outputs O] [--memory M]"
                   + " [--threads N] [--cache DIR] [--report FILE] [--json];"
                   + " nn:verify --help says more")
           String[] arguments)
@@ -130,6 +131,10 @@ public final class VerifyCommand {
   private static RunOptions options(Arguments parsed) throws UsageException {
     return RunOptions.DEFAULT
         .with(parsed.choice("mode", RunOptions.Mode.class).orElse(RunOptions.Mode.SYNC))
+        .with(
+            parsed
+                .choice("inputs", RunOptions.Inputs.class)
+                .orElse(RunOptions.Inputs.FULLY_SPECIFIED))
         .with(
             parsed
                 .choice("outputs", RunOptions.Outputs.class)

@@ -3,6 +3,8 @@ package io.thalamus.vectors;
 
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
 import io.thalamus.vectors.Target.Arguments;
 import io.thalamus.vectors.Target.Range;
 import java.lang.foreign.MemorySegment;
@@ -37,13 +39,17 @@ final class Buffers implements AutoCloseable {
   /**
    * Memory for an example.
    *
+   * @param model that is executed: the example's, of which dimensions may have been left open
    * @param shorten whether output 0 gets one byte less than it needs
    */
-  static Buffers of(DecodedExample example, boolean shorten) {
+  static Buffers of(DecodedExample example, Model model, boolean shorten) {
     List<Range> inputs = new ArrayList<>();
     long inputSize = 0;
-    for (DecodedExample.Input input : example.inputs()) {
-      inputs.add(new Range(inputSize, input.bytes().length));
+    for (int i = 0; i < example.inputs().size(); i++) {
+      DecodedExample.Input input = example.inputs().get(i);
+      boolean isOpen = !model.main().input(i).isSizeKnown() && input.bytes().length > 0;
+      Shape shape = isOpen ? input.operand().shape() : Shape.NONE;
+      inputs.add(new Range(inputSize, input.bytes().length, shape));
       inputSize = aligned(inputSize + input.bytes().length);
     }
     List<Range> outputs = new ArrayList<>();
@@ -51,7 +57,7 @@ final class Buffers implements AutoCloseable {
     for (DecodedExample.Expected output : example.outputs()) {
       // A zero-sized result still needs a buffer of at least a byte.
       long length = Math.max(1, output.byteSize() - (shorten && outputs.isEmpty() ? 1 : 0));
-      outputs.add(new Range(outputSize, length));
+      outputs.add(new Range(outputSize, length, Shape.NONE));
       outputSize = aligned(outputSize + length + GUARD);
     }
     SharedMemory inputMemory = SharedMemory.allocate(MemoryKind.ASHMEM, inputSize);

@@ -13,7 +13,6 @@ import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
-import io.thalamus.model.Shape;
 import io.thalamus.vectors.RunOptions.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -120,7 +119,7 @@ public final class DeviceTarget implements Target {
         places.add(
             range.isEmpty()
                 ? Request.Argument.NO_VALUE
-                : new Request.Location(pool, range.offset(), range.length(), Shape.NONE));
+                : new Request.Location(pool, range.offset(), range.length(), range.shape()));
       }
       return places;
     }

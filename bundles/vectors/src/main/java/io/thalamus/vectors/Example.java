@@ -111,6 +111,22 @@ public record Example(
         expectedOutputs);
   }
 
+  public Example withHalVersion(String value) {
+    return new Example(
+        name,
+        modelName,
+        exampleName,
+        variations,
+        Optional.of(value),
+        isRelaxed,
+        expectFailure,
+        multinomialTolerance,
+        main,
+        referenced,
+        inputs,
+        expectedOutputs);
+  }
+
   public Example withMain(RawSubgraph value) {
     return withGraphs(value, referenced);
   }

@@ -167,9 +167,9 @@ public final class NeuralNetworksTarget implements Target {
 
     private void setInput(Execution execution, int index, SharedMemory memory, Range range) {
       if (sharedMemory && !range.isEmpty()) {
-        execution.setInput(index, memory, range.offset(), range.length(), Shape.NONE);
+        execution.setInput(index, memory, range.offset(), range.length(), range.shape());
       } else {
-        execution.setInput(index, slice(memory, range));
+        execution.setInput(index, slice(memory, range), range.shape());
       }
     }
 
@@ -236,18 +236,23 @@ public final class NeuralNetworksTarget implements Target {
       try {
         Execution execution = begin(compilation, settings, timed);
         for (int i = 0; i < arguments.inputs().size(); i++) {
-          MemorySegment value = slice(arguments.inputMemory(), arguments.inputs().get(i));
+          Range range = arguments.inputs().get(i);
+          MemorySegment value = slice(arguments.inputMemory(), range);
           if (value.byteSize() == 0) {
             execution.setInput(i, value);
             continue;
           }
-          MemoryDesc desc = MemoryDesc.builder("input " + i).input(compilation, i).build();
+          MemoryDesc desc =
+              MemoryDesc.builder("input " + i)
+                  .input(compilation, i)
+                  .dimensions(range.shape())
+                  .build();
           Optional<Memory> input = make(made, desc);
           if (input.isPresent()) {
             input.get().copyFrom(value);
             execution.setInput(i, input.get());
           } else {
-            execution.setInput(i, value);
+            execution.setInput(i, value, range.shape());
           }
         }
         Memory[] outputs = new Memory[arguments.outputs().size()];

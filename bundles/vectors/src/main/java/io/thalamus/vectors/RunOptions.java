@@ -7,29 +7,35 @@ import java.util.Objects;
  * Through which path an example is run. Immutable.
  *
  * @param mode how it is executed
+ * @param inputs what the model says of the inputs
  * @param outputs what is known of the outputs beforehand
  * @param measureTiming whether timing is asked for
  */
-public record RunOptions(Mode mode, Outputs outputs, boolean measureTiming) {
-  /** Synchronous, with outputs fully specified, not timed. */
+public record RunOptions(Mode mode, Inputs inputs, Outputs outputs, boolean measureTiming) {
+  /** Synchronous, with inputs and outputs fully specified, not timed. */
   public static final RunOptions DEFAULT =
-      new RunOptions(Mode.SYNC, Outputs.FULLY_SPECIFIED, false);
+      new RunOptions(Mode.SYNC, Inputs.FULLY_SPECIFIED, Outputs.FULLY_SPECIFIED, false);
 
   public RunOptions {
     Objects.requireNonNull(mode, "mode");
+    Objects.requireNonNull(inputs, "inputs");
     Objects.requireNonNull(outputs, "outputs");
   }
 
   public RunOptions with(Mode value) {
-    return new RunOptions(value, outputs, measureTiming);
+    return new RunOptions(value, inputs, outputs, measureTiming);
+  }
+
+  public RunOptions with(Inputs value) {
+    return new RunOptions(mode, value, outputs, measureTiming);
   }
 
   public RunOptions with(Outputs value) {
-    return new RunOptions(mode, value, measureTiming);
+    return new RunOptions(mode, inputs, value, measureTiming);
   }
 
   public RunOptions withMeasureTiming(boolean value) {
-    return new RunOptions(mode, outputs, value);
+    return new RunOptions(mode, inputs, outputs, value);
   }
 
   /** The ways to execute. */
@@ -37,6 +43,14 @@ public record RunOptions(Mode mode, Outputs outputs, boolean measureTiming) {
     SYNC,
     ASYNC,
     FENCED
+  }
+
+  /** What the model says of the inputs. */
+  public enum Inputs {
+    /** All dimensions are known. */
+    FULLY_SPECIFIED,
+    /** The ranks are known, the dimensions are 0; each execution gives them with the values. */
+    UNSPECIFIED
   }
 
   /** What the model and the buffers say of the outputs. */

@@ -4,6 +4,7 @@ package io.thalamus.vectors;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
 import io.thalamus.model.OutputShape;
+import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
 import io.thalamus.vectors.RunOptions.Mode;
 import java.time.Duration;
@@ -80,8 +81,16 @@ public interface Target {
     }
   }
 
-  /** Bytes of a memory. */
-  record Range(long offset, long length) {
+  /**
+   * Bytes of a memory.
+   *
+   * @param shape the dimensions of what stands there; {@link Shape#NONE} where the model says them
+   */
+  record Range(long offset, long length, Shape shape) {
+    public Range {
+      Objects.requireNonNull(shape, "shape");
+    }
+
     public boolean isEmpty() {
       return length == 0;
     }

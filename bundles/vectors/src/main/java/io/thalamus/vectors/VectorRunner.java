@@ -2,14 +2,18 @@
 package io.thalamus.vectors;
 
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
+import io.thalamus.model.OperationCode;
 import io.thalamus.model.OutputShape;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.Timing;
+import io.thalamus.vectors.RunOptions.Inputs;
 import io.thalamus.vectors.RunOptions.Mode;
 import io.thalamus.vectors.RunOptions.Outputs;
 import io.thalamus.vectors.Target.Answer;
@@ -19,6 +23,7 @@ import io.thalamus.vectors.Target.Settings;
 import io.thalamus.vectors.Target.Status;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
@@ -35,6 +40,9 @@ public final class VectorRunner {
   /** AOSP's for models that loop for ever. */
   private static final Duration SHORT_LOOP = Duration.ofMillis(1);
 
+  private static final FeatureLevel NEWEST =
+      Arrays.stream(FeatureLevel.values()).reduce(FeatureLevel::max).orElseThrow();
+
   private final Target target;
   private final RunOptions options;
 
@@ -49,11 +57,20 @@ public final class VectorRunner {
    * outcome tells.
    */
   public Outcome run(Example example) {
+    Optional<String> level = example.halVersion().filter(VectorRunner::isUnknown);
+    if (level.isPresent()) {
+      return new Outcome.Skipped(
+          "the model needs feature level " + level.get() + ", beyond " + NEWEST);
+    }
     try (DecodedExample decoded = example.decode()) {
       return run(decoded);
     } catch (VectorFormatException e) {
       return example.expectFailure() ? Outcome.PASSED : new Outcome.Failed(e.getMessage());
     }
+  }
+
+  private static boolean isUnknown(String level) {
+    return Arrays.stream(FeatureLevel.values()).noneMatch(known -> known.name().equals(level));
   }
 
   /** Runs an example, which stays the caller's. */
@@ -77,10 +94,7 @@ public final class VectorRunner {
       return new Outcome.Skipped(inapplicable.get());
     }
     boolean mustFail = example.example().expectFailure();
-    Model model =
-        mustFail || options.outputs() == Outputs.FULLY_SPECIFIED
-            ? example.model()
-            : withUnspecifiedOutputs(example.model());
+    Model model = mustFail ? example.model() : withDimensionsLeftOpen(example);
     try {
       if (!mustFail || example.example().isInfiniteLoop()) {
         Optional<String> unsupported = unsupported(model);
@@ -145,18 +159,51 @@ public final class VectorRunner {
         .orElse(name);
   }
 
-  /** The same model with all dimensions of the main graph's outputs unknown; ranks stay. */
-  static Model withUnspecifiedOutputs(Model model) {
+  /** The model without the dimensions that the options leave unspecified; ranks stay. */
+  private Model withDimensionsLeftOpen(DecodedExample example) {
+    Model model = example.model();
     Subgraph main = model.main();
+    List<Integer> left = new ArrayList<>();
+    if (options.outputs() != Outputs.FULLY_SPECIFIED) {
+      left.addAll(main.outputIndexes());
+    }
+    if (options.inputs() == Inputs.UNSPECIFIED) {
+      for (int i = 0; i < example.inputs().size(); i++) {
+        int index = main.inputIndexes().get(i);
+        // Nobody would say the dimensions of an argument that is omitted.
+        if (example.inputs().get(i).bytes().length > 0 && !isCondition(main, index)) {
+          left.add(index);
+        }
+      }
+    }
+    if (left.isEmpty()) {
+      return model;
+    }
     List<Operand> operands = new ArrayList<>(main.operands());
-    for (int index : main.outputIndexes()) {
-      Operand output = operands.get(index);
-      operands.set(index, output.with(Shape.of(new int[output.shape().rank()])));
+    for (int index : left) {
+      Operand operand = operands.get(index);
+      operands.set(index, operand.with(open(operand)));
     }
     return new Model(
         new Subgraph(operands, main.operations(), main.inputIndexes(), main.outputIndexes()),
         model.referenced(),
         model.relaxComputationFloat32toFloat16());
+  }
+
+  /** Whether an IF decides by an operand: NNAPI wants it declared as a single element. */
+  private static boolean isCondition(Subgraph graph, int operand) {
+    return graph.operations().stream()
+        .anyMatch(
+            operation ->
+                operation.type() == OperationCode.IF && operation.inputs().indexOf(operand) == 0);
+  }
+
+  /** The rank of an operand; of its dimensions, only how many channels have a scale each. */
+  private static Shape open(Operand operand) {
+    Shape open = Shape.of(new int[operand.shape().rank()]);
+    return operand.quantization() instanceof Quantization.PerChannel scales
+        ? open.with(scales.channelDimension(), operand.shape().dimension(scales.channelDimension()))
+        : open;
   }
 
   private Outcome execute(DecodedExample example, Model model, Prepared prepared) {
@@ -167,7 +214,7 @@ public final class VectorRunner {
             options.mode(),
             options.measureTiming(),
             example.example().isInfiniteLoop() ? SHORT_LOOP : ExecutionConfig.DEFAULT_LOOP_TIMEOUT);
-    try (Buffers buffers = Buffers.of(example, shorten)) {
+    try (Buffers buffers = Buffers.of(example, model, shorten)) {
       Answer answer = prepared.execute(buffers.arguments(), settings);
       Optional<String> wrong = mustFail ? failure(example, answer) : judge(example, model, answer);
       if (wrong.isEmpty()) {

@@ -121,7 +121,7 @@ final class AddDevice implements Device {
       MemorySegment output = pool.asSlice(place.offset(), place.length());
       MemorySegment a = argument(request, 0);
       MemorySegment b = argument(request, 1);
-      Shape shape = model.main().operands().get(operation().inputs().getFirst()).shape();
+      Shape shape = shape(request);
       long needed = Math.min(a.byteSize(), b.byteSize());
       if (place.length() < needed) {
         return new ExecutionResult.OutputInsufficientSize(
@@ -142,6 +142,15 @@ final class AddDevice implements Device {
         segment(request, input).set(ValueLayout.JAVA_BYTE, input.offset(), (byte) 77);
       }
       return new ExecutionResult.Completed(List.of(told(shape)), timing(config));
+    }
+
+    /** That of the first input, which comes with its value where the model leaves it open. */
+    private Shape shape(Request request) {
+      Shape declared = model.main().operands().get(operation().inputs().getFirst()).shape();
+      return request.inputs().getFirst() instanceof Request.Location place
+              && place.shape().rank() > 0
+          ? place.shape()
+          : declared;
     }
 
     private Operation operation() {

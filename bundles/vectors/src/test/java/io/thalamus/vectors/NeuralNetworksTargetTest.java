@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.vectors.AddDevice.Fault;
 import io.thalamus.vectors.NeuralNetworksTarget.ArgumentMemory;
+import io.thalamus.vectors.RunOptions.Inputs;
 import io.thalamus.vectors.RunOptions.Mode;
 import io.thalamus.vectors.RunOptions.Outputs;
 import java.util.List;
@@ -30,12 +31,15 @@ class NeuralNetworksTargetTest {
   @ParameterizedTest
   @EnumSource
   void passesWhatIsRight(Mode mode) throws Exception {
-    for (Outputs outputs : Outputs.values()) {
-      for (ArgumentMemory memory : ArgumentMemory.values()) {
-        for (String example : List.of("add_float", "add_float_large_constant", "while_forever")) {
-          RunOptions options = new RunOptions(mode, outputs, memory != ArgumentMemory.PLAIN);
-          assertEquals(
-              Outcome.PASSED, run(example, Fault.NONE, options, memory), example + " " + options);
+    for (Inputs inputs : Inputs.values()) {
+      for (Outputs outputs : Outputs.values()) {
+        for (ArgumentMemory memory : ArgumentMemory.values()) {
+          RunOptions options =
+              new RunOptions(mode, inputs, outputs, memory != ArgumentMemory.PLAIN);
+          for (String example : List.of("add_float", "add_float_large_constant", "while_forever")) {
+            assertEquals(
+                Outcome.PASSED, run(example, Fault.NONE, options, memory), example + " " + options);
+          }
         }
       }
     }

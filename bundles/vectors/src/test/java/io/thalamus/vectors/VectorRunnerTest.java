@@ -5,10 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
 import io.thalamus.vectors.AddDevice.Fault;
+import io.thalamus.vectors.RawOperand.ChannelQuant;
+import io.thalamus.vectors.RunOptions.Inputs;
 import io.thalamus.vectors.RunOptions.Mode;
 import io.thalamus.vectors.RunOptions.Outputs;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -29,16 +35,21 @@ class VectorRunnerTest {
 
   @ParameterizedTest
   @CsvSource({
-    "SYNC, FULLY_SPECIFIED, false",
-    "SYNC, FULLY_SPECIFIED, true",
-    "SYNC, UNSPECIFIED, false",
-    "SYNC, INSUFFICIENT, true",
-    "FENCED, FULLY_SPECIFIED, true",
-    "FENCED, UNSPECIFIED, false",
-    "FENCED, INSUFFICIENT, false"
+    "SYNC, FULLY_SPECIFIED, FULLY_SPECIFIED, false",
+    "SYNC, FULLY_SPECIFIED, FULLY_SPECIFIED, true",
+    "SYNC, FULLY_SPECIFIED, UNSPECIFIED, false",
+    "SYNC, FULLY_SPECIFIED, INSUFFICIENT, true",
+    "SYNC, UNSPECIFIED, FULLY_SPECIFIED, false",
+    "SYNC, UNSPECIFIED, UNSPECIFIED, false",
+    "SYNC, UNSPECIFIED, INSUFFICIENT, false",
+    "FENCED, FULLY_SPECIFIED, FULLY_SPECIFIED, true",
+    "FENCED, FULLY_SPECIFIED, UNSPECIFIED, false",
+    "FENCED, FULLY_SPECIFIED, INSUFFICIENT, false",
+    "FENCED, UNSPECIFIED, FULLY_SPECIFIED, true"
   })
-  void passesWhatIsRight(Mode mode, Outputs outputs, boolean timed) throws Exception {
-    RunOptions options = new RunOptions(mode, outputs, timed);
+  void passesWhatIsRight(Mode mode, Inputs inputs, Outputs outputs, boolean timed)
+      throws Exception {
+    RunOptions options = new RunOptions(mode, inputs, outputs, timed);
     for (String example : List.of("add_float", "add_float_large_constant", "add_wrong_shapes")) {
       assertEquals("passed", reason(run(example, Fault.NONE, options)), example);
     }
@@ -99,6 +110,40 @@ class VectorRunnerTest {
     assertEquals(
         "skipped: device test-add does not execute in mode ASYNC",
         reason(run("add_float", Fault.NONE, RunOptions.DEFAULT.with(Mode.ASYNC))));
+  }
+
+  @Test
+  void leavesTheDimensionsOfInputsToTheRequest() throws Exception {
+    Example example = Cases.addFloat();
+    ChannelQuant scales = new ChannelQuant(1, Values.of(0.5, 2, 0.1));
+    RawSubgraph main = example.main();
+    RawOperand perChannel = main.operands().getFirst().withChannelQuant(Optional.of(scales));
+    List<Subgraph> seen = new ArrayList<>();
+    Target target =
+        model -> {
+          seen.add(model.main());
+          throw new Target.Refusal(Target.Status.REFUSED, "seen", null);
+        };
+    VectorRunner runner = new VectorRunner(target, RunOptions.DEFAULT.with(Inputs.UNSPECIFIED));
+    runner.run(example);
+    runner.run(example.withMain(main.withOperand(0, perChannel)));
+
+    assertEquals(Shape.of(0, 0), seen.get(0).input(0).shape());
+    assertEquals(Shape.of(2, 3), seen.get(0).output(0).shape());
+    // NNAPI wants to know how many channels there are to the scales.
+    assertEquals(Shape.of(0, 3), seen.get(1).input(0).shape());
+  }
+
+  @Test
+  void skipsWhatNeedsALaterNnapi() throws Exception {
+    Example example = Cases.example("add_float");
+    VectorRunner runner =
+        new VectorRunner(new DeviceTarget(new AddDevice(Fault.NONE)), RunOptions.DEFAULT);
+
+    assertEquals(
+        "skipped: the model needs feature level AIDL_V2, beyond V1_3",
+        reason(runner.run(example.withHalVersion("AIDL_V2"))));
+    assertEquals("passed", reason(runner.run(example.withHalVersion("V1_2"))));
   }
 
   @Test
