@@ -28,6 +28,7 @@ import io.thalamus.simd.compile.Pooling;
 import io.thalamus.simd.compile.Rearrange;
 import io.thalamus.simd.compile.Reduction;
 import io.thalamus.simd.compile.Reshape;
+import io.thalamus.simd.compile.Slice;
 import io.thalamus.simd.compile.Softmax;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Program;
@@ -146,6 +147,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
     Softmax.register(table);
     Reshape.register(table);
     Rearrange.register(table);
+    Slice.register(table);
     Reduction.register(table);
     return table.build();
   }

@@ -16,8 +16,10 @@ import io.thalamus.model.Shape;
 import io.thalamus.tck.junit.TestGraph;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -414,22 +416,153 @@ class FamiliesTest {
 
   @Test
   void means() throws DeviceException {
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 300; i++) {
       OperandCode type = pickType();
-      int[] shape = {pick(1, 2, 3), pick(1, 3, 7), pick(1, 4, 7), pick(SIZES)};
+      int[] shape = new int[pick(1, 2, 3, 4)];
+      Arrays.setAll(shape, axis -> pick(1, 3, 4, 7));
+      shape[random.nextInt(shape.length)] = pick(SIZES);
+      int first = random.nextInt(shape.length);
+      int end = first + 1 + random.nextInt(shape.length - first);
       boolean keeps = random.nextBoolean();
+      List<Integer> axes = new ArrayList<>();
+      List<Integer> result = new ArrayList<>();
+      for (int axis = 0; axis < shape.length; axis++) {
+        if (axis < first || axis >= end) {
+          result.add(shape[axis]);
+        } else {
+          axes.add(pick(0, 1) * -shape.length + axis);
+          if (keeps) {
+            result.add(1);
+          }
+        }
+      }
+      if (result.isEmpty()) {
+        result.add(1);
+      }
+      Collections.shuffle(axes, random);
       Quantization q = quantization(type);
       try (TestGraph graph = new TestGraph()) {
         int input = graph.input(type, q, shape);
         graph.operation(
             OperationCode.MEAN,
-            List.of(input, graph.int32Vector(pick(1, -3), 2), graph.int32(keeps ? 1 : 0)),
-            keeps
-                ? graph.output(type, q, shape[0], 1, 1, shape[3])
-                : graph.output(type, q, shape[0], shape[3]));
-        check(graph, type, "mean " + type + Arrays.toString(shape), values(type, shape));
+            List.of(input, graph.int32Vector(ints(axes)), graph.int32(keeps ? 1 : 0)),
+            graph.output(type, q, ints(result)));
+        check(graph, type, "mean " + type + Arrays.toString(shape) + axes, values(type, shape));
       }
     }
+  }
+
+  private static int[] ints(List<Integer> list) {
+    return list.stream().mapToInt(i -> i).toArray();
+  }
+
+  @Test
+  void transpositions() throws DeviceException {
+    for (int i = 0; i < 200; i++) {
+      OperandCode type = pickType();
+      int[] shape = new int[pick(1, 2, 3, 4)];
+      Arrays.setAll(shape, axis -> pick(1, 2, 3, 5));
+      shape[random.nextInt(shape.length)] = pick(SIZES);
+      List<Integer> order = new ArrayList<>(IntStream.range(0, shape.length).boxed().toList());
+      Collections.shuffle(order, random);
+      int[] result = order.stream().mapToInt(axis -> shape[axis]).toArray();
+      Quantization q = quantization(type);
+      try (TestGraph graph = new TestGraph()) {
+        graph.operation(
+            OperationCode.TRANSPOSE,
+            List.of(graph.input(type, q, shape), graph.int32Vector(ints(order))),
+            graph.output(type, q, result));
+        check(graph, type, "transpose " + Arrays.toString(shape) + order, values(type, shape));
+      }
+    }
+  }
+
+  /** Backwards too, and beyond both ends. */
+  @Test
+  void slices() throws DeviceException {
+    for (int i = 0; i < 200; i++) {
+      OperandCode type = pickType();
+      int[] shape = {pick(1, 2, 3), pick(1, 3, 7), pick(SIZES)};
+      int[] begin = new int[3];
+      int[] end = new int[3];
+      int[] strides = new int[3];
+      int[] sizes = new int[3];
+      for (int axis = 0; axis < 3; axis++) {
+        int first = random.nextInt(shape[axis]);
+        int last = random.nextInt(shape[axis]);
+        int stride = pick(1, 2, 3);
+        boolean isBackwards = last < first;
+        strides[axis] = isBackwards ? -stride : stride;
+        begin[axis] = first;
+        // The end of a walk back to element 0 can only be told from behind.
+        end[axis] = isBackwards ? last - 1 - (last == 0 ? shape[axis] : 0) : last + 1;
+        sizes[axis] = Math.abs(last - first) / stride + 1;
+      }
+      Quantization q = quantization(type);
+      try (TestGraph graph = new TestGraph()) {
+        graph.operation(
+            OperationCode.STRIDED_SLICE,
+            List.of(
+                graph.input(type, q, shape),
+                graph.int32Vector(begin),
+                graph.int32Vector(end),
+                graph.int32Vector(strides),
+                graph.int32(0),
+                graph.int32(0),
+                graph.int32(0)),
+            graph.output(type, q, sizes));
+        String message = "strided slice " + Arrays.toString(shape) + Arrays.toString(begin);
+        check(graph, type, message + Arrays.toString(sizes), values(type, shape));
+      }
+      Arrays.setAll(begin, axis -> Math.min(begin[axis], shape[axis] - sizes[axis]));
+      try (TestGraph graph = new TestGraph()) {
+        graph.operation(
+            OperationCode.SLICE,
+            List.of(
+                graph.input(type, q, shape), graph.int32Vector(begin), graph.int32Vector(sizes)),
+            graph.output(type, q, sizes));
+        String message = "slice " + Arrays.toString(shape) + Arrays.toString(begin);
+        check(graph, type, message + Arrays.toString(sizes), values(type, shape));
+      }
+    }
+  }
+
+  /** Of NCHW, too. */
+  @Test
+  void blocksBecomeDepthAndBack() throws DeviceException {
+    for (OperandCode type : TYPES) {
+      for (boolean isChannelsFirst : new boolean[] {false, true}) {
+        int block = pick(1, 2, 3);
+        int channels = block * block * pick(1, 2, 5);
+        int height = block * pick(1, 2, 3);
+        int width = block * pick(1, 4);
+        int[] shape = image(isChannelsFirst, 2, height, width, channels);
+        Quantization q = quantization(type);
+        int wide = block * block;
+        for (OperationCode code :
+            new OperationCode[] {OperationCode.DEPTH_TO_SPACE, OperationCode.SPACE_TO_DEPTH}) {
+          int[] result =
+              code == OperationCode.DEPTH_TO_SPACE
+                  ? image(isChannelsFirst, 2, height * block, width * block, channels / wide)
+                  : image(isChannelsFirst, 2, height / block, width / block, channels * wide);
+          try (TestGraph graph = new TestGraph()) {
+            graph.operation(
+                code,
+                List.of(
+                    graph.input(type, q, shape), graph.int32(block), graph.bool(isChannelsFirst)),
+                graph.output(type, q, result));
+            check(graph, type, code + " " + block + Arrays.toString(shape), values(type, shape));
+          }
+        }
+      }
+    }
+  }
+
+  private static int[] image(
+      boolean isChannelsFirst, int batches, int height, int width, int channels) {
+    return isChannelsFirst
+        ? new int[] {batches, channels, height, width}
+        : new int[] {batches, height, width, channels};
   }
 
   @Test

@@ -7,178 +7,48 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
-import io.thalamus.operations.Moves;
-import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.ResolvedOperation;
-import io.thalamus.simd.program.Budget;
-import io.thalamus.simd.program.Frame;
-import io.thalamus.simd.program.Scratch;
-import io.thalamus.simd.program.Step;
-import io.thalamus.simd.program.Tensor;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.OptionalInt;
 
-/** Operations that put elements elsewhere in runs: CONCATENATION, PAD, PAD_V2. */
+/** Operations that put elements together, or in another order. */
 public final class Rearrange {
+  private static final List<OperationCode> OF_ONE_TENSOR =
+      List.of(
+          OperationCode.PAD,
+          OperationCode.PAD_V2,
+          OperationCode.TRANSPOSE,
+          OperationCode.CHANNEL_SHUFFLE,
+          OperationCode.DEPTH_TO_SPACE,
+          OperationCode.SPACE_TO_DEPTH,
+          OperationCode.BATCH_TO_SPACE_ND,
+          OperationCode.SPACE_TO_BATCH_ND,
+          OperationCode.TILE);
+
   private Rearrange() {}
 
   public static void register(OperationTable.Builder<Lowering> table) {
     table.add(
         OperationCode.CONCATENATION,
-        operation -> isPossible(operation, operation.inputs().size() - 1),
-        Rearrange::lower,
+        Rearrange::isConcatenationPossible,
+        Moving::step,
         TENSOR_FLOAT32,
         TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED);
-    for (OperationCode code : new OperationCode[] {OperationCode.PAD, OperationCode.PAD_V2}) {
+    for (OperationCode code : OF_ONE_TENSOR) {
       table.add(
           code,
-          operation -> isPossible(operation, 1),
-          new Padding(),
+          Moving::isPossible,
+          new Moving(),
           TENSOR_FLOAT32,
           TENSOR_QUANT8_ASYMM,
           TENSOR_QUANT8_ASYMM_SIGNED);
     }
   }
 
-  /** Whether the shapes of the tensors, and the values behind them, are known. */
-  private static boolean isPossible(OperationView operation, int tensors) {
-    for (int i = 0; i < operation.inputs().size(); i++) {
-      boolean known =
-          i < tensors ? operation.input(i).isShapeKnown() : operation.input(i).value().isPresent();
-      if (!known) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /** Paddings reads its first input only; the value it fills with is a parameter. */
-  private record Padding() implements Lowering {
-    @Override
-    public Step lower(Node node, Tensors tensors, Budget budget) {
-      return Rearrange.lower(node, tensors, budget);
-    }
-
-    @Override
-    public boolean reads(ResolvedOperation operation, int input) {
-      return input == 0;
-    }
-  }
-
-  private static Step lower(Node node, Tensors tensors, Budget budget) {
-    Moves moves = node.operation().parameters(Moves.class);
-    Tensor output = tensors.output(node);
-    List<Copy> copies = new ArrayList<>();
-    for (Part part : moves.parts()) {
-      Tensor input = tensors.input(node, part.input());
-      int length = part.copy().runLength();
-      int fromStride = (int) part.copy().runSourceStride();
-      int toStride = (int) part.copy().runTargetStride();
-      List<int[]> runs = new ArrayList<>();
-      part.copy().forEachRun((source, target) -> runs.add(new int[] {(int) source, (int) target}));
-      byte[] table =
-          part.rescaling().map(rescaling -> Activation.table(input, rescaling::apply)).orElse(null);
-      copies.add(
-          new Copy(
-              runs.stream().mapToInt(run -> input.offset() + run[0]).toArray(),
-              runs.stream().mapToInt(run -> output.offset() + run[1]).toArray(),
-              length,
-              fromStride,
-              toStride,
-              table));
-    }
-    return new Copying(output, moves.fill(), copies, budget);
-  }
-
-  /**
-   * Runs of elements from one place to another.
-   *
-   * @param from where each run is read
-   * @param to where each run is written
-   * @param length of each run
-   * @param fromStride between two elements that are read
-   * @param toStride between two elements that are written
-   * @param table what bytes become on the way, or null
-   */
-  private record Copy(
-      int[] from, int[] to, int length, int fromStride, int toStride, byte[] table) {
-    void run(Frame frame, boolean isFloat, int first, int end) {
-      for (int i = first; i < end; i++) {
-        if (isFloat) {
-          floats(frame.floats, from[i], to[i]);
-        } else {
-          bytes(frame.bytes, from[i], to[i]);
-        }
-      }
-    }
-
-    private void floats(float[] floats, int source, int target) {
-      if (fromStride == 1 && toStride == 1) {
-        System.arraycopy(floats, source, floats, target, length);
-        return;
-      }
-      for (int i = 0; i < length; i++) {
-        floats[target + i * toStride] = floats[source + i * fromStride];
-      }
-    }
-
-    private void bytes(byte[] bytes, int source, int target) {
-      if (fromStride == 1 && toStride == 1) {
-        if (table == null) {
-          System.arraycopy(bytes, source, bytes, target, length);
-        } else {
-          Activation.Lookup.look(table, bytes, source, target, length);
-        }
-        return;
-      }
-      for (int i = 0; i < length; i++) {
-        byte value = bytes[source + i * fromStride];
-        bytes[target + i * toStride] = table == null ? value : table[value & 0xFF];
-      }
-    }
-  }
-
-  /** Fills where something is to be filled, then copies. */
-  private static final class Copying implements Step {
-    private final Tensor output;
-    private final OptionalInt fill;
-    private final List<Copy> copies;
-    private final int tiles;
-
-    Copying(Tensor output, OptionalInt fill, List<Copy> copies, Budget budget) {
-      this.output = output;
-      this.fill = fill;
-      this.copies = copies;
-      // What is filled must be filled before anything is copied.
-      tiles = fill.isPresent() ? 1 : budget.tiles(output.size());
-    }
-
-    @Override
-    public int tiles() {
-      return tiles;
-    }
-
-    @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
-      if (fill.isPresent()) {
-        int end = output.offset() + output.size();
-        if (output.isFloat()) {
-          float value = Float.intBitsToFloat(fill.getAsInt());
-          Arrays.fill(frame.floats, output.offset(), end, value);
-        } else {
-          Arrays.fill(frame.bytes, output.offset(), end, (byte) fill.getAsInt());
-        }
-      }
-      for (Copy copy : copies) {
-        int runs = copy.from().length;
-        int first = (int) ((long) runs * tile / tiles);
-        int end = (int) ((long) runs * (tile + 1) / tiles);
-        copy.run(frame, output.isFloat(), first, end);
-      }
-    }
+  /** The axis comes last. */
+  private static boolean isConcatenationPossible(OperationView operation) {
+    int tensors = operation.inputs().size() - 1;
+    return operation.input(tensors).value().isPresent()
+        && operation.inputs().stream().limit(tensors).allMatch(input -> input.isShapeKnown());
   }
 }

@@ -19,15 +19,16 @@ import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.kernel.ScalarKernels;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
-import io.thalamus.simd.program.Job;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
-import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Optional;
+import java.util.stream.IntStream;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 
-/** MEAN over the axes between the batch and the last one, which stand between them all. */
+/** MEAN over axes that stand side by side. */
 public final class Reduction {
   private Reduction() {}
 
@@ -42,31 +43,56 @@ public final class Reduction {
             TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
-  /** Whether exactly the axes 1 and 2 of four are reduced, of few enough elements. */
   private static boolean isPossible(OperationView operation) {
     OperandView input = operation.input(0);
-    if (!input.isShapeKnown()
-        || input.shape().rank() != 4
-        || operation.input(1).value().isEmpty()
-        || operation.input(2).value().isEmpty()) {
-      return false;
-    }
-    boolean[] reduced = new boolean[4];
-    for (int axis : operation.input(1).int32s()) {
-      if (axis < -4 || axis > 3) {
-        return false;
+    return input.isShapeKnown()
+        && operation.input(1).value().isPresent()
+        && operation.input(2).value().isPresent()
+        && Cells.of(input.shape(), operation.input(1).int32s())
+            .filter(cells -> cells.reduced() <= StoredPool.MOST_CELLS)
+            .isPresent();
+  }
+
+  /**
+   * A tensor by what becomes of its dimensions, in their order.
+   *
+   * @param outer elements over the dimensions in front, which stay
+   * @param reduced elements that become one
+   * @param inner elements over the dimensions behind, which stay
+   */
+  private record Cells(int outer, int reduced, int inner) {
+    /** Empty where the axes do not stand side by side, or there are none. */
+    static Optional<Cells> of(Shape shape, int[] axes) {
+      int rank = shape.rank();
+      BitSet reduced = new BitSet();
+      for (int axis : axes) {
+        if (axis < -rank || axis >= rank) {
+          return Optional.empty();
+        }
+        reduced.set(axis < 0 ? axis + rank : axis);
       }
-      reduced[axis < 0 ? axis + 4 : axis] = true;
+      int first = reduced.nextSetBit(0);
+      int end = reduced.length();
+      return first < 0 || reduced.cardinality() != end - first
+          ? Optional.empty()
+          : Optional.of(
+              new Cells(
+                  product(shape, 0, first), product(shape, first, end), product(shape, end, rank)));
     }
-    return Arrays.equals(reduced, new boolean[] {false, true, true, false})
-        && (long) input.shape().dimension(1) * input.shape().dimension(2) <= StoredPool.MOST_CELLS;
+
+    private static int product(Shape shape, int first, int end) {
+      return IntStream.range(first, end).map(shape::dimension).reduce(1, (a, b) -> a * b);
+    }
   }
 
   /** Reads the data only. */
   private record Mean() implements Lowering {
     @Override
     public Step lower(Node node, Tensors tensors, Budget budget) {
-      return new MeanStep(tensors.input(node, 0), tensors.output(node));
+      Tensor input = tensors.input(node, 0);
+      Cells cells =
+          Cells.of(input.shape(), node.operation().view().input(1).int32s()).orElseThrow();
+      return new MeanStep(input, tensors.output(node), cells, budget);
     }
 
     @Override
@@ -75,24 +101,27 @@ public final class Reduction {
     }
   }
 
-  /** A tile is the whole of a batch. */
+  /** Some of the outer elements are a tile. */
   private static final class MeanStep implements Step {
     private final Tensor input;
     private final Tensor output;
+    private final int outer;
     private final int cells;
     private final int channels;
+    private final int tiles;
 
-    MeanStep(Tensor input, Tensor output) {
+    MeanStep(Tensor input, Tensor output, Cells cells, Budget budget) {
       this.input = input;
       this.output = output;
-      Shape shape = input.shape();
-      cells = shape.dimension(1) * shape.dimension(2);
-      channels = shape.dimension(3);
+      this.outer = cells.outer();
+      this.cells = cells.reduced();
+      this.channels = cells.inner();
+      this.tiles = Math.clamp(outer, 1, budget.tiles(input.size()));
     }
 
     @Override
     public int tiles() {
-      return Math.min(Job.MAX_TILES, input.dimension(0));
+      return tiles;
     }
 
     @Override
@@ -102,9 +131,10 @@ public final class Reduction {
 
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
-      for (int batch = tile; batch < input.dimension(0); batch += tiles()) {
-        int from = input.offset() + batch * cells * channels;
-        int to = output.offset() + batch * channels;
+      int end = (int) ((long) outer * (tile + 1) / tiles);
+      for (int i = (int) ((long) outer * tile / tiles); i < end; i++) {
+        int from = input.offset() + i * cells * channels;
+        int to = output.offset() + i * channels;
         if (input.isFloat()) {
           floats(frame.isScalar, frame.floats, from, to, scratch.spareFloats);
         } else {
@@ -114,7 +144,8 @@ public final class Reduction {
     }
 
     private void floats(boolean isScalar, float[] floats, int from, int to, float[] spare) {
-      if (isScalar) {
+      // Vectors would sum neighbours that nobody asked for.
+      if (isScalar || channels < COUNT / 2) {
         ScalarKernels.pool(
             false, floats, from, channels * cells, channels, 1, cells, to, Clamp.NONE);
         return;
@@ -133,14 +164,15 @@ public final class Reduction {
     private void bytes(boolean isScalar, byte[] bytes, int from, int to, int[] sums) {
       int flip = input.flip();
       int zeroPoint = input.signedZeroPoint();
-      for (int channel = 0; !isScalar && channel < channels; channel += COUNT) {
+      boolean byVectors = !isScalar && channels >= COUNT / 2;
+      for (int channel = 0; byVectors && channel < channels; channel += COUNT) {
         IntVector sum = IntVector.zero(INTS);
         for (int cell = 0; cell < cells; cell++) {
           sum = sum.add(Lanes.toInts(bytes, from + cell * channels + channel, flip));
         }
         sum.intoArray(sums, channel);
       }
-      for (int channel = 0; isScalar && channel < channels; channel++) {
+      for (int channel = 0; !byVectors && channel < channels; channel++) {
         sums[channel] = 0;
         for (int cell = 0; cell < cells; cell++) {
           sums[channel] += (byte) (bytes[from + cell * channels + channel] ^ flip);

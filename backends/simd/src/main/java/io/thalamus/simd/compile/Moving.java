@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.operations.Moves;
+import io.thalamus.operations.Moves.Part;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.stream.IntStream;
+
+/** Puts the elements of one tensor elsewhere, in runs; what else it is given are parameters. */
+final class Moving implements Lowering {
+  /** Whether the shape of the tensor, and the values behind it, are known. */
+  static boolean isPossible(OperationView operation) {
+    return operation.input(0).isShapeKnown()
+        && IntStream.range(1, operation.inputs().size())
+            .allMatch(i -> !operation.has(i) || operation.input(i).value().isPresent());
+  }
+
+  @Override
+  public boolean reads(ResolvedOperation operation, int input) {
+    return input == 0;
+  }
+
+  @Override
+  public Step lower(Node node, Tensors tensors, Budget budget) {
+    return step(node, tensors, budget);
+  }
+
+  /** The step of an operation whose parameters are {@link Moves}. */
+  static Step step(Node node, Tensors tensors, Budget budget) {
+    Moves moves = node.operation().parameters(Moves.class);
+    Tensor output = tensors.output(node);
+    List<Copy> copies = new ArrayList<>();
+    for (Part part : moves.parts()) {
+      Tensor input = tensors.input(node, part.input());
+      IntStream.Builder from = IntStream.builder();
+      IntStream.Builder to = IntStream.builder();
+      part.copy()
+          .forEachRun(
+              (source, target) -> {
+                from.add(input.offset() + (int) source);
+                to.add(output.offset() + (int) target);
+              });
+      byte[] table =
+          part.rescaling().map(rescaling -> Activation.table(input, rescaling::apply)).orElse(null);
+      copies.add(
+          new Copy(
+              from.build().toArray(),
+              to.build().toArray(),
+              part.copy().runLength(),
+              (int) part.copy().runSourceStride(),
+              (int) part.copy().runTargetStride(),
+              table));
+    }
+    return new Copying(output, moves.fill(), copies, budget);
+  }
+
+  /**
+   * Runs of elements from one place to another.
+   *
+   * @param from where each run is read
+   * @param to where each run is written
+   * @param length of each run
+   * @param fromStride between two elements that are read
+   * @param toStride between two elements that are written
+   * @param table what bytes become on the way, or null
+   */
+  private record Copy(
+      int[] from, int[] to, int length, int fromStride, int toStride, byte[] table) {
+    void run(Frame frame, boolean isFloat, int first, int end) {
+      for (int i = first; i < end; i++) {
+        if (isFloat) {
+          floats(frame.floats, from[i], to[i]);
+        } else {
+          bytes(frame.bytes, from[i], to[i]);
+        }
+      }
+    }
+
+    private void floats(float[] floats, int source, int target) {
+      if (fromStride == 1 && toStride == 1) {
+        System.arraycopy(floats, source, floats, target, length);
+        return;
+      }
+      for (int i = 0; i < length; i++) {
+        floats[target + i * toStride] = floats[source + i * fromStride];
+      }
+    }
+
+    private void bytes(byte[] bytes, int source, int target) {
+      if (fromStride == 1 && toStride == 1) {
+        if (table == null) {
+          System.arraycopy(bytes, source, bytes, target, length);
+        } else {
+          Activation.Lookup.look(table, bytes, source, target, length);
+        }
+        return;
+      }
+      for (int i = 0; i < length; i++) {
+        byte value = bytes[source + i * fromStride];
+        bytes[target + i * toStride] = table == null ? value : table[value & 0xFF];
+      }
+    }
+  }
+
+  /** Fills where something is to be filled, then copies. */
+  private static final class Copying implements Step {
+    private final Tensor output;
+    private final OptionalInt fill;
+    private final List<Copy> copies;
+    private final int tiles;
+
+    Copying(Tensor output, OptionalInt fill, List<Copy> copies, Budget budget) {
+      this.output = output;
+      this.fill = fill;
+      this.copies = copies;
+      // What is filled must be filled before anything is copied.
+      tiles = fill.isPresent() ? 1 : budget.tiles(output.size());
+    }
+
+    @Override
+    public int tiles() {
+      return tiles;
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      if (fill.isPresent()) {
+        int end = output.offset() + output.size();
+        if (output.isFloat()) {
+          float value = Float.intBitsToFloat(fill.getAsInt());
+          Arrays.fill(frame.floats, output.offset(), end, value);
+        } else {
+          Arrays.fill(frame.bytes, output.offset(), end, (byte) fill.getAsInt());
+        }
+      }
+      for (Copy copy : copies) {
+        int runs = copy.from().length;
+        int first = (int) ((long) runs * tile / tiles);
+        int end = (int) ((long) runs * (tile + 1) / tiles);
+        copy.run(frame, output.isFloat(), first, end);
+      }
+    }
+  }
+}
