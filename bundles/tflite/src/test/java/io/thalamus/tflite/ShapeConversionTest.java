@@ -289,15 +289,15 @@ class ShapeConversionTest {
   }
 
   @Test
-  void reductionBeyondFourDimensionsIsRefused() {
-    int x = file.floats("x", 1, 1, 1, 1, 2);
-    int y = file.floats("y", 1, 1, 1, 1);
-    file.operator(BuiltinOperator.REDUCE_MAX, new int[] {x, file.ints("axis", 4)}, y)
+  void reductionOfFiveDimensionsByTurnsIsRefused() {
+    int x = file.floats("x", 2, 2, 2, 2, 2);
+    int y = file.floats("y", 2, 2);
+    file.operator(BuiltinOperator.REDUCE_MAX, new int[] {x, file.ints("axes", 0, 2, 4)}, y)
         .graph(new int[] {x}, y);
     ModelFormatException refusal =
         assertThrows(ModelFormatException.class, () -> TestFiles.read(file));
     assertTrue(
-        refusal.getMessage().startsWith("operator 0 REDUCE_MAX (output 'y'): as REDUCE_MAX: "),
+        refusal.getMessage().startsWith("operator 0 REDUCE_MAX (output 'y'): it reduces data of"),
         refusal.getMessage());
   }
 }

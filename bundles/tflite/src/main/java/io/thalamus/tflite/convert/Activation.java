@@ -8,11 +8,13 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.GeluOptions;
 import org.tensorflow.lite.schema.LeakyReluOptions;
 
 /** RELU and its kin, LOGISTIC, TANH. */
@@ -36,6 +38,8 @@ final class Activation {
         BuiltinOperator.PRELU,
         node -> node.emit(OperationCode.PRELU, List.of(node.in(0), node.in(1)), node.out(0)));
     table.add(BuiltinOperator.LEAKY_RELU, Activation::leakyRelu);
+    table.add(BuiltinOperator.RELU_0_TO_1, Activation::clampToOne);
+    table.add(BuiltinOperator.GELU, Activation::gelu);
   }
 
   private static void clamp(Node node, OperationCode code) throws ModelFormatException {
@@ -79,13 +83,7 @@ final class Activation {
     int slope =
         InFloat.isQuantized8(input)
             ? quantizedSlope(node, input, alpha)
-            : node.builder()
-                .constant(
-                    "",
-                    input.type(),
-                    Shape.of(1),
-                    Quantization.NONE,
-                    new ConstantCopy(floatBytes(input, alpha)));
+            : number(node, input, alpha);
     node.emit(OperationCode.PRELU, List.of(node.in(0), slope), node.out(0));
   }
 
@@ -102,6 +100,74 @@ final class Activation {
             Shape.of(1),
             Quantization.of(Math.abs(alpha), zeroPoint),
             new ConstantCopy(new byte[] {stored}));
+  }
+
+  /** {@code min(max(x, 0), 1)}. */
+  private static void clampToOne(Node node) throws ModelFormatException {
+    InFloat.unlessQuantized(
+        node,
+        Float.NaN, // NNAPI has no quantized form
+        0,
+        0,
+        (input, output) -> {
+          Operand data = node.operand(input);
+          int positive = node.temporary(data, data.shape());
+          node.emit(OperationCode.RELU, List.of(input), positive);
+          node.emit(OperationCode.MINIMUM, List.of(positive, number(node, data, 1)), output);
+        });
+  }
+
+  /** {@code x / 2 * (1 + erf(x / sqrt(2)))}, or its approximation by TANH. */
+  private static void gelu(Node node) throws ModelFormatException {
+    boolean approximate =
+        node.get(node.options(BuiltinOptions.GeluOptions, new GeluOptions())::approximate);
+    InFloat.unlessQuantized(
+        node,
+        Float.NaN, // NNAPI has no quantized form
+        0,
+        0,
+        (input, output) -> {
+          Operand data = node.operand(input);
+          int curve = node.temporary(data, data.shape());
+          if (approximate) {
+            node.emit(OperationCode.TANH, List.of(tanhArgument(node, input)), curve);
+          } else {
+            int scaled = product(node, input, number(node, data, (float) Math.sqrt(0.5)));
+            node.emit(ThalamusExtension.ERF, List.of(scaled), curve);
+          }
+          int above = node.temporary(data, data.shape());
+          node.emit(OperationCode.ADD, List.of(curve, number(node, data, 1), node.int32(0)), above);
+          int half = product(node, input, number(node, data, 0.5f));
+          node.emit(OperationCode.MUL, List.of(half, above, node.int32(0)), output);
+        });
+  }
+
+  /** {@code sqrt(2 / pi) * (x + 0.044715 * x^3)}. */
+  private static int tanhArgument(Node node, int input) throws ModelFormatException {
+    Operand data = node.operand(input);
+    int cube = product(node, product(node, input, input), input);
+    int added = product(node, cube, number(node, data, 0.044715f));
+    int sum = node.temporary(data, data.shape());
+    node.emit(OperationCode.ADD, List.of(input, added, node.int32(0)), sum);
+    return product(node, sum, number(node, data, (float) Math.sqrt(2 / Math.PI)));
+  }
+
+  private static int product(Node node, int a, int b) throws ModelFormatException {
+    Operand data = node.operand(a);
+    int product = node.temporary(data, data.shape());
+    node.emit(OperationCode.MUL, List.of(a, b, node.int32(0)), product);
+    return product;
+  }
+
+  /** A constant of one element in the precision of an operand. */
+  static int number(Node node, Operand like, float value) {
+    return node.builder()
+        .constant(
+            "",
+            like.type(),
+            Shape.of(1),
+            Quantization.NONE,
+            new ConstantCopy(floatBytes(like, value)));
   }
 
   private static byte[] floatBytes(Operand like, float value) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.ArrayList;
@@ -24,10 +25,10 @@ final class Resize {
         node.options(BuiltinOptions.ResizeBilinearOptions, new ResizeBilinearOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
-    InFloat.unlessQuantizedAlike(
+    emit(
         node,
-        (input, output) -> {
-          List<Integer> inputs = imageAndSize(node, input);
+        output -> {
+          List<Integer> inputs = imageAndSize(node);
           addCorners(node, inputs, align, half);
           node.emit(OperationCode.RESIZE_BILINEAR, inputs, output);
         });
@@ -39,10 +40,10 @@ final class Resize {
             BuiltinOptions.ResizeNearestNeighborOptions, new ResizeNearestNeighborOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
-    InFloat.unlessQuantizedAlike(
+    emit(
         node,
-        (input, output) -> {
-          List<Integer> inputs = imageAndSize(node, input);
+        output -> {
+          List<Integer> inputs = imageAndSize(node);
           if (!align && !half) {
             inputs.add(node.bool(false)); // this operation always says the layout
           }
@@ -51,11 +52,28 @@ final class Resize {
         });
   }
 
-  private static List<Integer> imageAndSize(Node node, int image) throws ModelFormatException {
+  /**
+   * TensorFlow Lite resizes the stored numbers, whatever they stand for: where the output has
+   * another scale, its numbers are those of the input's.
+   */
+  private static void emit(Node node, Node.Emission resizing) throws ModelFormatException {
+    Operand source = node.inOperand(0);
+    int output = node.out(0);
+    Operand target = node.operand(output);
+    if (!InFloat.isQuantized8(source) || source.quantization().equals(target.quantization())) {
+      resizing.into(output);
+      return;
+    }
+    int resized = node.temporary(source, target.shape());
+    resizing.into(resized);
+    node.emit(OperationCode.CAST, List.of(resized), output);
+  }
+
+  private static List<Integer> imageAndSize(Node node) throws ModelFormatException {
     int[] size = node.ints(1);
     node.require(size.length == 2, "its size is not height and width");
     List<Integer> inputs = new ArrayList<>();
-    inputs.add(image);
+    inputs.add(node.in(0));
     inputs.add(node.int32(size[1]));
     inputs.add(node.int32(size[0]));
     return inputs;

@@ -8,14 +8,21 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.GatherOptions;
+import org.tensorflow.lite.schema.OneHotOptions;
 
 /** Operators that pick elements by condition, by index or by size. */
 final class Selection {
+  private static final int MAX_RANK = 4;
+  private static final int MAX_DEPTH = 1 << 16;
+
   private Selection() {}
 
   static void addTo(Converters table) {
@@ -27,6 +34,7 @@ final class Selection {
         node ->
             node.emit(ThalamusExtension.GATHER_ND, List.of(node.in(0), node.in(1)), node.out(0)));
     table.add(BuiltinOperator.TOPK_V2, Selection::topK);
+    table.add(BuiltinOperator.ONE_HOT, Selection::oneHot);
     table.add(BuiltinOperator.ARG_MAX, node -> argument(node, OperationCode.ARGMAX));
     table.add(BuiltinOperator.ARG_MIN, node -> argument(node, OperationCode.ARGMIN));
     table.add(
@@ -89,6 +97,48 @@ final class Selection {
     int picked = node.temporary(data, data.shape().with(axis, 1));
     node.emit(OperationCode.GATHER, inputs, picked);
     Reshape.emit(node, picked, output);
+  }
+
+  /** Where the index is that of the place, one value, elsewhere another. */
+  private static void oneHot(Node node) throws ModelFormatException {
+    OneHotOptions options = node.options(BuiltinOptions.OneHotOptions, new OneHotOptions());
+    Shape indices = node.isScalar(node.input(0)) ? Shape.NONE : node.shapeOf(0);
+    int rank = indices.rank();
+    int axis = node.get(options::axis);
+    int depth = node.onlyInt(1);
+    node.require(
+        (axis == -1 || axis == rank)
+            && rank < MAX_RANK
+            && (rank == 0 || indices.isFullySpecified())
+            && depth > 0
+            && depth <= MAX_DEPTH,
+        "it spreads indices of shape " + indices + " to " + depth + " along axis " + axis);
+    int[] spread = Arrays.copyOf(indices.toArray(), rank + 1);
+    spread[rank] = 1;
+    int[] full = spread.clone();
+    full[rank] = depth;
+    int places = node.int32Vector(IntStream.range(0, depth).toArray());
+    int column = Reshape.reshaped(node, node.in(0), Shape.of(spread));
+    int found = node.temporary(OperandCode.TENSOR_BOOL8, Shape.of(full), Quantization.NONE);
+    node.emit(OperationCode.EQUAL, List.of(column, places), found);
+    int on = constant(node, 2, Shape.of(full));
+    int off = constant(node, 3, Shape.of(full));
+    node.emit(OperationCode.SELECT, List.of(found, on, off), node.out(0));
+  }
+
+  /** As many of a constant number as a shape has. */
+  private static int constant(Node node, int input, Shape shape) throws ModelFormatException {
+    FlatTensor number = node.input(input);
+    node.require(
+        number.isConstant() && node.constants().elementCount(number) == 1,
+        number.text() + " is not one constant number");
+    return node.builder()
+        .constant(
+            "",
+            node.inOperand(input).type(),
+            shape,
+            node.inOperand(input).quantization(),
+            node.constants().filled(shape, node.constants().copy(number.data()), number));
   }
 
   private static void topK(Node node) throws ModelFormatException {

@@ -22,6 +22,7 @@ final class UnaryMath {
     table.add(BuiltinOperator.SQRT, unary(OperationCode.SQRT));
     table.add(BuiltinOperator.SQUARE, UnaryMath::square);
     table.add(BuiltinOperator.CEIL, UnaryMath::ceil);
+    table.add(BuiltinOperator.COS, UnaryMath::cos);
   }
 
   private static OperatorConverter unary(OperationCode code) {
@@ -31,6 +32,16 @@ final class UnaryMath {
   private static void square(Node node) throws ModelFormatException {
     int input = node.in(0);
     node.emit(OperationCode.MUL, List.of(input, input, node.int32(0)), node.out(0));
+  }
+
+  /** {@code cos(x) = sin(x + pi / 2)}; the sum is rounded as the argument itself was. */
+  private static void cos(Node node) throws ModelFormatException {
+    int input = node.in(0);
+    Operand operand = node.operand(input);
+    int moved = node.temporary(operand, operand.shape());
+    int quarter = Activation.number(node, operand, (float) (Math.PI / 2));
+    node.emit(OperationCode.ADD, List.of(input, quarter, node.int32(0)), moved);
+    node.emit(OperationCode.SIN, List.of(moved), node.out(0));
   }
 
   /** {@code ceil(x) = -floor(-x)}, exactly. */
