@@ -7,7 +7,9 @@ import io.thalamus.operations.FusedActivation;
 /**
  * A range of floats by their bits. Floats that are not negative are ordered as their bits are, and
  * negative ones have the least bits of all; hence one integer maximum and one minimum clamp to a
- * range from 0 on, while Float's maximum takes several instructions because of NaN.
+ * range from 0 on, while Float's maximum takes several instructions because of NaN. NaN is taken
+ * for what its bits look like: one without a sign for more than infinity, one with a sign for less
+ * than 0. The reference keeps it; NNAPI says nothing of it.
  *
  * @param low bits of the lower bound
  * @param high bits of the upper bound
@@ -27,7 +29,7 @@ public record Clamp(int low, int high) {
     if (activation == FusedActivation.NONE) {
       return NONE;
     }
-    // NaN stays NaN where there is no upper bound: its bits are above those of infinity.
+    // The bits of NaN without a sign are above those of infinity: it stays where there is no bound.
     return new Clamp(
         Float.floatToRawIntBits(range.min()),
         range.max() == Float.POSITIVE_INFINITY
