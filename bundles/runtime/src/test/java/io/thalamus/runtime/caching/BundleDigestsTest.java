@@ -260,13 +260,14 @@ class BundleDigestsTest {
     Bundle fragment = install("fragment", extra);
     refresh(driver);
     String first = digest(driver);
-    update(fragment, extra.entry("e", "two"));
-    refresh(driver, fragment);
-    String second = digest(driver);
-    assertEquals(3, Set.of(alone, first, second).size());
     fragment.uninstall();
-    refresh(driver, fragment);
+    refresh(driver);
     assertEquals(alone, digest(driver));
+    // Not updated: Felix may attach the old contents once more, by the order in which it refreshes.
+    install("other fragment", extra.entry("e", "two"));
+    refresh(driver);
+    String second = digest(driver);
+    assertEquals(3, new HashSet<>(List.of(alone, first, second)).size());
   }
 
   @Test
