@@ -42,6 +42,10 @@ public final class PoliciesProof extends FrameworkProof {
   private static final double MILLION = 1e6;
   private static final int FEWEST = 5;
   private static final int MOST = 2000;
+  private static final double FASTER = 0.95;
+
+  /** A device that never settles must not hold the others up. */
+  private static final Duration LONGEST_WARM_UP = Duration.ofMinutes(1);
 
   private final NeuralNetworks networks;
   private final BundleContext context;
@@ -50,9 +54,19 @@ public final class PoliciesProof extends FrameworkProof {
   private static final class Contender implements AutoCloseable {
     private final Compilation compilation;
     private final List<Long> nanos = new ArrayList<>();
+    private double best = Double.MAX_VALUE;
 
     Contender(Compilation compilation) {
       this.compilation = compilation;
+    }
+
+    /** Whether this is plainly less than any time before. */
+    boolean isFaster(long time) {
+      if (time > FASTER * best) {
+        return false;
+      }
+      best = time;
+      return true;
     }
 
     /** The time in the middle. */
@@ -80,6 +94,7 @@ public final class PoliciesProof extends FrameworkProof {
     Set<String> wanted = words(settings.text("models", ""));
     String policy = settings.text("policy", "search");
     Duration measure = Duration.ofMillis(settings.number("measure", 30_000));
+    Duration settled = Duration.ofMillis(settings.number("settled", 5000));
     Duration time = Duration.ofMillis(settings.number("millis", 2000));
     double noise = settings.number("noise", 10) / 100.0;
     settings.end();
@@ -105,6 +120,7 @@ public final class PoliciesProof extends FrameworkProof {
             Contender other = contender(loaded, options.withPolicy(policy))) {
           boolean differs =
               !nnapi.compilation.plan().steps().equals(other.compilation.plan().steps());
+          warmUp(loaded.model(), inputs, List.of(nnapi, other), settled);
           byTurns(loaded.model(), inputs, List.of(nnapi, other), time);
           double ratio = other.median() / nnapi.median();
           if (differs && ratio > 1 + noise) {
@@ -156,19 +172,30 @@ public final class PoliciesProof extends FrameworkProof {
     return new Contender(networks.compile(loaded.model(), options));
   }
 
-  /** Executes one, then the other, until the time is over; the first quarter only warms up. */
+  /** Executes by turns until neither got faster for a while: the JVM compiles kernels late. */
+  private static void warmUp(
+      Model model, List<MemorySegment> inputs, List<Contender> contenders, Duration settled)
+      throws NeuralNetworksException {
+    long begin = System.nanoTime();
+    long faster = begin;
+    for (long now = begin;
+        now - faster < settled.toNanos() && now - begin < LONGEST_WARM_UP.toNanos();
+        now = System.nanoTime()) {
+      for (Contender contender : contenders) {
+        if (contender.isFaster(execute(model, contender.compilation, inputs))) {
+          faster = System.nanoTime();
+        }
+      }
+    }
+  }
+
+  /** Executes one, then the other, until the time is over. */
   private static void byTurns(
       Model model, List<MemorySegment> inputs, List<Contender> contenders, Duration time)
       throws NeuralNetworksException {
-    long start = System.nanoTime();
-    long warm = start + time.toNanos() / 4;
-    long end = warm + time.toNanos();
+    long end = System.nanoTime() + time.toNanos();
     contenders.forEach(each -> each.nanos.clear());
     for (int run = 0; run < MOST && (run < FEWEST || System.nanoTime() - end < 0); run++) {
-      if (System.nanoTime() - warm < 0) {
-        contenders.forEach(each -> each.nanos.clear());
-        run = 0;
-      }
       for (Contender contender : contenders) {
         contender.nanos.add(execute(model, contender.compilation, inputs));
       }

@@ -25,8 +25,8 @@ public final class Main {
           new InFramework(
               "policies",
               "the searching policy beside NNAPI's, expected and measured (--dir DIR --device"
-                  + " cpu,simd,npu --models LIST --policy search --measure 30000 --millis 2000"
-                  + " --noise 10)",
+                  + " cpu,simd,npu --models LIST --policy search --measure 30000 --settled 5000"
+                  + " --millis 2000 --noise 10)",
               List.of()),
           new InFramework(
               "wrong-answers",

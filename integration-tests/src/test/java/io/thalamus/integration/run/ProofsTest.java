@@ -89,6 +89,8 @@ class ProofsTest {
             "mnist_lstm_int8,resnet8_cifar_int8",
             "--measure",
             "300",
+            "--settled",
+            "100",
             "--millis",
             "100",
             "--noise",
