@@ -4,7 +4,6 @@ package io.thalamus.integration.proof;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -19,12 +18,6 @@ import org.osgi.framework.wiring.BundleWiring;
  * Asks the virtual machine itself, by its diagnostic commands, what lives on the heap. Stateless.
  */
 final class HeapCheck {
-  /** How many class loaders of bundles the heap holds after a full collection. */
-  static final String ON_HEAP = "onHeap";
-
-  /** How many bundles have one. */
-  static final String EXPECTED = "expected";
-
   private static final Pattern LOADERS =
       Pattern.compile(
           "\\s*\\d+:\\s+(\\d+)\\s+\\d+\\s+org\\.apache\\.felix\\.framework\\."
@@ -36,21 +29,22 @@ final class HeapCheck {
     this.context = context;
   }
 
-  /** {@link #ON_HEAP} and {@link #EXPECTED}. */
-  Map<String, Long> loaders() throws JMException {
-    long found =
-        command("gcClassHistogram")
-            .lines()
-            .map(LOADERS::matcher)
-            .filter(Matcher::matches)
-            .mapToLong(line -> Long.parseLong(line.group(1)))
-            .sum();
-    long expected =
-        Arrays.stream(context.getBundle(0).getBundleContext().getBundles())
-            .filter(bundle -> bundle.getBundleId() != 0)
-            .filter(HeapCheck::hasWiring)
-            .count();
-    return Map.of(ON_HEAP, found, EXPECTED, expected);
+  /** How many class loaders of bundles the heap holds after a full collection. */
+  long loadersOnHeap() throws JMException {
+    return command("gcClassHistogram")
+        .lines()
+        .map(LOADERS::matcher)
+        .filter(Matcher::matches)
+        .mapToLong(line -> Long.parseLong(line.group(1)))
+        .sum();
+  }
+
+  /** How many bundles have one. */
+  long bundlesWithLoader() {
+    return Arrays.stream(context.getBundle(0).getBundleContext().getBundles())
+        .filter(bundle -> bundle.getBundleId() != 0)
+        .filter(HeapCheck::hasWiring)
+        .count();
   }
 
   private static boolean hasWiring(Bundle bundle) {
