@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.OperationView;
@@ -18,8 +24,21 @@ import java.util.stream.IntStream;
 
 /** Puts the elements of one tensor elsewhere, in runs; what else it is given are parameters. */
 final class Moving implements Lowering {
+  /** Adds operations whose parameters are {@link Moves} of their first input. */
+  static void register(OperationTable.Builder<Lowering> table, OperationCode... codes) {
+    for (OperationCode code : codes) {
+      table.add(
+          code,
+          Moving::isPossible,
+          new Moving(),
+          TENSOR_FLOAT32,
+          TENSOR_QUANT8_ASYMM,
+          TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+  }
+
   /** Whether the shape of the tensor, and the values behind it, are known. */
-  static boolean isPossible(OperationView operation) {
+  private static boolean isPossible(OperationView operation) {
     return operation.input(0).isShapeKnown()
         && IntStream.range(1, operation.inputs().size())
             .allMatch(i -> !operation.has(i) || operation.input(i).value().isPresent());

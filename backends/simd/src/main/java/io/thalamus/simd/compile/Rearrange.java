@@ -8,22 +8,9 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.OperationView;
-import java.util.List;
 
 /** Operations that put elements together, or in another order. */
 public final class Rearrange {
-  private static final List<OperationCode> OF_ONE_TENSOR =
-      List.of(
-          OperationCode.PAD,
-          OperationCode.PAD_V2,
-          OperationCode.TRANSPOSE,
-          OperationCode.CHANNEL_SHUFFLE,
-          OperationCode.DEPTH_TO_SPACE,
-          OperationCode.SPACE_TO_DEPTH,
-          OperationCode.BATCH_TO_SPACE_ND,
-          OperationCode.SPACE_TO_BATCH_ND,
-          OperationCode.TILE);
-
   private Rearrange() {}
 
   public static void register(OperationTable.Builder<Lowering> table) {
@@ -34,15 +21,17 @@ public final class Rearrange {
         TENSOR_FLOAT32,
         TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED);
-    for (OperationCode code : OF_ONE_TENSOR) {
-      table.add(
-          code,
-          Moving::isPossible,
-          new Moving(),
-          TENSOR_FLOAT32,
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED);
-    }
+    Moving.register(
+        table,
+        OperationCode.PAD,
+        OperationCode.PAD_V2,
+        OperationCode.TRANSPOSE,
+        OperationCode.CHANNEL_SHUFFLE,
+        OperationCode.DEPTH_TO_SPACE,
+        OperationCode.SPACE_TO_DEPTH,
+        OperationCode.BATCH_TO_SPACE_ND,
+        OperationCode.SPACE_TO_BATCH_ND,
+        OperationCode.TILE);
   }
 
   /** The axis comes last. */
