@@ -94,7 +94,7 @@ public final class PoliciesProof extends FrameworkProof {
     Set<String> wanted = words(settings.text("models", ""));
     String policy = settings.text("policy", "search");
     Duration measure = Duration.ofMillis(settings.number("measure", 30_000));
-    Duration settled = Duration.ofMillis(settings.number("settled", 5000));
+    Duration settled = Duration.ofMillis(settings.number("settled", 15_000));
     Duration time = Duration.ofMillis(settings.number("millis", 2000));
     double noise = settings.number("noise", 10) / 100.0;
     settings.end();

@@ -25,7 +25,7 @@ public final class Main {
           new InFramework(
               "policies",
               "the searching policy beside NNAPI's, expected and measured (--dir DIR --device"
-                  + " cpu,simd,npu --models LIST --policy search --measure 30000 --settled 5000"
+                  + " cpu,simd,npu --models LIST --policy search --measure 30000 --settled 15000"
                   + " --millis 2000 --noise 10)",
               List.of()),
           new InFramework(
