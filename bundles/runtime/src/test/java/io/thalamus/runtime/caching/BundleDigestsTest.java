@@ -253,24 +253,6 @@ class BundleDigestsTest {
   }
 
   @Test
-  void attachedFragmentsCount() throws Exception {
-    Bundle driver = install("driver", driver());
-    String alone = digest(driver);
-    Jar extra = Jar.named("extra").header(Constants.FRAGMENT_HOST, "driver").entry("e", "one");
-    Bundle fragment = install("fragment", extra);
-    refresh(driver);
-    String first = digest(driver);
-    fragment.uninstall();
-    refresh(driver);
-    assertEquals(alone, digest(driver));
-    // Not updated: Felix may attach the old contents once more, by the order in which it refreshes.
-    install("other fragment", extra.entry("e", "two"));
-    refresh(driver);
-    String second = digest(driver);
-    assertEquals(3, new HashSet<>(List.of(alone, first, second)).size());
-  }
-
-  @Test
   void bundlesThatItIsWiredToCountAsTheyAreInUse() throws Exception {
     Jar deep = Jar.named("deep").header("Export-Package", "deep").entry("deep/a", "one");
     Jar near =
