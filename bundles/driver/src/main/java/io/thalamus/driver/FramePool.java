@@ -1,52 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import io.thalamus.memory.ReferenceCount;
 import java.util.ArrayDeque;
 import java.util.function.Supplier;
 
 /**
- * The frames of one prepared model, as many as executions ever ran at once. Thread-safe. Whoever is
- * told so, by {@link #giveBack} or {@link #close}, gives back what the frames stand in.
+ * The frames of one prepared model, as many as executions ever ran at once. Thread-safe; owned by
+ * the prepared model.
  */
 final class FramePool<F> {
   private final ArrayDeque<F> free = new ArrayDeque<>();
-  private int taken;
-  private boolean closed;
+  private final ReferenceCount uses;
 
-  /** A frame for one run, or null where the pool is closed. */
-  synchronized F take(Supplier<F> source) {
-    if (closed) {
+  /**
+   * An empty pool.
+   *
+   * @param onIdle frees the memory of the frames; called once, when the pool is closed and no frame
+   *     is in use
+   */
+  FramePool(Runnable onIdle) {
+    this.uses = new ReferenceCount(onIdle);
+  }
+
+  /** Takes a frame for one run; null if the pool is closed. */
+  F take(Supplier<F> source) {
+    if (!uses.retain()) {
       return null;
     }
-    F frame = free.poll();
-    if (frame == null) {
-      frame = source.get();
+    F frame = null;
+    try {
+      synchronized (free) {
+        frame = free.poll();
+        if (frame == null) {
+          frame = source.get();
+        }
+      }
+      return frame;
+    } finally {
+      if (frame == null) {
+        uses.release();
+      }
     }
-    taken++;
-    return frame;
   }
 
-  /** Whether that was the last frame of a closed pool. */
-  synchronized boolean giveBack(F frame) {
-    free.push(frame);
-    taken--;
-    return isDone();
+  /** Returns a frame that was taken. */
+  void giveBack(F frame) {
+    synchronized (free) {
+      free.push(frame);
+    }
+    uses.release();
   }
 
-  /** Whether no frame is in use. False where it was closed before. */
-  synchronized boolean close() {
-    if (closed) {
-      return false;
-    }
-    closed = true;
-    return isDone();
-  }
-
-  private boolean isDone() {
-    boolean done = closed && taken == 0;
-    if (done) {
-      free.clear();
-    }
-    return done;
+  /** Refuses further runs. Calling it again does nothing. */
+  void close() {
+    uses.close();
   }
 }

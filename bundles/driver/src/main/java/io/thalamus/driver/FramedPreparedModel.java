@@ -9,7 +9,7 @@ import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
-import io.thalamus.memory.SharedMemory;
+import io.thalamus.memory.Leases;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
@@ -30,14 +30,14 @@ import java.util.concurrent.CompletionException;
 public abstract class FramedPreparedModel<F> implements PreparedModel {
   private final Subgraph graph;
   private final TableDevice device;
-  private final FramePool<F> frames = new FramePool<>();
-  private final List<SharedMemory.Lease> constants;
+  private final FramePool<F> frames = new FramePool<>(this::releaseAll);
+  private final Leases constants;
 
   /** For a model that a device has compiled. */
   protected FramedPreparedModel(Model model, TableDevice device) {
     this.graph = model.main();
     this.device = device;
-    this.constants = model.pools().stream().map(SharedMemory::lend).toList();
+    this.constants = Leases.of(model.pools());
   }
 
   /** Who compiled it. */
@@ -74,7 +74,7 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
         return new Failed(
             ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution");
       }
-      try (Leases _ = Leases.ofPools(request.pools())) {
+      try (Leases _ = PoolLeases.ofRequest(request)) {
         return buffers.end(execute(arguments, config, start));
       }
     } catch (DeviceException e) {
@@ -104,9 +104,7 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
     try {
       return run(frame, arguments, config, start);
     } finally {
-      if (frames.giveBack(frame)) {
-        releaseAll();
-      }
+      frames.giveBack(frame);
     }
   }
 
@@ -167,13 +165,11 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
 
   @Override
   public final void close() {
-    if (frames.close()) {
-      releaseAll();
-    }
+    frames.close();
   }
 
   private void releaseAll() {
     release();
-    constants.forEach(SharedMemory.Lease::close);
+    constants.close();
   }
 }

@@ -6,6 +6,7 @@ import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.ReferenceCount;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
@@ -26,9 +27,8 @@ public final class ManagedBuffer implements DeviceBuffer {
   private final BufferPlan plan;
   private final BufferMemory memory;
   private final Object lock = new Object();
+  private final ReferenceCount uses;
   private boolean initialised;
-  private boolean closed;
-  private int uses;
   private int writers;
 
   /** Counts all that ever made earlier contents invalid: writes that begin, and losses. */
@@ -42,6 +42,7 @@ public final class ManagedBuffer implements DeviceBuffer {
     this.token = token;
     this.plan = plan;
     this.memory = memory;
+    this.uses = new ReferenceCount(memory::close);
   }
 
   @Override
@@ -75,23 +76,14 @@ public final class ManagedBuffer implements DeviceBuffer {
    *     where its device is
    */
   void use() throws DeviceException {
-    synchronized (lock) {
-      if (closed) {
-        throw tracker.isClosed() ? tracker.stopped() : invalid(name() + " is closed");
-      }
-      uses++;
+    if (!uses.retain()) {
+      throw tracker.isClosed() ? tracker.stopped() : invalid(name() + " is closed");
     }
   }
 
   /** Ends a use. */
   void release() {
-    synchronized (lock) {
-      uses--;
-      if (!closed || uses > 0) {
-        return;
-      }
-    }
-    memory.close();
+    uses.release();
   }
 
   /**
@@ -232,20 +224,11 @@ public final class ManagedBuffer implements DeviceBuffer {
     return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
   }
 
-  /** Ends the buffer; its bytes stay until their last use ends. Again, it does nothing. */
+  /** Ends the buffer; its bytes stay until their last use ends. Calling it again does nothing. */
   @Override
   public void close() {
-    boolean isIdle;
-    synchronized (lock) {
-      if (closed) {
-        return;
-      }
-      closed = true;
-      isIdle = uses == 0;
-    }
-    tracker.free(this);
-    if (isIdle) {
-      memory.close();
+    if (uses.close()) {
+      tracker.free(this);
     }
   }
 }

@@ -10,6 +10,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExtensionOperationType;
@@ -87,7 +88,7 @@ public abstract class TableDevice implements Device {
 
   @Override
   public final BitSet supportedOperations(Model model) throws DeviceException {
-    try (Leases _ = Leases.hold(model.pools(), "constants")) {
+    try (Leases _ = PoolLeases.ofModel(model)) {
       return supported(model);
     }
   }
@@ -125,7 +126,7 @@ public abstract class TableDevice implements Device {
   @Override
   public final PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
     // Held until the prepared model holds them itself.
-    try (Leases _ = Leases.hold(model.pools(), "constants")) {
+    try (Leases _ = PoolLeases.ofModel(model)) {
       return prepareHeld(model, config);
     }
   }

@@ -9,6 +9,7 @@ import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * One mapped piece of memory that devices, and other processes, can share.
@@ -22,9 +23,7 @@ public final class SharedMemory implements AutoCloseable {
   private final Arena arena;
   private final MemorySegment segment;
   private final BackingFile file;
-  private final Object lock = new Object();
-  private int leases;
-  private boolean closed;
+  private final ReferenceCount leases = new ReferenceCount(this::unmap);
 
   private SharedMemory(MemoryKind kind, Arena arena, MemorySegment segment, BackingFile file) {
     this.kind = kind;
@@ -143,28 +142,24 @@ public final class SharedMemory implements AutoCloseable {
    * @throws IllegalStateException where this memory is closed and unmapped
    */
   public Lease lend() {
-    synchronized (lock) {
-      if (closed && leases == 0) {
-        throw new IllegalStateException("the memory is closed");
-      }
-      leases++;
-    }
+    retain();
     return new Lease();
+  }
+
+  void retain() {
+    if (!leases.retainUnlessFreed()) {
+      throw new IllegalStateException("the memory is closed");
+    }
+  }
+
+  void release() {
+    leases.release();
   }
 
   /** Gives the memory back, at once or when the last lease ends. Calling it again does nothing. */
   @Override
   public void close() {
-    synchronized (lock) {
-      if (closed) {
-        return;
-      }
-      closed = true;
-      if (leases > 0) {
-        return;
-      }
-    }
-    unmap();
+    leases.close();
   }
 
   private void unmap() {
@@ -177,9 +172,11 @@ public final class SharedMemory implements AutoCloseable {
     return kind.halName() + "[" + size() + " bytes]";
   }
 
-  /** A promise that the memory stays mapped. Owned by whoever called {@link #lend()}. */
+  /**
+   * A promise that the memory stays mapped. Thread-safe; owned by the caller of {@link #lend()}.
+   */
   public final class Lease implements AutoCloseable {
-    private boolean returned;
+    private final AtomicBoolean returned = new AtomicBoolean();
 
     private Lease() {}
 
@@ -188,19 +185,12 @@ public final class SharedMemory implements AutoCloseable {
       return SharedMemory.this;
     }
 
+    /** Ends the promise. Calling it again does nothing. */
     @Override
     public void close() {
-      synchronized (lock) {
-        if (returned) {
-          return;
-        }
-        returned = true;
-        leases--;
-        if (!closed || leases > 0) {
-          return;
-        }
+      if (returned.compareAndSet(false, true)) {
+        release();
       }
-      unmap();
     }
   }
 

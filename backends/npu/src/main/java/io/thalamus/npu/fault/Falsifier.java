@@ -5,6 +5,7 @@ import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.Request.Argument;
 import io.thalamus.hal.Request.Location;
+import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -19,7 +20,7 @@ import java.util.Set;
  */
 final class Falsifier implements AutoCloseable {
   private final List<Strike.Flip> flips;
-  private final List<SharedMemory.Lease> leases = new ArrayList<>();
+  private final Leases leases = new Leases();
   private final List<MemorySegment> outputs = new ArrayList<>();
 
   private Falsifier(List<Strike.Flip> flips) {
@@ -49,7 +50,7 @@ final class Falsifier implements AutoCloseable {
       return;
     }
     try {
-      leases.add(memory.lend());
+      leases.add(memory);
       outputs.add(memory.segment().asSlice(place.offset(), place.length()));
     } catch (IllegalStateException e) {
       // closed under the execution: nobody will read it, so there is nothing to falsify
@@ -88,6 +89,6 @@ final class Falsifier implements AutoCloseable {
 
   @Override
   public void close() {
-    leases.forEach(SharedMemory.Lease::close);
+    leases.close();
   }
 }

@@ -8,7 +8,7 @@ import io.thalamus.api.Execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.StepCaching;
-import io.thalamus.memory.SharedMemory;
+import io.thalamus.memory.Leases;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.execution.ExecutionHost;
@@ -38,7 +38,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private final CompilationOwner owner;
   private final AtomicLong executions = new AtomicLong();
   private final ScratchPool scratch = new ScratchPool();
-  private final List<SharedMemory.Lease> pools;
+  private final Leases pools;
   private final Object lock = new Object();
   private final Object wholeLock = new Object();
 
@@ -71,7 +71,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     this.asyncThreads = asyncThreads;
     this.owner = owner;
     // The file of a loaded model may be closed before; its constants must stay.
-    this.pools = model.pools().stream().map(SharedMemory::lend).toList();
+    this.pools = Leases.of(model.pools());
   }
 
   @Override
@@ -278,7 +278,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       }
     }
     scratch.close();
-    pools.forEach(SharedMemory.Lease::close);
+    pools.close();
     owner.closed(this);
   }
 }

@@ -6,6 +6,7 @@ import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.api.MemoryDescription;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.memory.ReferenceCount;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
@@ -19,9 +20,7 @@ public final class DomainMemory implements Memory {
   private final Contents contents;
   private final Claims claims = new Claims();
   private final Consumer<DomainMemory> onClose;
-  private final Object lock = new Object();
-  private int users;
-  private boolean closed;
+  private final ReferenceCount uses;
 
   /**
    * A memory with room.
@@ -33,6 +32,7 @@ public final class DomainMemory implements Memory {
     this.layout = layout;
     this.contents = contents;
     this.onClose = onClose;
+    this.uses = new ReferenceCount(contents::free);
   }
 
   long number() {
@@ -66,35 +66,21 @@ public final class DomainMemory implements Memory {
    * @throws NeuralNetworksException with BAD_DATA where it is closed
    */
   boolean claim(boolean isWriting, BooleanSupplier mayWait) throws NeuralNetworksException {
-    synchronized (lock) {
-      if (closed) {
-        throw new NeuralNetworksException(
-            ResultCode.BAD_DATA, "memory '%s' is closed".formatted(name()));
-      }
-      users++;
+    if (!uses.retain()) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA, "memory '%s' is closed".formatted(name()));
     }
     if (claims.begin(isWriting, mayWait)) {
       return true;
     }
-    leave();
+    uses.release();
     return false;
   }
 
   /** Ends a use. */
   void unclaim(boolean isWriting) {
     claims.end(isWriting);
-    leave();
-  }
-
-  private void leave() {
-    boolean isLast;
-    synchronized (lock) {
-      users--;
-      isLast = closed && users == 0;
-    }
-    if (isLast) {
-      contents.free();
-    }
+    uses.release();
   }
 
   @Override
@@ -173,17 +159,8 @@ public final class DomainMemory implements Memory {
 
   @Override
   public void close() {
-    boolean isUnused;
-    synchronized (lock) {
-      if (closed) {
-        return;
-      }
-      closed = true;
-      isUnused = users == 0;
+    if (uses.close()) {
+      onClose.accept(this);
     }
-    if (isUnused) {
-      contents.free();
-    }
-    onClose.accept(this);
   }
 }

@@ -2,7 +2,7 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.api.MemoryDesc.Direction;
-import io.thalamus.memory.SharedMemory;
+import io.thalamus.memory.Leases;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
@@ -261,12 +261,12 @@ final class Arguments {
   }
 
   /** Keeps the caller's shared memories mapped; what was lent until a failure is added too. */
-  void lend(List<SharedMemory.Lease> leases) throws Mismatch {
+  void lend(Leases leases) throws Mismatch {
     for (Argument[] side : new Argument[][] {inputs, outputs}) {
       for (Argument argument : side) {
         if (argument instanceof Argument.Shared shared && shared.length() > 0) {
           try {
-            leases.add(shared.memory().lend());
+            leases.add(shared.memory());
           } catch (IllegalStateException e) {
             throw new Mismatch("an argument stands in shared memory that is closed");
           }

@@ -8,6 +8,7 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl.Signal;
+import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Deadline;
@@ -19,7 +20,6 @@ import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout.BoundaryConstant;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -246,7 +246,7 @@ public final class ExecutionImpl implements Execution {
     if (plan == null) {
       return ExecutionReport.failed(ResultCode.BAD_STATE, "the compilation is closed");
     }
-    List<SharedMemory.Lease> leases = new ArrayList<>();
+    Leases leases = new Leases();
     Scratch scratch = host.scratch().take();
     MemoryUses memories = arguments.memoryUses();
     boolean isSuccess = false;
@@ -275,7 +275,7 @@ public final class ExecutionImpl implements Execution {
         memories.end(isSuccess);
       }
       host.scratch().giveBack(scratch);
-      leases.forEach(SharedMemory.Lease::close);
+      leases.close();
       plan.release();
     }
   }

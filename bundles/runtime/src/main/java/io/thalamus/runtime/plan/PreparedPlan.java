@@ -2,8 +2,8 @@
 package io.thalamus.runtime.plan;
 
 import io.thalamus.api.StepCaching;
+import io.thalamus.memory.ReferenceCount;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /**
@@ -16,7 +16,7 @@ public final class PreparedPlan {
   private final List<PreparedStep> steps;
   private final TemporariesLayout layout;
   private final Consumer<PreparedPlan> onEnd;
-  private final AtomicInteger users = new AtomicInteger(1);
+  private final ReferenceCount users = new ReferenceCount(this::end);
 
   /**
    * A plan with its steps by their index, which it owns.
@@ -29,6 +29,9 @@ public final class PreparedPlan {
     this.steps = List.copyOf(steps);
     this.onEnd = onEnd;
     this.layout = new TemporariesLayout(planned);
+    // The maker's use is one like any other: nobody but the uses themselves ends a plan.
+    users.retain();
+    users.close();
   }
 
   public PlannedModel planned() {
@@ -59,26 +62,21 @@ public final class PreparedPlan {
     return planned.steps().stream().anyMatch(step -> step.device().isGuarded());
   }
 
-  /** Begins a use, unless the plan is closed already. */
+  /** Begins a use unless the steps are closed already. */
   public boolean retain() {
-    int users;
-    do {
-      users = this.users.get();
-      if (users == 0) {
-        return false;
-      }
-    } while (!this.users.compareAndSet(users, users + 1));
-    return true;
+    return users.retainUnlessFreed();
   }
 
   /** Ends a use. */
   public void release() {
-    if (users.decrementAndGet() == 0) {
-      try {
-        onEnd.accept(this);
-      } finally {
-        steps.forEach(PreparedStep::close);
-      }
+    users.release();
+  }
+
+  private void end() {
+    try {
+      onEnd.accept(this);
+    } finally {
+      steps.forEach(PreparedStep::close);
     }
   }
 }

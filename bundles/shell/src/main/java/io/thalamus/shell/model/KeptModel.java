@@ -8,12 +8,14 @@ import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
+import io.thalamus.memory.ReferenceCount;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A model that stays loaded, with the compilations that commands made of it: these live on while
@@ -26,8 +28,7 @@ public final class KeptModel {
   private final Optional<CompilationCaching> caching;
   private final Object lock = new Object();
   private final Map<CompilationOptions, Compilation> compilations = new LinkedHashMap<>();
-  private int uses;
-  private boolean retired;
+  private final ReferenceCount uses = new ReferenceCount(this::closeAll);
 
   KeptModel(
       NeuralNetworks networks,
@@ -75,29 +76,17 @@ public final class KeptModel {
     return operations;
   }
 
-  OpenModel use() {
-    synchronized (lock) {
-      uses++;
-    }
-    return new Use();
-  }
-
   /** A use, unless the model is about to be closed. */
-  Optional<OpenModel> useUnlessRetired() {
-    synchronized (lock) {
-      return retired ? Optional.empty() : Optional.of(use());
-    }
+  Optional<OpenModel> use() {
+    return uses.retain() ? Optional.of(new Use()) : Optional.empty();
   }
 
   void retire() {
-    synchronized (lock) {
-      retired = true;
-      closeIfUnused();
-    }
+    uses.close();
   }
 
-  private void closeIfUnused() {
-    if (retired && uses == 0) {
+  private void closeAll() {
+    synchronized (lock) {
       compilations.values().forEach(Compilation::close);
       compilations.clear();
       loaded.close();
@@ -106,7 +95,7 @@ public final class KeptModel {
 
   /** One command's use. */
   private final class Use implements OpenModel {
-    private boolean closed;
+    private final AtomicBoolean closed = new AtomicBoolean();
 
     @Override
     public LoadedModel loaded() {
@@ -132,12 +121,8 @@ public final class KeptModel {
 
     @Override
     public void close() {
-      synchronized (lock) {
-        if (!closed) {
-          closed = true;
-          uses--;
-          closeIfUnused();
-        }
+      if (closed.compareAndSet(false, true)) {
+        uses.release();
       }
     }
   }

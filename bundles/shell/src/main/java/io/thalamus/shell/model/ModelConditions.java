@@ -131,7 +131,7 @@ public final class ModelConditions {
   }
 
   private boolean isUsable(KeptModel model) {
-    Optional<OpenModel> use = model.useUnlessRetired();
+    Optional<OpenModel> use = model.use();
     if (use.isEmpty()) {
       return false;
     }

@@ -68,8 +68,9 @@ public final class Models {
   public OpenModel open(String word, Path file) throws CommandException {
     synchronized (lock) {
       KeptModel model = kept.get(word);
-      if (model != null) {
-        return model.use();
+      Optional<OpenModel> use = model == null ? Optional.empty() : model.use();
+      if (use.isPresent()) {
+        return use.get();
       }
     }
     if (!Files.exists(file) && !kept().isEmpty()) {
