@@ -8,12 +8,14 @@ import io.thalamus.api.Execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.StepCaching;
+import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.memory.Leases;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.execution.ExecutionHost;
 import io.thalamus.runtime.execution.ExecutionImpl;
 import io.thalamus.runtime.execution.ScratchPool;
+import io.thalamus.runtime.plan.OnDemand;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DevicePreparedModel;
@@ -40,7 +42,9 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private final ScratchPool scratch = new ScratchPool();
   private final Leases pools;
   private final Object lock = new Object();
-  private final Object wholeLock = new Object();
+  private final OnDemand<PreparedPlan> wholeOnReference =
+      new OnDemand<>(
+          plan -> plan.planned().isServed(), PreparedPlan::retain, PreparedPlan::release);
 
   /** Null once closed. Written under the lock. */
   private volatile PreparedPlan current;
@@ -48,7 +52,6 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private volatile String lastReason = "";
   private Plan lastPlan;
   private List<StepCaching> lastCaching;
-  private PreparedPlan wholeOnReference;
 
   /**
    * A compilation.
@@ -136,26 +139,15 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   @Override
-  public DevicePreparedModel prepareElsewhere(ExecutionStep step) throws NeuralNetworksException {
-    return preparer.prepareElsewhere(step);
+  public DevicePreparedModel prepareElsewhere(ExecutionStep step, ExecutionConfig config)
+      throws NeuralNetworksException {
+    return preparer.prepareElsewhere(step, config);
   }
 
   @Override
-  public PreparedPlan acquireWholeOnReference() throws NeuralNetworksException {
-    synchronized (wholeLock) {
-      if (wholeOnReference != null && !wholeOnReference.planned().isServed()) {
-        wholeOnReference.release();
-        wholeOnReference = null;
-      }
-      PreparedPlan whole =
-          wholeOnReference != null ? wholeOnReference : preparer.prepareWholeOnReference();
-      if (current != null) {
-        wholeOnReference = whole;
-        whole.retain();
-      }
-      // Closed meanwhile: then this execution is the only one to use it.
-      return whole;
-    }
+  public PreparedPlan acquireWholeOnReference(ExecutionConfig config)
+      throws NeuralNetworksException {
+    return wholeOnReference.get(config.control(), () -> preparer.prepareWholeOnReference(config));
   }
 
   @Override
@@ -181,8 +173,9 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   @Override
-  public Optional<DevicePreparedModel> prepareOnReference(ExecutionStep step) {
-    return preparer.prepareOnReference(step);
+  public DevicePreparedModel prepareOnReference(ExecutionStep step, ExecutionConfig config)
+      throws NeuralNetworksException {
+    return preparer.prepareOnReference(step, config);
   }
 
   @Override
@@ -271,12 +264,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       return;
     }
     plan.release();
-    synchronized (wholeLock) {
-      if (wholeOnReference != null) {
-        wholeOnReference.release();
-        wholeOnReference = null;
-      }
-    }
+    wholeOnReference.close();
     scratch.close();
     pools.close();
     owner.closed(this);

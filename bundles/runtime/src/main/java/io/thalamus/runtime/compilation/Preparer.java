@@ -9,6 +9,7 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
@@ -271,11 +272,19 @@ final class Preparer {
     return removed;
   }
 
+  /** Returns the settings of a prepare that an execution waits for. */
+  private PrepareConfig config(ExecutionConfig execution) {
+    return config().with(execution.deadline()).with(execution.control());
+  }
+
   /**
-   * Prepares a step on another device than its own: on the reference where that takes it, else on
-   * the first that does. As NNAPI has it, with the usual preference and without deadline.
+   * Prepares a step on another device than its own: on the reference when that takes it, else on
+   * the first device that does.
+   *
+   * @param execution which waits for it
    */
-  DevicePreparedModel prepareElsewhere(ExecutionStep step) throws NeuralNetworksException {
+  DevicePreparedModel prepareElsewhere(ExecutionStep step, ExecutionConfig execution)
+      throws NeuralNetworksException {
     List<RegisteredDevice> others =
         choice.now().stream()
             .filter(device -> device != step.device())
@@ -292,9 +301,12 @@ final class Preparer {
         continue;
       }
       try {
-        return cache.prepare(part(step, device), PrepareConfig.DEFAULT, options.caching()).model();
+        return cache.prepare(part(step, device), config(execution), options.caching()).model();
       } catch (DeviceException e) {
         reasons.add(device.id() + ": " + e.getMessage());
+        if (StatusMapping.isMissedDeadline(StatusMapping.toResultCode(e.status()))) {
+          break;
+        }
       }
     }
     String why =
@@ -306,26 +318,33 @@ final class Preparer {
   }
 
   /**
-   * Prepares a step on the reference, whether that is chosen or not, where it takes it. Never from
-   * the cache: a second opinion is to depend on nothing that was kept.
+   * Prepares a step on the reference, whether the compilation may use that or not. Never from the
+   * cache: a second opinion must depend on nothing that was stored.
+   *
+   * @param execution which waits for it
    */
-  Optional<DevicePreparedModel> prepareOnReference(ExecutionStep step) {
+  DevicePreparedModel prepareOnReference(ExecutionStep step, ExecutionConfig execution)
+      throws NeuralNetworksException {
     Optional<RegisteredDevice> reference = choice.reference();
     if (reference.isEmpty()
         || reference.get().supportedOperations(step.model()).operations().cardinality()
             < step.operations().size()) {
-      return Optional.empty();
+      throw new NeuralNetworksException(
+          ResultCode.OP_FAILED, "the reference does not support " + step.describe());
     }
     try {
-      return Optional.of(reference.get().prepare(step.model(), PrepareConfig.DEFAULT));
+      return reference.get().prepare(step.model(), config(execution));
     } catch (DeviceException e) {
-      LOG.log(Level.DEBUG, "the reference does not take a step: {0}", e.getMessage());
-      return Optional.empty();
+      throw StatusMapping.toException("the reference does not take " + step.describe(), e);
     }
   }
 
-  /** Prepares the whole model on the reference. */
-  PreparedPlan prepareWholeOnReference() throws NeuralNetworksException {
+  /**
+   * Prepares the whole model on the reference.
+   *
+   * @param execution which waits for it
+   */
+  PreparedPlan prepareWholeOnReference(ExecutionConfig execution) throws NeuralNetworksException {
     RegisteredDevice reference =
         reference(choice.now())
             .orElseThrow(
@@ -333,7 +352,7 @@ final class Preparer {
                     new NeuralNetworksException(
                         ResultCode.OP_FAILED, "the cpu device is not here to repeat it"));
     try {
-      return prepare(whole(reference), PrepareConfig.DEFAULT);
+      return prepare(whole(reference), config(execution));
     } catch (StepRefusedException e) {
       throw e.reason();
     }

@@ -2,11 +2,11 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.runtime.domain.RoleHost;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DevicePreparedModel;
-import java.util.Optional;
 import java.util.concurrent.Executor;
 
 /** What an execution needs of the compilation that it was created from. Thread-safe. */
@@ -18,27 +18,33 @@ public interface ExecutionHost extends RoleHost {
   boolean isFallbackAllowed();
 
   /**
-   * Prepares a step on another device than its own.
+   * Prepares a step on another device than its own, within the deadline and under the control of
+   * the execution that needs it.
    *
-   * @throws NeuralNetworksException where there is none that takes it
+   * @throws NeuralNetworksException when no other device takes it in time
    */
-  DevicePreparedModel prepareElsewhere(ExecutionStep step) throws NeuralNetworksException;
+  DevicePreparedModel prepareElsewhere(ExecutionStep step, ExecutionConfig config)
+      throws NeuralNetworksException;
 
   /** Whether the answers of the execution that begins now are compared with the reference. */
   boolean takeSample();
 
   /**
-   * Prepares a step on the reference, for a second opinion, be the reference among the devices to
-   * use or not; empty where it does not take it.
+   * Prepares a step on the reference for a second opinion, be the reference among the devices to
+   * use or not, within the deadline and under the control of the execution that needs it.
+   *
+   * @throws NeuralNetworksException when the reference does not take it in time
    */
-  Optional<DevicePreparedModel> prepareOnReference(ExecutionStep step);
+  DevicePreparedModel prepareOnReference(ExecutionStep step, ExecutionConfig config)
+      throws NeuralNetworksException;
 
   /**
-   * The whole model on the reference, retained for the caller.
+   * Returns the whole model on the reference, retained for the caller, prepared within the deadline
+   * and under the control of the execution that needs it.
    *
-   * @throws NeuralNetworksException where the reference is not allowed, not here or cannot
+   * @throws NeuralNetworksException when the reference is not allowed, not here or cannot
    */
-  PreparedPlan acquireWholeOnReference() throws NeuralNetworksException;
+  PreparedPlan acquireWholeOnReference(ExecutionConfig config) throws NeuralNetworksException;
 
   /** Tells the compilation that something is repeated elsewhere, and why. */
   void fallenBack(ExecutionStep step, String reason);

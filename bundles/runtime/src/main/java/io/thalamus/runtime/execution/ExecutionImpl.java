@@ -304,7 +304,7 @@ public final class ExecutionImpl implements Execution {
     if (!ending.isDone() && !ending.isFinal() && host.isFallbackAllowed() && wasCompound) {
       PreparedPlan whole = null;
       try {
-        whole = host.acquireWholeOnReference();
+        whole = host.acquireWholeOnReference(config);
         scratch.reserveTemporaries(whole.layout().size());
         if (memories != null) {
           memories.restart();

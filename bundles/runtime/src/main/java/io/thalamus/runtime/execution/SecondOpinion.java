@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.MemoryPool;
@@ -58,9 +59,11 @@ final class SecondOpinion {
     if (device.isReference() || !agreement.isComparable()) {
       return Optional.empty();
     }
-    Optional<DevicePreparedModel> reference = prepared.reference(host::prepareOnReference);
-    if (reference.isEmpty()) {
-      LOG.log(Level.DEBUG, "{0}: no second opinion, the reference does not take it", name);
+    DevicePreparedModel reference;
+    try {
+      reference = prepared.reference(config.control(), () -> host.prepareOnReference(step, config));
+    } catch (NeuralNetworksException e) {
+      LOG.log(Level.DEBUG, "{0}: no second opinion: {1}", name, e.getMessage());
       return Optional.empty();
     }
     long bytes = room.stream().mapToLong(value -> TemporariesLayout.align(value.length())).sum();
@@ -69,7 +72,7 @@ final class SecondOpinion {
     }
     try (SharedMemory own = SharedMemory.allocate(MemoryKind.ASHMEM, bytes)) {
       Request again = again(request, room, own);
-      if (!(reference.get().execute(again, config).result() instanceof Completed answer)) {
+      if (!(reference.execute(again, config).result() instanceof Completed answer)) {
         // Nobody can tell who is right; the caller has an answer.
         return Optional.empty();
       }

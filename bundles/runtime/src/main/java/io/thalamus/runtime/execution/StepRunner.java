@@ -92,7 +92,8 @@ final class StepRunner {
       host.neverAgain(step);
     }
     try {
-      DevicePreparedModel other = prepared.fallback(host::prepareElsewhere);
+      DevicePreparedModel other =
+          prepared.fallback(control, () -> host.prepareElsewhere(step, config));
       Ending repeated = attempt(prepared, other, frame);
       // What nobody can execute is no fault of the first who tried.
       if (repeated.isDone()) {
@@ -100,6 +101,10 @@ final class StepRunner {
       }
       return repeated;
     } catch (NeuralNetworksException e) {
+      Ending reason = stopped();
+      if (reason != null) {
+        return reason;
+      }
       fault.hold();
       return Ending.failed(ending.code(), ending.message() + "; " + e.getMessage());
     }

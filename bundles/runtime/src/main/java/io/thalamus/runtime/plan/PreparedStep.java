@@ -3,104 +3,81 @@ package io.thalamus.runtime.plan;
 
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.StepCaching.Origin;
+import io.thalamus.hal.ExecutionControl;
 import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.registry.DevicePreparedModel;
-import java.util.Optional;
 
-/** A step as its device prepared it, and as another one did where it failed. Thread-safe. */
+/**
+ * A step as its device prepared it, and as others do on demand. Thread-safe. Owns all of these
+ * models until its plan closes it, when no execution uses it.
+ */
 public final class PreparedStep {
   private final ExecutionStep step;
   private final DevicePreparedModel primary;
   private final Origin origin;
   private final StepTimes times = new StepTimes();
-  private DevicePreparedModel fallback;
-  private DevicePreparedModel reference;
-  private boolean closed;
+  private final OnDemand<DevicePreparedModel> fallback = onDemand();
+  private final OnDemand<DevicePreparedModel> reference = onDemand();
 
-  /** A step with what its device prepared, which it owns. */
+  /** Creates a step with the model that its device prepared, which it owns. */
   public PreparedStep(ExecutionStep step, DevicePreparedModel primary, Origin origin) {
     this.step = step;
     this.primary = primary;
     this.origin = origin;
   }
 
-  /** Prepares a step on another device than its own. */
-  @FunctionalInterface
-  public interface FallbackPreparer {
-    /** The step prepared elsewhere. */
-    DevicePreparedModel prepare(ExecutionStep step) throws NeuralNetworksException;
+  private static OnDemand<DevicePreparedModel> onDemand() {
+    return new OnDemand<>(
+        model -> model.device().isServing(), model -> {}, DevicePreparedModel::close);
   }
 
   public ExecutionStep step() {
     return step;
   }
 
-  /** Where it came from on the device that the plan chose. */
+  /** Returns where the model of the planned device came from. */
   public Origin origin() {
     return origin;
   }
 
-  /** How long it took on the device that the plan chose. */
+  /** Returns how long the step took on the planned device. */
   public StepTimes times() {
     return times;
   }
 
-  /** The step on the device that the plan chose. */
+  /** Returns the step on the planned device. */
   public DevicePreparedModel primary() {
     return primary;
   }
 
   /**
-   * The step on another device, prepared at the first call and kept.
+   * Returns the step on another device, prepared at the first call.
    *
-   * @throws NeuralNetworksException where no other device takes it
+   * @param control of the execution that needs it
+   * @throws NeuralNetworksException when no other device takes it, or the execution must stop
    */
-  public synchronized DevicePreparedModel fallback(FallbackPreparer preparer)
+  public DevicePreparedModel fallback(
+      ExecutionControl control, OnDemand.Preparation<DevicePreparedModel> preparation)
       throws NeuralNetworksException {
-    if (closed) {
-      throw new IllegalStateException("the plan is closed");
-    }
-    if (fallback == null || !fallback.device().isServing()) {
-      if (fallback != null) {
-        fallback.close();
-        fallback = null;
-      }
-      fallback = preparer.prepare(step);
-    }
-    return fallback;
+    return fallback.get(control, preparation);
   }
 
-  /** Prepares a step on the reference. */
-  @FunctionalInterface
-  public interface ReferencePreparer {
-    /** The step prepared there; empty where the reference does not take it. */
-    Optional<DevicePreparedModel> prepare(ExecutionStep step);
+  /**
+   * Returns the step on the reference, prepared at the first call.
+   *
+   * @param control of the execution that needs it
+   * @throws NeuralNetworksException when the reference does not take it, or the execution must stop
+   */
+  public DevicePreparedModel reference(
+      ExecutionControl control, OnDemand.Preparation<DevicePreparedModel> preparation)
+      throws NeuralNetworksException {
+    return reference.get(control, preparation);
   }
 
-  /** The step on the reference, prepared at the first call and kept; empty where it cannot be. */
-  public synchronized Optional<DevicePreparedModel> reference(ReferencePreparer preparer) {
-    if (closed) {
-      throw new IllegalStateException("the plan is closed");
-    }
-    if (reference != null && !reference.device().isServing()) {
-      reference.close();
-      reference = null;
-    }
-    if (reference == null) {
-      reference = preparer.prepare(step).orElse(null);
-    }
-    return Optional.ofNullable(reference);
-  }
-
-  synchronized void close() {
-    closed = true;
+  void close() {
     primary.close();
-    if (fallback != null) {
-      fallback.close();
-    }
-    if (reference != null) {
-      reference.close();
-    }
+    fallback.close();
+    reference.close();
   }
 }
