@@ -57,7 +57,9 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   protected abstract void release();
 
   /**
-   * Computes the outputs. The memories of the request stay mapped meanwhile.
+   * Computes the outputs. The memories of the request stay mapped meanwhile. Arguments are read and
+   * written in the calling thread alone and not after the return, since some may be memory that is
+   * confined to the caller of the device; a subclass that computes in other threads copies them.
    *
    * @param startNanos when the request came, by {@link System#nanoTime()}
    */
@@ -126,7 +128,11 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   public final FencedExecution executeFenced(
       Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
     long launched = System.nanoTime();
-    // What the buffers hold is asked later: behind the fences stands who writes them.
+    if (hasPointer(request.inputs()) || hasPointer(request.outputs())) {
+      throw new DeviceException(
+          ErrorStatus.INVALID_ARGUMENT, "a fenced execution takes no arguments by pointer");
+    }
+    // Buffers are read later: those who write them stand behind the fences.
     try (RequestBuffers buffers = buffers(request)) {
       arguments(request, buffers).requireKnownOutputs(graph);
     }
@@ -161,6 +167,15 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
             ? new FencedExecution.Info(result, since(launched), since(fenced))
             : new FencedExecution.Info(result, Timing.NONE, Timing.NONE);
     return new FencedExecution(SyncFence.signalled(), () -> outcome);
+  }
+
+  private static boolean hasPointer(List<Request.Argument> arguments) {
+    for (int i = 0; i < arguments.size(); i++) {
+      if (arguments.get(i) instanceof Request.Pointer) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Override

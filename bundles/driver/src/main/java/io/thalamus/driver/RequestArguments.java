@@ -7,6 +7,8 @@ import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.Request.Argument;
 import io.thalamus.hal.Request.Location;
+import io.thalamus.hal.Request.NoValue;
+import io.thalamus.hal.Request.Pointer;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
@@ -18,7 +20,9 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * The arguments of a request, checked against the graph: bytes and shapes by input and output.
+ * The arguments of a request, checked against the graph: bytes and shapes by input and output. Used
+ * by one run, only in its calling thread: what the caller passed by pointer may be confined to it,
+ * and is valid only until the execution returns.
  *
  * @param inputs bytes of each input; empty where it has no value
  * @param inputShapes dimensions of each input
@@ -41,6 +45,7 @@ public record RequestArguments(
             info.name() + " cannot read " + shared.memory().kind().halName() + " memory");
       }
     }
+    boolean hasPointers = info.pointerArguments();
     int inputs = request.inputs().size();
     int outputs = request.outputs().size();
     RequestArguments arguments =
@@ -55,7 +60,7 @@ public record RequestArguments(
         arguments.inputShapes[i] =
             held("input " + i, buffers.input(i), (Location) request.inputs().get(i));
       } else {
-        arguments.bindInput(i, graph.input(i), request.inputs().get(i), request.pools());
+        arguments.bindInput(i, graph.input(i), request, hasPointers);
       }
     }
     for (int i = 0; i < outputs; i++) {
@@ -64,7 +69,7 @@ public record RequestArguments(
         arguments.outputShapes[i] =
             held("output " + i, buffers.output(i), (Location) request.outputs().get(i));
       } else {
-        arguments.bindOutput(i, graph.output(i), request.outputs().get(i), request.pools());
+        arguments.bindOutput(i, graph.output(i), request, hasPointers);
       }
     }
     return arguments;
@@ -87,16 +92,18 @@ public record RequestArguments(
     }
   }
 
-  private void bindInput(int index, Operand operand, Argument argument, List<MemoryPool> pools)
+  private void bindInput(int index, Operand operand, Request request, boolean hasPointers)
       throws DeviceException {
+    Argument argument = request.inputs().get(index);
     String place = "input " + index;
-    if (!(argument instanceof Location location)) {
+    MemorySegment bytes = bytes(place, operand, argument, request.pools(), hasPointers);
+    if (bytes == null) {
       inputs[index] = MemorySegment.NULL;
       inputShapes[index] = operand.shape();
       return;
     }
-    inputs[index] = bytes(place, location, pools).asReadOnly();
-    inputShapes[index] = combine(place, operand, location.shape());
+    inputs[index] = bytes.isReadOnly() ? bytes : bytes.asReadOnly();
+    inputShapes[index] = combine(place, operand, shape(argument));
     if (operand.type().isTensor()
         && (inputShapes[index].rank() == 0 || hasUnknown(inputShapes[index], operand))) {
       throw invalid(place + " needs dimensions in the request");
@@ -115,21 +122,57 @@ public record RequestArguments(
     return !shape.isFullySpecified() && shape.equals(operand.shape());
   }
 
-  private void bindOutput(int index, Operand operand, Argument argument, List<MemoryPool> pools)
+  private void bindOutput(int index, Operand operand, Request request, boolean hasPointers)
       throws DeviceException {
+    Argument argument = request.outputs().get(index);
     String place = "output " + index;
-    if (!(argument instanceof Location location)) {
+    outputs[index] = bytes(place, operand, argument, request.pools(), hasPointers);
+    if (outputs[index] == null) {
       outputShapes[index] = operand.shape();
       return;
     }
-    outputs[index] = bytes(place, location, pools);
     if (outputs[index].isReadOnly()) {
       throw invalid(place + " is in read-only memory");
     }
-    outputShapes[index] = combine(place, operand, location.shape());
+    outputShapes[index] = combine(place, operand, shape(argument));
   }
 
-  private static MemorySegment bytes(String place, Location location, List<MemoryPool> pools)
+  private static Shape shape(Argument argument) {
+    return switch (argument) {
+      case Location location -> location.shape();
+      case Pointer pointer -> pointer.shape();
+      case NoValue _ -> Shape.NONE;
+    };
+  }
+
+  /** Returns the bytes of an argument; null where it has no value. */
+  private static MemorySegment bytes(
+      String place, Operand operand, Argument argument, List<MemoryPool> pools, boolean hasPointers)
+      throws DeviceException {
+    return switch (argument) {
+      case NoValue _ -> null;
+      case Location location -> pooled(place, location, pools);
+      case Pointer _ when !hasPointers ->
+          throw invalid(place + " is passed by pointer, which this device does not take here");
+      case Pointer pointer -> pointed(place, operand, pointer.segment());
+    };
+  }
+
+  private static MemorySegment pointed(String place, Operand operand, MemorySegment segment)
+      throws DeviceException {
+    if (!Pointer.suits(segment, operand.type())) {
+      throw invalid(
+          place
+              + " is passed by pointer, but is on the heap or not aligned for "
+              + operand.type().text());
+    }
+    if (!segment.scope().isAlive() || !segment.isAccessibleBy(Thread.currentThread())) {
+      throw invalid(place + " is passed by pointer to memory that is closed or another thread's");
+    }
+    return segment;
+  }
+
+  private static MemorySegment pooled(String place, Location location, List<MemoryPool> pools)
       throws DeviceException {
     if (location.pool() < 0 || location.pool() >= pools.size()) {
       throw invalid(place + " names pool " + location.pool() + " of " + pools.size());

@@ -12,6 +12,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Model;
@@ -41,7 +42,7 @@ public abstract class TableDevice implements Device {
   private final BufferTracker buffers;
 
   /**
-   * A device of these facts.
+   * A device of these facts. One of type CPU takes arguments by pointer too.
    *
    * @param table what it has for which operation; it names the extensions of all that are not
    *     NNAPI's
@@ -62,11 +63,12 @@ public abstract class TableDevice implements Device {
       OperationTable<?> table,
       OperationCatalog catalog,
       BufferMemory.Source memory) {
-    this.info = Objects.requireNonNull(info, "info");
+    // FramedPreparedModel keeps the contract of pointers wherever its caller's thread computes.
+    this.info = info.type() == DeviceType.CPU ? info.withPointerArguments() : info;
     this.table = Objects.requireNonNull(table, "table");
     this.catalog = Objects.requireNonNull(catalog, "catalog");
     this.validator = new ModelValidator(catalog);
-    this.buffers = new BufferTracker(info, memory);
+    this.buffers = new BufferTracker(this.info, memory);
     for (Key key : table.keys()) {
       if (key.operation() instanceof ExtensionOperationType type
           && !info.extensions().contains(type.extension())) {

@@ -51,7 +51,7 @@ final class TestDevice extends KernelDevice {
         .build();
   }
 
-  private static KernelTable kernels(Runnable duringFloor) {
+  static KernelTable kernels(Runnable duringFloor) {
     return KernelTable.builder()
         .add(
             OperationCode.ADD,

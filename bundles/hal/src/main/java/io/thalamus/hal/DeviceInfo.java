@@ -22,6 +22,9 @@ import java.util.Set;
  * @param memoryDomain whether it can allocate buffers of its own
  * @param extensions the names of the extensions that it knows
  * @param exactQuantized whether its results of quantized types equal the reference bit for bit
+ * @param pointerArguments whether it takes arguments by {@link Request.Pointer}, and keeps the
+ *     contract that is stated there; false where nothing is said. A CPU device that is built on the
+ *     driver library keeps it without work of its own, and always says so.
  */
 public record DeviceInfo(
     String name,
@@ -33,7 +36,8 @@ public record DeviceInfo(
     Set<MemoryKind> memoryKinds,
     boolean memoryDomain,
     Set<String> extensions,
-    boolean exactQuantized) {
+    boolean exactQuantized,
+    boolean pointerArguments) {
   public DeviceInfo {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(version, "version");
@@ -43,6 +47,22 @@ public record DeviceInfo(
     Objects.requireNonNull(cacheNeeds, "cacheNeeds");
     memoryKinds = Set.copyOf(memoryKinds);
     extensions = Set.copyOf(extensions);
+  }
+
+  /** Returns the same facts of a device that takes arguments by pointer. */
+  public DeviceInfo withPointerArguments() {
+    return new DeviceInfo(
+        name,
+        version,
+        type,
+        featureLevel,
+        capabilities,
+        cacheNeeds,
+        memoryKinds,
+        memoryDomain,
+        extensions,
+        exactQuantized,
+        true);
   }
 
   /** A builder for a device of this name and version. */
@@ -63,6 +83,7 @@ public record DeviceInfo(
     private boolean memoryDomain;
     private Set<String> extensions = Set.of();
     private boolean exactQuantized;
+    private boolean pointerArguments;
 
     private Builder(String name, String version) {
       this.name = name;
@@ -109,6 +130,11 @@ public record DeviceInfo(
       return this;
     }
 
+    public Builder pointerArguments(boolean value) {
+      pointerArguments = value;
+      return this;
+    }
+
     /** The facts; capabilities must have been given. */
     public DeviceInfo build() {
       return new DeviceInfo(
@@ -121,7 +147,8 @@ public record DeviceInfo(
           memoryKinds,
           memoryDomain,
           extensions,
-          exactQuantized);
+          exactQuantized,
+          pointerArguments);
     }
   }
 }

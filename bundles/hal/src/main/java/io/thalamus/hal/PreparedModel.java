@@ -13,12 +13,13 @@ import org.osgi.annotation.versioning.ConsumerType;
 public interface PreparedModel extends AutoCloseable {
   /**
    * Executes synchronously. Never throws for what a request or a device does wrong; the answer
-   * tells. The memories of the request are lent until the call returns.
+   * tells. The pools and segments of the request are lent until the call returns.
    */
   ExecutionResult execute(Request request, ExecutionConfig config);
 
   /**
-   * Executes once all fences have signalled. Outputs must be fully specified.
+   * Executes once all fences have signalled. Outputs must be fully specified, and no argument is
+   * passed by pointer.
    *
    * @throws DeviceException with INVALID_ARGUMENT for a bad request, GENERAL_FAILURE where a fence
    *     that was waited for failed

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.hal;
 
+import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 
 /**
- * The arguments of one execution. Immutable; the pools are lent until the execution returns.
+ * The arguments of one execution. Immutable; pools and segments are lent until the execution
+ * returns.
  *
  * @param inputs one for each input of the model
  * @param outputs one for each output of the model
@@ -39,6 +42,41 @@ public record Request(List<Argument> inputs, List<Argument> outputs, List<Memory
   public record Location(int pool, long offset, long length, Shape shape) implements Argument {
     public Location {
       Objects.requireNonNull(shape, "shape");
+    }
+  }
+
+  /**
+   * A value in memory of the caller, which is read or written in place.
+   *
+   * <p>Only {@link PreparedModel#execute} takes pointers, and only on a device whose facts say
+   * {@link DeviceInfo#pointerArguments()}: others answer INVALID_ARGUMENT, and so does every device
+   * to a segment that it cannot use. The contract has two sides.
+   *
+   * <ul>
+   *   <li>The caller waits for the call however long it takes, and keeps the segment valid until it
+   *       returns: nothing gives the call up earlier. The runtime therefore passes pointers only to
+   *       devices that execute in its caller's own thread. A segment {@linkplain #suits suits} the
+   *       type of its operand. It may be confined to the calling thread. No output overlaps another
+   *       argument of the request.
+   *   <li>The device accesses the segment only in the calling thread and only until it returns, and
+   *       keeps no reference to it. It reads inputs, and writes outputs within their bounds. The
+   *       contents of an output are undefined unless the execution succeeds.
+   * </ul>
+   *
+   * @param segment all bytes of the value, or the room for an output
+   * @param shape the dimensions, where they say more than the model; else {@link Shape#NONE}
+   */
+  public record Pointer(MemorySegment segment, Shape shape) implements Argument {
+    public Pointer {
+      Objects.requireNonNull(segment, "segment");
+      Objects.requireNonNull(shape, "shape");
+    }
+
+    /** Returns whether values of a type can be passed in a segment: off the heap, and aligned. */
+    public static boolean suits(MemorySegment segment, OperandType type) {
+      // The elements of an extension may have any size, which their parts divide.
+      int alignment = Math.min(Long.BYTES, Integer.lowestOneBit(type.elementSize()));
+      return segment.isNative() && (alignment == 0 || segment.address() % alignment == 0);
     }
   }
 }

@@ -181,6 +181,7 @@ final class AddDevice implements Device {
         case Request.NoValue _ -> MemorySegment.ofArray(new byte[0]);
         case Request.Location place ->
             segment(request, place).asSlice(place.offset(), place.length());
+        case Request.Pointer pointer -> pointer.segment();
       };
     }
 
