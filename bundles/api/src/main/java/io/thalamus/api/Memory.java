@@ -50,7 +50,7 @@ public interface Memory extends AutoCloseable {
   void copyTo(MemorySegment destination) throws NeuralNetworksException;
 
   /** What it is, where its contents are, and whether there are any. */
-  MemoryDescription describe();
+  MemoryInfo describe();
 
   /** Gives it back, once the executions that use it are over. Calling it again does nothing. */
   @Override

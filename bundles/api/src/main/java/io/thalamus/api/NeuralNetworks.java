@@ -83,5 +83,5 @@ public interface NeuralNetworks {
   Memory createMemory(MemoryDesc desc) throws NeuralNetworksException;
 
   /** The memories of all applications, in the order in which they were made. */
-  List<MemoryDescription> memories();
+  List<MemoryInfo> memories();
 }

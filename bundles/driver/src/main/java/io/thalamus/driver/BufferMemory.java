@@ -31,10 +31,10 @@ public interface BufferMemory extends AutoCloseable {
 
   /** Memory of this process outside the heap: for devices that compute on the host. */
   static BufferMemory ofHost(long bytes) throws DeviceException {
-    Room.check(bytes);
+    NativeMemory.check(bytes);
     Arena arena = Arena.ofShared();
     try {
-      return of(Room.allocate(arena, bytes), arena);
+      return of(NativeMemory.allocate(arena, bytes), arena);
     } catch (StoppedException e) {
       arena.close();
       throw new DeviceException(e.failed().status(), e.getMessage(), e);

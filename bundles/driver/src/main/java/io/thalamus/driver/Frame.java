@@ -27,7 +27,7 @@ final class Frame {
     this.program = program;
     this.memory = memory;
     MemoryPlan plan = program.memory();
-    MemorySegment block = Room.allocate(memory, plan.size());
+    MemorySegment block = NativeMemory.allocate(memory, plan.size());
     int operands = program.shapes().length;
     temporaries = new MemorySegment[operands];
     for (int i = 0; i < operands; i++) {
@@ -105,7 +105,7 @@ final class Frame {
       Shape shape = body.outputShape(i);
       if (shape != null) {
         long size = size(body.graph().output(i), shape);
-        room[i] = Room.allocate(memory, size);
+        room[i] = NativeMemory.allocate(memory, size);
       }
     }
     return room;

@@ -114,7 +114,7 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
     try {
       return newFrame();
     } catch (OutOfMemoryError e) {
-      throw Room.exhausted("the memory of one more run", e);
+      throw NativeMemory.exhausted("the memory of one more run", e);
     }
   }
 

@@ -78,7 +78,7 @@ final class GraphExecution {
    * @param late for values of open size; what {@link #value} gives may stand there
    * @return null where the outputs are computed, else what the execution ends with
    */
-  Failed run(LateMemory late) {
+  Failed run(DynamicMemory late) {
     for (int i = 0; i < program.steps().size(); i++) {
       Failed stopped = Checkpoint.pass(config);
       if (stopped != null) {
@@ -113,7 +113,8 @@ final class GraphExecution {
     return new Failed(ErrorStatus.GENERAL_FAILURE, message);
   }
 
-  private void runKernel(int index, KernelStep step, LateMemory late) throws ValidationException {
+  private void runKernel(int index, KernelStep step, DynamicMemory late)
+      throws ValidationException {
     step.checkPresent(values);
     KernelStep bound = step.kernel() == null ? step.bind(step.view(shapes, values), shapes) : step;
     MemorySegment[] inputs = frame.inputs(index);
@@ -140,7 +141,7 @@ final class GraphExecution {
   }
 
   /** The place of a value whose shape is known by now. */
-  private MemorySegment room(int operand, LateMemory late) {
+  private MemorySegment room(int operand, DynamicMemory late) {
     if (values[operand] == null) {
       long size = Frame.size(graph.operands().get(operand), shapes[operand]);
       MemorySegment given = offered(operand);
@@ -156,7 +157,7 @@ final class GraphExecution {
   }
 
   /** IF: the graph that is chosen writes where the IF itself does. */
-  private Failed branch(int index, ControlFlowStep step, LateMemory late)
+  private Failed branch(int index, ControlFlowStep step, DynamicMemory late)
       throws ValidationException {
     MemorySegment condition = value(step, ControlFlow.IF_CONDITION);
     if (condition == MemorySegment.NULL) {
@@ -190,7 +191,8 @@ final class GraphExecution {
    * WHILE: each round reads the state that the one before wrote, and writes to the other of two
    * places; values of open size get memory that is given back one round later.
    */
-  private Failed loop(int index, ControlFlowStep step, LateMemory late) throws ValidationException {
+  private Failed loop(int index, ControlFlowStep step, DynamicMemory late)
+      throws ValidationException {
     long start = System.nanoTime();
     List<Integer> arguments = ControlFlow.arguments(step.operation());
     MemorySegment[] state = new MemorySegment[arguments.size()];
@@ -199,14 +201,14 @@ final class GraphExecution {
       state[i] = argument(arguments.get(i));
       stateShapes[i] = shapes[arguments.get(i)];
     }
-    LateMemory current = new LateMemory();
-    LateMemory next = new LateMemory();
+    DynamicMemory current = new DynamicMemory();
+    DynamicMemory next = new DynamicMemory();
     try {
       for (long round = 0; ; round++) {
         GraphExecution condition = inner(index, step, ControlFlowStep.CONDITION);
         condition.giveAll(step, state, stateShapes);
         boolean goesOn;
-        try (LateMemory brief = new LateMemory()) {
+        try (DynamicMemory brief = new DynamicMemory()) {
           Failed failed = condition.run(brief);
           if (failed != null) {
             return inside(step, failed);
@@ -237,7 +239,7 @@ final class GraphExecution {
           stateShapes[i] = body.shape(i);
         }
         current.close();
-        LateMemory free = current;
+        DynamicMemory free = current;
         current = next;
         next = free;
       }
@@ -249,7 +251,7 @@ final class GraphExecution {
   }
 
   private Failed copyOut(
-      ControlFlowStep step, MemorySegment[] state, Shape[] stateShapes, LateMemory late)
+      ControlFlowStep step, MemorySegment[] state, Shape[] stateShapes, DynamicMemory late)
       throws ValidationException {
     List<Integer> outputs = step.operation().outputs();
     step.accept(List.of(stateShapes).subList(0, outputs.size()), shapes);

@@ -51,7 +51,7 @@ final class KernelPreparedModel extends FramedPreparedModel<Frame> {
     for (int i = 0; i < arguments.outputs().length; i++) {
       execution.offer(i, arguments.outputs()[i]);
     }
-    try (LateMemory late = new LateMemory()) {
+    try (DynamicMemory late = new DynamicMemory()) {
       Failed failure = execution.run(late);
       if (failure != null) {
         return failure;

@@ -185,7 +185,7 @@ public abstract class TableDevice implements Device {
    *     much
    */
   protected final void checkRoom(long bytes) throws DeviceException {
-    Room.check(bytes);
+    NativeMemory.check(bytes);
   }
 
   @Override

@@ -75,7 +75,7 @@ public final class SharedMemory implements AutoCloseable {
    *
    * @throws SharedMemoryException where the memory is gone or may not be opened
    */
-  public static SharedMemory map(MemoryDescriptor descriptor) {
+  public static SharedMemory map(SharedMemoryHandle descriptor) {
     BackingFile file = BackingFile.open(descriptor.file(), descriptor.writable());
     try {
       if (file.channel().size() < descriptor.offset() + descriptor.size()) {
@@ -130,8 +130,8 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   /** How another process can map the same bytes while this memory is open. */
-  public MemoryDescriptor describe() {
-    return new MemoryDescriptor(
+  public SharedMemoryHandle describe() {
+    return new SharedMemoryHandle(
         kind, file.shareablePath(), file.offset(), size(), !segment.isReadOnly());
   }
 

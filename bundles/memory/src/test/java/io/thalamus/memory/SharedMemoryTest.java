@@ -71,8 +71,8 @@ class SharedMemoryTest {
   /** The other process: doubles the first int of the memory it is told of. */
   static final class Doubler {
     public static void main(String[] args) {
-      MemoryDescriptor descriptor =
-          new MemoryDescriptor(
+      SharedMemoryHandle descriptor =
+          new SharedMemoryHandle(
               MemoryKind.ASHMEM, Path.of(args[0]), 0, Long.parseLong(args[1]), true);
       try (SharedMemory memory = SharedMemory.map(descriptor)) {
         memory.segment().set(INT, 0, 2 * memory.segment().get(INT, 0));
@@ -143,7 +143,7 @@ class SharedMemoryTest {
   @Test
   void aDescriptorOfMemoryThatIsGoneIsRefused() {
     SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 16);
-    MemoryDescriptor descriptor = memory.describe();
+    SharedMemoryHandle descriptor = memory.describe();
     memory.close();
     assertThrows(SharedMemoryException.class, () -> SharedMemory.map(descriptor).close());
   }
@@ -151,7 +151,7 @@ class SharedMemoryTest {
   @Test
   void aDescriptorBeyondItsFileIsRefused() throws IOException {
     Path file = Files.write(directory.resolve("short"), new byte[10]);
-    MemoryDescriptor descriptor = new MemoryDescriptor(MemoryKind.MMAP_FD, file, 4, 7, false);
+    SharedMemoryHandle descriptor = new SharedMemoryHandle(MemoryKind.MMAP_FD, file, 4, 7, false);
     assertThrows(SharedMemoryException.class, () -> SharedMemory.map(descriptor));
   }
 }

@@ -7,7 +7,7 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.Memory;
 import io.thalamus.api.MemoryDesc;
-import io.thalamus.api.MemoryDescription;
+import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
@@ -112,7 +112,7 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   }
 
   @Override
-  public List<MemoryDescription> memories() {
+  public List<MemoryInfo> memories() {
     return domains.descriptions();
   }
 

@@ -2,8 +2,8 @@
 package io.thalamus.shell;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.thalamus.api.MemoryDescription;
-import io.thalamus.api.MemoryDescription.State;
+import io.thalamus.api.MemoryInfo;
+import io.thalamus.api.MemoryInfo.State;
 import io.thalamus.shell.format.Result;
 import io.thalamus.shell.format.Style;
 import io.thalamus.shell.format.Table;
@@ -17,7 +17,7 @@ import java.util.Locale;
  *
  * @param memories in the order in which they were made
  */
-record MemResult(List<MemoryDescription> memories, Style style) implements Result {
+record MemResult(List<MemoryInfo> memories, Style style) implements Result {
   MemResult {
     memories = List.copyOf(memories);
   }
@@ -28,7 +28,7 @@ record MemResult(List<MemoryDescription> memories, Style style) implements Resul
       return "no application has made a memory";
     }
     Table table = new Table(style, "name", ">bytes", "type", "where", "for", "state", "");
-    for (MemoryDescription memory : memories) {
+    for (MemoryInfo memory : memories) {
       table.row(
           Table.painted(memory.name(), style::bold),
           memory.bytes() == 0 ? "open" : Units.bytes(memory.bytes()),
@@ -44,7 +44,7 @@ record MemResult(List<MemoryDescription> memories, Style style) implements Resul
   }
 
   /** Where the contents are; where there are none, where they would be. */
-  private static String where(MemoryDescription memory) {
+  private static String where(MemoryInfo memory) {
     return memory.places().isEmpty()
         ? "(" + memory.home() + ")"
         : String.join(", ", memory.places());
@@ -53,7 +53,7 @@ record MemResult(List<MemoryDescription> memories, Style style) implements Resul
   @Override
   public void json(JsonGenerator json) throws IOException {
     json.writeArrayFieldStart("memories");
-    for (MemoryDescription memory : memories) {
+    for (MemoryInfo memory : memories) {
       json.writeStartObject();
       json.writeStringField("name", memory.name());
       json.writeNumberField("sizeBytes", memory.bytes());

@@ -12,7 +12,7 @@ import io.thalamus.api.DeviceHealth;
 import io.thalamus.api.DeviceHealth.StuckCall;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
-import io.thalamus.api.MemoryDescription;
+import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
@@ -129,17 +129,17 @@ class CommandsTest {
     assertEquals("no application has made a memory", terminal.type("nn:mem").toString().strip());
     networks.memories =
         List.of(
-            new MemoryDescription(
+            new MemoryInfo(
                 "state",
                 OperandCode.TENSOR_FLOAT32,
                 Shape.of(1, 256),
                 1024,
-                List.of("npu", MemoryDescription.SHARED),
+                List.of("npu", MemoryInfo.SHARED),
                 "npu",
                 List.of("input 0 'state'", "output 1 'next'"),
-                MemoryDescription.State.INITIALIZED,
+                MemoryInfo.State.INITIALIZED,
                 ""),
-            new MemoryDescription(
+            new MemoryInfo(
                 "lost",
                 OperandCode.TENSOR_FLOAT32,
                 Shape.of(0, 2),
@@ -147,7 +147,7 @@ class CommandsTest {
                 List.of(),
                 "npu",
                 List.of("output 0"),
-                MemoryDescription.State.DEAD,
+                MemoryInfo.State.DEAD,
                 "the only copy was on npu, which does not give it out"));
     String text = terminal.type("nn:mem");
     assertTrue(text.contains("npu, shared memory"), text);

@@ -11,7 +11,7 @@ import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.Memory;
 import io.thalamus.api.MemoryDesc;
-import io.thalamus.api.MemoryDescription;
+import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
@@ -62,7 +62,7 @@ final class FakeNetworks implements NeuralNetworks {
       List.of(device("cpu", 1, DeviceDescription.State.AVAILABLE, ""));
   List<StepReport> steps =
       List.of(new StepReport("cpu", 3, Duration.ofMillis(2), ResultCode.NO_ERROR));
-  List<MemoryDescription> memories = List.of();
+  List<MemoryInfo> memories = List.of();
   ExecutionReport failure;
   Duration timeout;
   int executions;
@@ -177,7 +177,7 @@ final class FakeNetworks implements NeuralNetworks {
   }
 
   @Override
-  public List<MemoryDescription> memories() {
+  public List<MemoryInfo> memories() {
     return memories;
   }
 

@@ -9,7 +9,7 @@ import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.Memory;
 import io.thalamus.api.MemoryDesc;
-import io.thalamus.api.MemoryDescription;
+import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
@@ -142,7 +142,7 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
   }
 
   @Override
-  public List<MemoryDescription> memories() {
+  public List<MemoryInfo> memories() {
     return List.of();
   }
 
@@ -168,7 +168,7 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
     }
 
     @Override
-    public MemoryDescription describe() {
+    public MemoryInfo describe() {
       throw new UnsupportedOperationException("nobody looks at it");
     }
 

@@ -3,7 +3,7 @@ package io.thalamus.runtime.domain;
 
 import io.thalamus.api.Memory;
 import io.thalamus.api.MemoryDesc.Direction;
-import io.thalamus.api.MemoryDescription;
+import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.memory.ReferenceCount;
@@ -13,34 +13,34 @@ import java.lang.foreign.MemorySegment;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
-/** A memory of an application, with the claims of executions and copies on it. */
+/** A memory of an application, with the lock that executions and copies take. */
 public final class DomainMemory implements Memory {
   private final long number;
-  private final Layout layout;
-  private final Contents contents;
-  private final Claims claims = new Claims();
+  private final RoleSet layout;
+  private final MemoryState state;
+  private final MemoryLock lock = new MemoryLock();
   private final Consumer<DomainMemory> onClose;
   private final ReferenceCount uses;
 
   /**
    * A memory with room.
    *
-   * @param number the place in the order in which several are claimed
+   * @param number the place in the order in which several are locked
    */
-  DomainMemory(long number, Layout layout, Contents contents, Consumer<DomainMemory> onClose) {
+  DomainMemory(long number, RoleSet layout, MemoryState state, Consumer<DomainMemory> onClose) {
     this.number = number;
     this.layout = layout;
-    this.contents = contents;
+    this.state = state;
     this.onClose = onClose;
-    this.uses = new ReferenceCount(contents::free);
+    this.uses = new ReferenceCount(state::free);
   }
 
   long number() {
     return number;
   }
 
-  Contents contents() {
-    return contents;
+  MemoryState state() {
+    return state;
   }
 
   @Override
@@ -65,12 +65,12 @@ public final class DomainMemory implements Memory {
    * @return whether it has begun
    * @throws NeuralNetworksException with BAD_DATA where it is closed
    */
-  boolean claim(boolean isWriting, BooleanSupplier mayWait) throws NeuralNetworksException {
+  boolean lock(boolean isWriting, BooleanSupplier mayWait) throws NeuralNetworksException {
     if (!uses.retain()) {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA, "memory '%s' is closed".formatted(name()));
     }
-    if (claims.begin(isWriting, mayWait)) {
+    if (lock.begin(isWriting, mayWait)) {
       return true;
     }
     uses.release();
@@ -78,28 +78,28 @@ public final class DomainMemory implements Memory {
   }
 
   /** Ends a use. */
-  void unclaim(boolean isWriting) {
-    claims.end(isWriting);
+  void unlock(boolean isWriting) {
+    lock.end(isWriting);
     uses.release();
   }
 
   @Override
   public void copyFrom(MemorySegment source, Shape shape) throws NeuralNetworksException {
-    claim(true, () -> true);
+    lock(true, () -> true);
     try {
-      contents.write(source, shape);
+      state.write(source, shape);
     } finally {
-      unclaim(true);
+      unlock(true);
     }
   }
 
   @Override
   public void copyTo(MemorySegment destination) throws NeuralNetworksException {
-    claim(false, () -> true);
+    lock(false, () -> true);
     try {
-      contents.read(destination);
+      state.read(destination);
     } finally {
-      unclaim(false);
+      unlock(false);
     }
   }
 
@@ -113,24 +113,24 @@ public final class DomainMemory implements Memory {
           ResultCode.BAD_DATA, "memory '%s' is of another runtime".formatted(source.name()));
     }
     boolean isFirst = number < other.number;
-    // In the order of their numbers, as executions claim them: nobody waits in a circle.
-    (isFirst ? this : other).claim(isFirst, () -> true);
+    // In the order of their numbers, as executions lock them: nobody waits in a circle.
+    (isFirst ? this : other).lock(isFirst, () -> true);
     try {
-      (isFirst ? other : this).claim(!isFirst, () -> true);
+      (isFirst ? other : this).lock(!isFirst, () -> true);
       try {
         copyContents(other);
       } finally {
-        (isFirst ? other : this).unclaim(!isFirst);
+        (isFirst ? other : this).unlock(!isFirst);
       }
     } finally {
-      (isFirst ? this : other).unclaim(isFirst);
+      (isFirst ? this : other).unlock(isFirst);
     }
   }
 
   private void copyContents(DomainMemory source) throws NeuralNetworksException {
     boolean isDone = false;
     try {
-      Shape shape = source.contents.offer();
+      Shape shape = source.state.offer();
       if (!layout.accepts(source.layout, shape)) {
         throw new NeuralNetworksException(
             ResultCode.BAD_DATA,
@@ -143,18 +143,18 @@ public final class DomainMemory implements Memory {
                     operand().type().text(),
                     operand().shape()));
       }
-      contents.write(source.contents.shared().segment(), shape);
+      state.write(source.state.shared().segment(), shape);
       isDone = true;
     } finally {
       if (!isDone) {
-        contents.fail();
+        state.fail();
       }
     }
   }
 
   @Override
-  public MemoryDescription describe() {
-    return contents.describe();
+  public MemoryInfo describe() {
+    return state.describe();
   }
 
   @Override

@@ -2,7 +2,7 @@
 package io.thalamus.runtime.domain;
 
 import io.thalamus.api.MemoryDesc;
-import io.thalamus.api.MemoryDescription;
+import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworksException;
 import java.util.List;
 import java.util.Set;
@@ -25,14 +25,14 @@ public final class MemoryDomains implements AutoCloseable {
    */
   public DomainMemory create(MemoryDesc desc, Consumer<DomainMemory> onClose)
       throws NeuralNetworksException {
-    Layout layout = Layout.of(desc);
-    Contents contents = new Contents(layout);
-    contents.allocate();
+    RoleSet layout = RoleSet.of(desc);
+    MemoryState state = new MemoryState(layout);
+    state.allocate();
     DomainMemory memory =
         new DomainMemory(
             numbers.incrementAndGet(),
             layout,
-            contents,
+            state,
             closed -> {
               live.remove(closed.number());
               onClose.accept(closed);
@@ -42,7 +42,7 @@ public final class MemoryDomains implements AutoCloseable {
   }
 
   /** What is alive, in the order in which it was made. */
-  public List<MemoryDescription> descriptions() {
+  public List<MemoryInfo> descriptions() {
     return live.values().stream().map(DomainMemory::describe).toList();
   }
 

@@ -30,9 +30,9 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
    * @param hosts the compilations, each once
    * @param plans of them, retained by the caller, in the same order; null where one is closed
    */
-  static Optional<Placement> of(Layout layout, List<RoleHost> hosts, List<PreparedPlan> plans) {
+  static Optional<Placement> of(RoleSet layout, List<RoleHost> hosts, List<PreparedPlan> plans) {
     Collector collector = new Collector();
-    for (Layout.Role role : layout.roles()) {
+    for (RoleSet.Role role : layout.roles()) {
       PreparedPlan plan = plans.get(hosts.indexOf(role.host()));
       if (plan != null && !collector.add(role, plan)) {
         return Optional.empty();
@@ -49,7 +49,7 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
     private RegisteredDevice device;
 
     /** Adds what a role means in a plan; false where no one device will do. */
-    boolean add(Layout.Role role, PreparedPlan plan) {
+    boolean add(RoleSet.Role role, PreparedPlan plan) {
       int operand = role.operandIndex();
       for (PlanNode node : plan.planned().main().nodes()) {
         if (!(node instanceof ExecutionStep step)) {
@@ -73,7 +73,7 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
     }
 
     private boolean add(
-        ExecutionStep step, PreparedPlan plan, Direction direction, int index, Layout.Role role) {
+        ExecutionStep step, PreparedPlan plan, Direction direction, int index, RoleSet.Role role) {
       if (device != null && device != step.device()) {
         return false;
       }

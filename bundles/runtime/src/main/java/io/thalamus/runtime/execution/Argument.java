@@ -4,7 +4,7 @@ package io.thalamus.runtime.execution;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.domain.DomainMemory;
-import io.thalamus.runtime.domain.MemoryUse;
+import io.thalamus.runtime.domain.MemoryBinding;
 import java.lang.foreign.MemorySegment;
 
 /** What a caller gave for one input or output. Immutable. */
@@ -31,7 +31,7 @@ sealed interface Argument {
     /** What it holds is known only when the execution begins. */
     @Override
     public long length() {
-      return MemoryUse.OPEN;
+      return MemoryBinding.OPEN;
     }
 
     @Override

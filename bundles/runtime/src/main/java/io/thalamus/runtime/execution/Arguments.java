@@ -8,8 +8,8 @@ import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.runtime.domain.DomainMemory;
-import io.thalamus.runtime.domain.MemoryUse;
-import io.thalamus.runtime.domain.MemoryUses;
+import io.thalamus.runtime.domain.MemoryBinding;
+import io.thalamus.runtime.domain.MemoryBindings;
 import io.thalamus.runtime.domain.RoleHost;
 import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
 import io.thalamus.runtime.plan.TemporariesLayout;
@@ -41,9 +41,9 @@ final class Arguments {
   private boolean stagesOutputs;
 
   /** Null where no argument is a memory made for it. */
-  private MemoryUse[] inputUses;
+  private MemoryBinding[] inputUses;
 
-  private MemoryUse[] outputUses;
+  private MemoryBinding[] outputUses;
 
   Arguments(RoleHost host) {
     this.host = host;
@@ -138,19 +138,19 @@ final class Arguments {
   }
 
   /** The memories made for arguments; null where there is none. */
-  MemoryUses memoryUses() {
-    MemoryUses uses = null;
+  MemoryBindings memoryBindings() {
+    MemoryBindings uses = null;
     for (int i = 0; i < inputs.length; i++) {
       if (inputs[i] instanceof Argument.Made made) {
-        uses = uses == null ? new MemoryUses() : uses;
-        inputUses = inputUses == null ? new MemoryUse[inputs.length] : inputUses;
+        uses = uses == null ? new MemoryBindings() : uses;
+        inputUses = inputUses == null ? new MemoryBinding[inputs.length] : inputUses;
         inputUses[i] = uses.reading(made.memory());
       }
     }
     for (int i = 0; i < outputs.length; i++) {
       if (outputs[i] instanceof Argument.Made made) {
-        uses = uses == null ? new MemoryUses() : uses;
-        outputUses = outputUses == null ? new MemoryUse[outputs.length] : outputUses;
+        uses = uses == null ? new MemoryBindings() : uses;
+        outputUses = outputUses == null ? new MemoryBinding[outputs.length] : outputUses;
         outputUses[i] = uses.writing(made.memory());
       }
     }
@@ -346,7 +346,7 @@ final class Arguments {
     }
   }
 
-  private static Value made(MemoryUse use) {
+  private static Value made(MemoryBinding use) {
     return new Value(new Pool(use), 0, use.length(), use.shape());
   }
 

@@ -14,7 +14,7 @@ import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.domain.DomainMemory;
-import io.thalamus.runtime.domain.MemoryUses;
+import io.thalamus.runtime.domain.MemoryBindings;
 import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout.BoundaryConstant;
@@ -248,7 +248,7 @@ public final class ExecutionImpl implements Execution {
     }
     Leases leases = new Leases();
     Scratch scratch = host.scratch().take();
-    MemoryUses memories = arguments.memoryUses();
+    MemoryBindings memories = arguments.memoryBindings();
     boolean isSuccess = false;
     try {
       arguments.lend(leases);
@@ -288,7 +288,7 @@ public final class ExecutionImpl implements Execution {
             ResultCode.MISSED_DEADLINE_TRANSIENT, "the execution missed its deadline" + what);
   }
 
-  private ExecutionReport run(PreparedPlan plan, Scratch scratch, MemoryUses memories)
+  private ExecutionReport run(PreparedPlan plan, Scratch scratch, MemoryBindings memories)
       throws Mismatch {
     StepLog log = new StepLog();
     ExecutionConfig config =

@@ -4,7 +4,7 @@ package io.thalamus.runtime.execution;
 import io.thalamus.model.Lifetime.ConstantReference;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
-import io.thalamus.runtime.domain.MemoryUse;
+import io.thalamus.runtime.domain.MemoryBinding;
 import io.thalamus.runtime.plan.PlannedGraph;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import java.util.List;
@@ -54,7 +54,7 @@ final class Frame {
   }
 
   /** The memory made for an argument that an operand stands in; null where there is none. */
-  MemoryUse use(int index) {
+  MemoryBinding use(int index) {
     return get(index).use();
   }
 

@@ -2,7 +2,7 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.runtime.domain.MemoryUse;
+import io.thalamus.runtime.domain.MemoryBinding;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
  * thread that executes.
  */
 final class Pool {
-  private final MemoryUse use;
+  private final MemoryBinding use;
   private SharedMemory memory;
 
   /** A pool without memory yet. */
@@ -26,12 +26,12 @@ final class Pool {
   }
 
   /** A pool over a memory made for an argument. */
-  Pool(MemoryUse use) {
+  Pool(MemoryBinding use) {
     this.use = use;
   }
 
   /** The memory made for an argument; null where it is none. */
-  MemoryUse use() {
+  MemoryBinding use() {
     return use;
   }
 

@@ -2,7 +2,7 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.runtime.domain.MemoryUse;
+import io.thalamus.runtime.domain.MemoryBinding;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.registry.DeviceMemory;
 import java.util.ArrayList;
@@ -15,12 +15,12 @@ import java.util.List;
 final class StepMemories {
   private static final StepMemories NONE = new StepMemories(List.of(), List.of(), List.of());
 
-  private final List<MemoryUse> inputs;
-  private final List<MemoryUse> outputs;
+  private final List<MemoryBinding> inputs;
+  private final List<MemoryBinding> outputs;
   private final List<DeviceMemory> buffers;
 
   private StepMemories(
-      List<MemoryUse> inputs, List<MemoryUse> outputs, List<DeviceMemory> buffers) {
+      List<MemoryBinding> inputs, List<MemoryBinding> outputs, List<DeviceMemory> buffers) {
     this.inputs = inputs;
     this.outputs = outputs;
     this.buffers = buffers;
@@ -28,8 +28,8 @@ final class StepMemories {
 
   /** Those of a step; nothing is allocated where there are none. */
   static StepMemories of(ExecutionStep step, Frame frame) {
-    List<MemoryUse> inputs = uses(step.inputs(), frame);
-    List<MemoryUse> outputs = uses(step.outputs(), frame);
+    List<MemoryBinding> inputs = uses(step.inputs(), frame);
+    List<MemoryBinding> outputs = uses(step.outputs(), frame);
     if (inputs.isEmpty() && outputs.isEmpty()) {
       return NONE;
     }
@@ -39,10 +39,10 @@ final class StepMemories {
     return new StepMemories(inputs, outputs, buffers);
   }
 
-  private static List<MemoryUse> uses(List<Integer> operands, Frame frame) {
-    List<MemoryUse> uses = List.of();
+  private static List<MemoryBinding> uses(List<Integer> operands, Frame frame) {
+    List<MemoryBinding> uses = List.of();
     for (int i = 0; i < operands.size(); i++) {
-      MemoryUse use = frame.use(operands.get(i));
+      MemoryBinding use = frame.use(operands.get(i));
       if (use != null) {
         uses = uses.isEmpty() ? new ArrayList<>() : uses;
         uses.add(use);
@@ -88,19 +88,19 @@ final class StepMemories {
    * @param room where the outputs had to go
    */
   boolean share(List<Value> room) {
-    for (MemoryUse use : inputs) {
+    for (MemoryBinding use : inputs) {
       if (!use.share()) {
         return false;
       }
     }
-    for (MemoryUse use : outputs) {
+    for (MemoryBinding use : outputs) {
       if (!use.share()) {
         return false;
       }
     }
     for (Value value : room) {
       // Nobody but the device knew how much it would be.
-      if (value.length() == MemoryUse.OPEN) {
+      if (value.length() == MemoryBinding.OPEN) {
         return false;
       }
     }

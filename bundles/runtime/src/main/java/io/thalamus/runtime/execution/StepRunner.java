@@ -16,7 +16,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.StatusMapping;
-import io.thalamus.runtime.domain.MemoryUse;
+import io.thalamus.runtime.domain.MemoryBinding;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.registry.CallOutcome;
@@ -118,7 +118,7 @@ final class StepRunner {
    */
   private static Ending recall(ExecutionStep step, Frame frame, Ending failure) {
     for (int operand : step.inputs()) {
-      MemoryUse use = frame.use(operand);
+      MemoryBinding use = frame.use(operand);
       if (use != null) {
         try {
           use.recall(false);
@@ -132,7 +132,7 @@ final class StepRunner {
       }
     }
     for (int operand : step.outputs()) {
-      MemoryUse use = frame.use(operand);
+      MemoryBinding use = frame.use(operand);
       if (use != null) {
         try {
           use.recall(true);
@@ -299,7 +299,7 @@ final class StepRunner {
     if (value.isOmitted()) {
       return Request.Argument.NO_VALUE;
     }
-    MemoryUse use = value.pool().use();
+    MemoryBinding use = value.pool().use();
     if (onDevice && use != null && use.buffer().isPresent()) {
       int place = pools.indexOf(use.pool());
       if (place < 0) {

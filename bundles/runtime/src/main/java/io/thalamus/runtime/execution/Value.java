@@ -2,7 +2,7 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.model.Shape;
-import io.thalamus.runtime.domain.MemoryUse;
+import io.thalamus.runtime.domain.MemoryBinding;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -22,7 +22,7 @@ record Value(Pool pool, long offset, long length, Shape shape) {
   }
 
   /** The memory made for an argument that it stands in; null where it stands elsewhere. */
-  MemoryUse use() {
+  MemoryBinding use() {
     return pool == null ? null : pool.use();
   }
 

@@ -13,7 +13,7 @@ import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.Memory;
 import io.thalamus.api.MemoryDesc;
 import io.thalamus.api.MemoryDesc.Direction;
-import io.thalamus.api.MemoryDescription.State;
+import io.thalamus.api.MemoryInfo.State;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;

@@ -9,7 +9,7 @@ import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Memory;
 import io.thalamus.api.MemoryDesc;
-import io.thalamus.api.MemoryDescription;
+import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.Device;
@@ -94,7 +94,7 @@ class MemoryDomainTest {
       expect(
           runtime,
           both,
-          isOnDevice ? "npu" : MemoryDescription.SHARED,
+          isOnDevice ? "npu" : MemoryInfo.SHARED,
           isOnDevice || !isNamed ? ResultCode.NO_ERROR : ResultCode.OP_FAILED);
       if (isOnDevice || !isNamed) {
         try (Memory input = runtime.networks().createMemory(both);
@@ -131,7 +131,7 @@ class MemoryDomainTest {
           runtime.networks().compile(model, options(isNamed, "adder", "multiplier"));
       boolean isOnDevice = allocation == Allocation.OK;
       ResultCode otherwise = isOnDevice || !isNamed ? ResultCode.NO_ERROR : ResultCode.OP_FAILED;
-      String shared = MemoryDescription.SHARED;
+      String shared = MemoryInfo.SHARED;
       expect(
           runtime,
           MemoryDesc.builder("a").input(compilation, 0).build(),
@@ -176,7 +176,7 @@ class MemoryDomainTest {
       expect(
           runtime,
           MemoryDesc.builder("known").input(twice, 0).dimensions(Shape.of(2, 2)).build(),
-          isOnDevice ? "npu" : MemoryDescription.SHARED,
+          isOnDevice ? "npu" : MemoryInfo.SHARED,
           isOnDevice || !isNamed ? ResultCode.NO_ERROR : ResultCode.OP_FAILED);
       if (isOnDevice) {
         try (Memory input = runtime.networks().createMemory(open);

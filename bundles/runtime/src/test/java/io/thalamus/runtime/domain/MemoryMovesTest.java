@@ -12,8 +12,8 @@ import io.thalamus.api.CompilationOptions.Fallback;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.Memory;
 import io.thalamus.api.MemoryDesc;
-import io.thalamus.api.MemoryDescription;
-import io.thalamus.api.MemoryDescription.State;
+import io.thalamus.api.MemoryInfo;
+import io.thalamus.api.MemoryInfo.State;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionResult.Failed;
@@ -122,7 +122,7 @@ class MemoryMovesTest {
       }
       assertEquals(6, npu.buffered());
       holds(new float[] {64, 128, 192, 256}, b);
-      assertEquals(List.of("npu", MemoryDescription.SHARED), places(b));
+      assertEquals(List.of("npu", MemoryInfo.SHARED), places(b));
     }
   }
 
@@ -134,7 +134,7 @@ class MemoryMovesTest {
       write(twice, a).orThrow();
       runtime.remove(npu);
       assertEquals(0, npu.buffers(), "open when the departure is over");
-      assertEquals(List.of(MemoryDescription.SHARED), places(a));
+      assertEquals(List.of(MemoryInfo.SHARED), places(a));
       settled(twice);
       assertEquals(List.of("cpu"), Graphs.ranOn(run(twice, a, b)));
       holds(FOUR, b);
@@ -294,7 +294,7 @@ class MemoryMovesTest {
       npu.afterExecute(null);
       holds(TWO, a);
       holds(FOUR, b);
-      assertEquals(List.of(MemoryDescription.SHARED), places(b));
+      assertEquals(List.of(MemoryInfo.SHARED), places(b));
       assertEquals(List.of("npu"), Graphs.ranOn(run(twice, b, a)));
       holds(new float[] {8, 16, 24, 32}, a);
     }
@@ -519,7 +519,7 @@ class MemoryMovesTest {
                 .networks()
                 .createMemory(
                     MemoryDesc.builder("b").input(compilation, 1).output(compilation, 0).build())) {
-      assertEquals(MemoryDescription.SHARED, a.describe().home());
+      assertEquals(MemoryInfo.SHARED, a.describe().home());
       a.copyFrom(Graphs.floats(ONE));
       for (byte isThen = 0; isThen < 2; isThen++) {
         flag.copyFrom(java.lang.foreign.MemorySegment.ofArray(new byte[] {isThen}));

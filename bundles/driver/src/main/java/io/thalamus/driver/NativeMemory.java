@@ -7,10 +7,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 
 /** Memory for values, of which this JVM has only so much. Says so in NNAPI's words. */
-final class Room {
+final class NativeMemory {
   private static final long MEBI = 1 << 20;
 
-  private Room() {}
+  private NativeMemory() {}
 
   /**
    * Checks that a run can have its memory at all.

@@ -5,10 +5,10 @@ import java.util.function.BooleanSupplier;
 
 /**
  * Who uses a memory: many who read it, or one who writes it. Thread-safe. Whoever wants to write is
- * not overtaken by those who come to read later. A claim is no matter of threads: another one may
+ * not overtaken by those who come to read later. A use is not bound to a thread: another one may
  * end it.
  */
-final class Claims {
+final class MemoryLock {
   /** How often somebody who waits looks whether to wait any longer. */
   private static final long LOOK_MILLIS = 20;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.domain;
 
-import io.thalamus.api.MemoryDescription;
-import io.thalamus.api.MemoryDescription.State;
+import io.thalamus.api.MemoryInfo;
+import io.thalamus.api.MemoryInfo.State;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.BufferDesc;
@@ -25,15 +25,16 @@ import java.util.Optional;
 
 /**
  * What a memory holds, and where. Thread-safe; who may read and write at the same time is for
- * {@link Claims} to say. Owns a buffer on a device, where one serves all roles, and shared memory,
- * where it was ever needed; the contents are in one of them, in both after a move, or nowhere.
+ * {@link MemoryLock} to say. Owns a buffer on a device, where one serves all roles, and shared
+ * memory, where it was ever needed; the contents are in one of them, in both after a move, or
+ * nowhere.
  *
  * <p>Shared memory is where everything else can begin from: contents leave a buffer only through
  * it. A buffer is bound to the prepared models of a moment; when plans have changed, the next
  * execution has another one allocated.
  */
-final class Contents {
-  private final Layout layout;
+final class MemoryState {
+  private final RoleSet layout;
   private final List<RoleHost> hosts;
   private final Object lock = new Object();
 
@@ -57,7 +58,7 @@ final class Contents {
   /** Why there is no buffer, for people. */
   private String objection = "";
 
-  Contents(Layout layout) {
+  MemoryState(RoleSet layout) {
     this.layout = layout;
     this.hosts = layout.hosts();
     this.shape = layout.operand().shape();
@@ -489,24 +490,24 @@ final class Contents {
     }
   }
 
-  MemoryDescription describe() {
+  MemoryInfo describe() {
     synchronized (lock) {
       List<String> places = new ArrayList<>();
       if (state == State.INITIALIZED && inBuffer) {
         places.add(buffer.device().id());
       }
       if (state == State.INITIALIZED && inShared) {
-        places.add(MemoryDescription.SHARED);
+        places.add(MemoryInfo.SHARED);
       }
       Operand actual = layout.operand().with(shape);
-      return new MemoryDescription(
+      return new MemoryInfo(
           layout.name(),
           actual.type(),
           shape,
           actual.isSizeKnown() ? actual.byteSize() : 0,
           places,
-          buffer != null ? buffer.device().id() : MemoryDescription.SHARED,
-          layout.roles().stream().map(Layout.Role::describe).toList(),
+          buffer != null ? buffer.device().id() : MemoryInfo.SHARED,
+          layout.roles().stream().map(RoleSet.Role::describe).toList(),
           state,
           reason);
     }

@@ -12,10 +12,10 @@ import java.util.Optional;
 
 /**
  * A memory as one execution uses it: on the device that executes, or in shared memory where that is
- * not possible, or not any more. Used by the one thread that executes; the claim on the memory is
- * held by {@link MemoryUses}.
+ * not possible, or not any more. Used by the one thread that executes; the lock of the memory is
+ * held by {@link MemoryBindings}.
  */
-public final class MemoryUse {
+public final class MemoryBinding {
   /** The room of a value that only the device knows the size of. */
   public static final long OPEN = Long.MAX_VALUE;
 
@@ -34,7 +34,7 @@ public final class MemoryUse {
   private boolean hasBegun;
   private Shape shape = Shape.NONE;
 
-  MemoryUse(DomainMemory memory, boolean writes) {
+  MemoryBinding(DomainMemory memory, boolean writes) {
     this.memory = memory;
     this.writes = writes;
   }
@@ -49,24 +49,24 @@ public final class MemoryUse {
 
   /** Finds out where it is, or will be. */
   void begin(PreparedPlan plan) throws NeuralNetworksException {
-    Contents contents = memory.contents();
-    target = (writes ? contents.reserve(plan) : contents.beginRead(plan)).orElse(null);
+    MemoryState state = memory.state();
+    target = (writes ? state.reserve(plan) : state.beginRead(plan)).orElse(null);
     pool = target == null ? null : target.pool().orElse(null);
     if (target != null && pool == null) {
       // It has left since; what was there has moved.
       leaveDevice();
       if (!writes) {
-        contents.share();
+        state.share();
       }
     }
-    shape = writes ? memory.operand().shape() : contents.shape();
+    shape = writes ? memory.operand().shape() : state.shape();
   }
 
   /** What was in it is gone from now on, where it writes. */
   void start() throws NeuralNetworksException {
     if (writes) {
       hasBegun = true;
-      memory.contents().startWriting(target == null);
+      memory.state().startWriting(target == null);
     }
   }
 
@@ -74,9 +74,9 @@ public final class MemoryUse {
   void end(boolean isSuccess) {
     if (hasBegun) {
       if (isSuccess) {
-        memory.contents().commit(shape, target == null);
+        memory.state().commit(shape, target == null);
       } else {
-        memory.contents().fail();
+        memory.state().fail();
       }
     }
     leaveDevice();
@@ -118,13 +118,13 @@ public final class MemoryUse {
 
   /** Where it is in shared memory, or a copy of it after {@link #share}. */
   public SharedMemory shared() {
-    return memory.contents().shared();
+    return memory.state().shared();
   }
 
   /** Whether what it holds could be copied to shared memory, where it then is too. */
   public boolean share() {
     try {
-      memory.contents().share();
+      memory.state().share();
       return true;
     } catch (NeuralNetworksException e) {
       return false;
@@ -143,10 +143,10 @@ public final class MemoryUse {
       return;
     }
     if (isRewritten) {
-      memory.contents().startWriting(true);
+      memory.state().startWriting(true);
     } else {
-      memory.contents().share();
-      memory.contents().distrust(target);
+      memory.state().share();
+      memory.state().distrust(target);
     }
     leaveDevice();
   }
@@ -156,7 +156,7 @@ public final class MemoryUse {
     recall(writes);
     if (writes) {
       shape = memory.operand().shape();
-      memory.contents().startWriting(true);
+      memory.state().startWriting(true);
     }
   }
 
@@ -180,16 +180,16 @@ public final class MemoryUse {
   public void written(Shape actual) {
     shape = actual;
     if (target != null) {
-      memory.contents().writtenOn(target, actual);
+      memory.state().writtenOn(target, actual);
     }
   }
 
   /** A device that was given up may still write to where it is. */
   public void abandon() throws NeuralNetworksException {
     if (target == null) {
-      memory.contents().abandonShared();
+      memory.state().abandonShared();
     } else {
-      memory.contents().abandon(target);
+      memory.state().abandon(target);
     }
   }
 }

@@ -19,7 +19,7 @@ import java.util.Objects;
  * @param state whether it holds anything
  * @param reason why its contents died; else empty
  */
-public record MemoryDescription(
+public record MemoryInfo(
     String name,
     OperandType type,
     Shape shape,
@@ -32,7 +32,7 @@ public record MemoryDescription(
   /** The place of what stands in memory that every device can map. */
   public static final String SHARED = "shared memory";
 
-  public MemoryDescription {
+  public MemoryInfo {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(shape, "shape");

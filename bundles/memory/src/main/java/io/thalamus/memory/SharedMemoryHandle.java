@@ -14,9 +14,9 @@ import java.util.Objects;
  * @param size length of the range in bytes
  * @param writable whether the range may be mapped for writing
  */
-public record MemoryDescriptor(
+public record SharedMemoryHandle(
     MemoryKind kind, Path file, long offset, long size, boolean writable) {
-  public MemoryDescriptor {
+  public SharedMemoryHandle {
     Objects.requireNonNull(kind, "kind");
     Objects.requireNonNull(file, "file");
     if (offset < 0 || size < 0) {

@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
  * Memory for values whose size is known only while executing; nothing is taken before it is needed.
  * Used by one thread; what was taken is given back when it is closed.
  */
-final class LateMemory implements AutoCloseable {
+final class DynamicMemory implements AutoCloseable {
   private Arena arena;
 
   /**
@@ -20,7 +20,7 @@ final class LateMemory implements AutoCloseable {
     if (arena == null) {
       arena = Arena.ofConfined();
     }
-    return Room.allocate(arena, bytes);
+    return NativeMemory.allocate(arena, bytes);
   }
 
   @Override

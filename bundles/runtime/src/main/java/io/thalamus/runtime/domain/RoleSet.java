@@ -23,8 +23,8 @@ import java.util.Set;
  * @param dimensions what the description itself says of them
  * @param roles what it is used for
  */
-record Layout(String name, Operand operand, Shape dimensions, List<Role> roles) {
-  Layout {
+record RoleSet(String name, Operand operand, Shape dimensions, List<Role> roles) {
+  RoleSet {
     roles = List.copyOf(roles);
   }
 
@@ -54,7 +54,7 @@ record Layout(String name, Operand operand, Shape dimensions, List<Role> roles) 
   private record Place(RoleHost host, Direction direction, int index) {}
 
   /** Checks a description against its compilations; NNAPI's rules. */
-  static Layout of(MemoryDesc desc) throws NeuralNetworksException {
+  static RoleSet of(MemoryDesc desc) throws NeuralNetworksException {
     if (desc.roles().isEmpty()) {
       throw refused(desc, "it has no role: say which input or output it is for");
     }
@@ -87,7 +87,7 @@ record Layout(String name, Operand operand, Shape dimensions, List<Role> roles) 
             .shape()
             .combine(desc.dimensions())
             .orElseThrow(() -> conflict(desc, desc.dimensions(), "its own dimensions"));
-    return new Layout(desc.name(), common.with(shape), desc.dimensions(), roles);
+    return new RoleSet(desc.name(), common.with(shape), desc.dimensions(), roles);
   }
 
   private static Operand operand(MemoryDesc desc, Role role) throws NeuralNetworksException {
@@ -150,7 +150,7 @@ record Layout(String name, Operand operand, Shape dimensions, List<Role> roles) 
   }
 
   /** Whether the contents of another memory can stand here. */
-  boolean accepts(Layout other, Shape shape) {
+  boolean accepts(RoleSet other, Shape shape) {
     return operand.type().equals(other.operand.type())
         && operand.quantization().equals(other.operand.quantization())
         && operand.shape().combine(shape).isPresent();
