@@ -261,6 +261,27 @@ final class CacheDirectory {
     return use.isEmpty();
   }
 
+  /**
+   * Returns the sizes and times of an entry's files, which differ when one was written meanwhile;
+   * empty when a file is missing or empty.
+   */
+  String contents(String name, CacheNeeds needs) {
+    StringBuilder contents = new StringBuilder();
+    try {
+      for (String suffix : suffixes(needs)) {
+        Path file = directory.resolve(name + suffix);
+        BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
+        if (attributes.size() == 0) {
+          return "";
+        }
+        contents.append(attributes.size()).append(attributes.lastModifiedTime().toInstant());
+      }
+    } catch (IOException e) {
+      return "";
+    }
+    return contents.toString();
+  }
+
   /** Removes what a device that failed has left of an entry, unless it is in use. */
   void discard(String name) {
     try {

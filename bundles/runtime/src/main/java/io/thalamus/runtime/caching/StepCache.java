@@ -12,6 +12,7 @@ import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
+import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.caching.CacheDirectory.Listed;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
@@ -119,14 +120,25 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     CacheDirectory directory = directory(caching.get().directory());
     try {
       StepIdentity identity = identity(part, config, caching.get());
-      Optional<DevicePreparedModel> restored = restore(directory, part, config, identity);
-      if (restored.isPresent()) {
-        used(directory, identity, caching.get().label(), part);
-        return new Prepared(restored.get(), Origin.RESTORED);
+      boolean isRefused = false;
+      try {
+        Optional<DevicePreparedModel> restored = restore(directory, part, config, identity);
+        if (restored.isPresent()) {
+          used(directory, identity, caching.get().label(), part);
+          return new Prepared(restored.get(), Origin.RESTORED);
+        }
+      } catch (DeviceException e) {
+        isRefused = isVerdict(e.status());
+        LOG.log(
+            Level.DEBUG,
+            "{0} compiles {1} anew: {2}",
+            part.device().id(),
+            part.describe(),
+            e.getMessage());
       }
       Optional<OpenEntry> files = create(directory, part, identity);
       if (files.isPresent()) {
-        DevicePreparedModel compiled = compile(directory, part, config, files.get());
+        DevicePreparedModel compiled = compile(directory, part, config, files.get(), isRefused);
         return new Prepared(
             compiled,
             stored(directory, files.get(), identity, caching.get().label(), part)
@@ -139,9 +151,22 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     return new Prepared(part.device().prepare(part.model(), config), Origin.NOT_STORED);
   }
 
+  /** Returns whether a device judged the files that it was to restore, not the moment. */
+  private static boolean isVerdict(ErrorStatus status) {
+    return switch (status) {
+      case NONE, GENERAL_FAILURE, INVALID_ARGUMENT, OUTPUT_INSUFFICIENT_SIZE -> true;
+      case DEVICE_UNAVAILABLE,
+          MISSED_DEADLINE_TRANSIENT,
+          MISSED_DEADLINE_PERSISTENT,
+          RESOURCE_EXHAUSTED_TRANSIENT,
+          RESOURCE_EXHAUSTED_PERSISTENT ->
+          false;
+    };
+  }
+
   private Optional<DevicePreparedModel> restore(
       CacheDirectory directory, Part part, PrepareConfig config, StepIdentity identity)
-      throws IOException {
+      throws IOException, DeviceException {
     String name = CacheDirectory.name(identity.token());
     Optional<OpenEntry> files =
         directory.open(name, part.needs(), new DeviceFiles(directory, part.device()));
@@ -149,18 +174,8 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       return Optional.empty();
     }
     opened(part.device(), files.get());
-    try {
-      return Optional.of(
-          part.device().prepareFromCache(part.model(), config.with(files.get().lend())));
-    } catch (DeviceException e) {
-      LOG.log(
-          Level.DEBUG,
-          "{0} compiles {1} anew: {2}",
-          part.device().id(),
-          part.describe(),
-          e.getMessage());
-      return Optional.empty();
-    }
+    return Optional.of(
+        part.device().prepareFromCache(part.model(), config.with(files.get().lend())));
   }
 
   private Optional<OpenEntry> create(CacheDirectory directory, Part part, StepIdentity identity)
@@ -172,17 +187,26 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     return files;
   }
 
+  /**
+   * Has a device compile into files. When it fails, a whole entry that it has not touched survives,
+   * unless the device has refused it.
+   */
   private static DevicePreparedModel compile(
-      CacheDirectory directory, Part part, PrepareConfig config, OpenEntry files)
+      CacheDirectory directory, Part part, PrepareConfig config, OpenEntry files, boolean isRefused)
       throws DeviceException {
+    String name = CacheDirectory.name(files.token());
+    String before = directory.contents(name, part.needs());
     boolean isCompiled = false;
     try {
       DevicePreparedModel compiled = part.device().prepare(part.model(), config.with(files.lend()));
       isCompiled = true;
       return compiled;
     } finally {
-      if (!isCompiled) {
-        directory.discard(CacheDirectory.name(files.token()));
+      if (!isCompiled
+          && (isRefused
+              || before.isEmpty()
+              || !before.equals(directory.contents(name, part.needs())))) {
+        directory.discard(name);
       }
     }
   }

@@ -41,6 +41,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Files of compilations: who has them when, and what happens where they cannot be had. */
 class CacheFilesTest {
@@ -325,6 +327,69 @@ class CacheFilesTest {
       assertEquals(Origin.COMPILED, compilation.caching().getFirst().origin());
     }
     assertEquals(List.of(), files());
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = ErrorStatus.class,
+      names = {
+        "DEVICE_UNAVAILABLE",
+        "MISSED_DEADLINE_TRANSIENT",
+        "MISSED_DEADLINE_PERSISTENT",
+        "RESOURCE_EXHAUSTED_TRANSIENT",
+        "RESOURCE_EXHAUSTED_PERSISTENT"
+      })
+  void aGoodEntrySurvivesAFailureThatPasses(ErrorStatus status) throws Exception {
+    assertEquals(Origin.STORED, compile());
+    List<Path> stored = files();
+    device.on(
+        (call, cache) -> {
+          throw new DeviceException(status, "not now");
+        });
+    CompilationOptions options = options(directory(), 0).with(CompilationOptions.Fallback.DENY);
+    assertThrows(
+        NeuralNetworksException.class,
+        () -> runtime.networks().compile(Graphs.addThenMul(), options));
+    assertEquals(stored, files(), "the good entry is removed");
+    device.on((call, cache) -> {});
+    assertEquals(Origin.RESTORED, compile());
+    assertEquals(1, device.prepared().size());
+  }
+
+  @Test
+  void anEntryThatAFailedCompilationHasTouchedIsRemoved() throws Exception {
+    assertEquals(Origin.STORED, compile());
+    device.on(
+        (call, cache) -> {
+          if (call.equals("prepare")) {
+            cache.dataCache().getFirst().channel().truncate(1);
+          }
+          throw new DeviceException(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "full");
+        });
+    compileWithoutDevice();
+    assertEquals(List.of(), files());
+  }
+
+  @Test
+  void anEntryThatTheDeviceRefusesIsRemovedWhenItCannotCompile() throws Exception {
+    assertEquals(Origin.STORED, compile());
+    device.on(
+        (call, cache) -> {
+          throw new DeviceException(
+              call.equals("prepare")
+                  ? ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT
+                  : ErrorStatus.GENERAL_FAILURE,
+              "no");
+        });
+    compileWithoutDevice();
+    assertEquals(List.of(), files());
+  }
+
+  private void compileWithoutDevice() throws Exception {
+    try (Compilation compilation =
+        runtime.networks().compile(Graphs.addThenMul(), options(directory(), 0))) {
+      assertEquals("cpu", compilation.caching().getFirst().device());
+    }
   }
 
   @Test
