@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.console;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.console.Candidates.Kind;
+import io.thalamus.console.text.Style;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class SyntaxTest {
+  /** The values of an option. */
+  private enum Speed {
+    LOW_POWER,
+    FAST_SINGLE_ANSWER,
+    SUSTAINED_SPEED
+  }
+
+  private static final Syntax SYNTAX =
+      Syntax.of("nn:try", "FILE [MORE...]", "Tries.", 1, 3)
+          .option("device", "D", "where")
+          .option("mean", "M", "how")
+          .repeated("output", "FILE", "to", Candidates.of(Candidates.Kind.FILES))
+          .flag("verbose", "v", "all");
+
+  private static final String USAGE =
+      "; usage: nn:try FILE [MORE...] [--device D] [--mean M] [--output FILE]... [-v] [--json]";
+
+  @Test
+  void optionsStandAnywhereInBothForms() throws CommandException {
+    Arguments arguments =
+        SYNTAX.parse("a", "--device=cpu", "-v", "b", "--output", "x", "--output=y", "--json");
+    assertEquals(List.of("a", "b"), arguments.operands());
+    assertEquals(Optional.of("cpu"), arguments.text("device"));
+    assertEquals(List.of("x", "y"), arguments.texts("output"));
+    assertTrue(arguments.has("verbose"));
+    assertTrue(arguments.has("json"));
+    assertFalse(arguments.has("mean"));
+  }
+
+  @Test
+  void negativeNumbersAndEmptyValuesAreValues() throws CommandException {
+    assertArrayEquals(
+        new float[] {-1.5f}, SYNTAX.parse("a", "--mean", "-1.5").numbers("mean").orElseThrow());
+    assertArrayEquals(
+        new float[] {1, 2, 3}, SYNTAX.parse("a", "--mean=1, 2,3").numbers("mean").orElseThrow());
+    assertEquals(Optional.of(""), SYNTAX.parse("a", "--device", "").text("device"));
+  }
+
+  @Test
+  void twoDashesEndTheOptions() throws CommandException {
+    assertEquals(List.of("a", "--device"), SYNTAX.parse("a", "--", "--device").operands());
+  }
+
+  @Test
+  void quotesBelongToTheValue() throws CommandException {
+    assertEquals(Optional.of("\"x\""), SYNTAX.parse("a", "--device", "\"x\"").text("device"));
+  }
+
+  @Test
+  void mistakesAreOneLineEach() {
+    assertLine("nn:try: unknown option --devices" + USAGE, "a", "--devices", "x");
+    assertLine("nn:try: unknown option --dev" + USAGE, "a", "--dev", "x");
+    assertLine("nn:try: unknown option -x" + USAGE, "a", "-x");
+    assertLine("nn:try: --device needs a D" + USAGE, "a", "--device");
+    assertLine("nn:try: --device is given 2 times" + USAGE, "a", "--device=x", "--device=y");
+    assertLine("nn:try: too few arguments" + USAGE);
+    assertLine("nn:try: too many arguments" + USAGE, "a", "b", "c", "d");
+  }
+
+  @Test
+  void valuesAreChecked() throws CommandException {
+    Arguments arguments = SYNTAX.parse("a", "--device", "Low-Power", "--mean", "nan");
+    assertEquals(Optional.of(Speed.LOW_POWER), arguments.choice("device", Speed.class));
+    assertThrows(CommandException.class, () -> arguments.numbers("mean"));
+    assertThrows(CommandException.class, () -> arguments.integer("mean", 1));
+    assertThrows(CommandException.class, () -> arguments.positive("mean"));
+    Arguments wrong = SYNTAX.parse("a", "--device", "fast");
+    CommandException e =
+        assertThrows(CommandException.class, () -> wrong.choice("device", Speed.class));
+    assertEquals(
+        "nn:try: --device fast is none of low-power, fast-single-answer, sustained-speed" + USAGE,
+        e.getMessage());
+    assertEquals(2, e.exitStatus());
+    assertThrows(
+        CommandException.class, () -> SYNTAX.parse("a", "--device", "0").integer("device", 1));
+    assertThrows(
+        CommandException.class, () -> SYNTAX.parse("a", "--device", "-1").positive("device"));
+  }
+
+  @Test
+  void helpIsAskedForWithoutArguments() throws CommandException {
+    assertTrue(SYNTAX.parse("--help").has("help"));
+    String help = SYNTAX.help(Style.PLAIN);
+    assertTrue(help.startsWith("nn:try FILE [MORE...]\nTries.\n\n  --device D"), help);
+    for (Syntax.Option option : SYNTAX.options()) {
+      assertTrue(help.contains("--" + option.name()), option.name());
+      assertTrue(help.contains(option.description()), option.description());
+    }
+  }
+
+  private static void assertLine(String line, String... words) {
+    CommandException e = assertThrows(CommandException.class, () -> SYNTAX.parse(words));
+    assertEquals(line, e.getMessage());
+  }
+
+  @Test
+  void theSyntaxSaysWhatTabOffers() {
+    Syntax syntax =
+        Syntax.of("nn:try", "MODEL [FILE...]", "Tries.", 1, 9)
+            .offering(Candidates.of(Kind.MODELS, Kind.FILES), Candidates.of(Kind.FILES))
+            .choice("speed", "S", "how", Speed.class);
+    assertEquals(List.of(Kind.MODELS, Kind.FILES), syntax.candidates(0).kinds());
+    assertEquals(List.of(Kind.FILES), syntax.candidates(1).kinds());
+    assertEquals(List.of(Kind.FILES), syntax.candidates(7).kinds());
+    assertEquals(Candidates.NONE, SYNTAX.candidates(0));
+    assertEquals(
+        List.of("low-power", "fast-single-answer", "sustained-speed"),
+        syntax.options().getFirst().candidates().words());
+  }
+}
