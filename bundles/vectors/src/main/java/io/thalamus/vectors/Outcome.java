@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
+import java.util.Arrays;
 import java.util.Objects;
 
 /** How the run of one example ended. A value. */
@@ -19,6 +20,33 @@ public sealed interface Outcome {
   record Failed(String reason) implements Outcome {
     public Failed {
       Objects.requireNonNull(reason, "reason");
+    }
+
+    private static final int MOST_CAUSES = 8;
+
+    /**
+     * Returns the failure of whatever threw, in one line: what was thrown, its first cause and the
+     * place, which is the first one outside the JDK.
+     */
+    public static Failed of(Throwable thrown) {
+      Throwable cause = thrown;
+      // Bounded, as causes may form a circle.
+      for (int i = 0; i < MOST_CAUSES && cause.getCause() != null; i++) {
+        cause = cause.getCause();
+      }
+      String text = "threw " + thrown;
+      if (!text.contains(cause.toString())) {
+        text += ", caused by " + cause;
+      }
+      StackTraceElement[] trace = cause.getStackTrace();
+      String place =
+          Arrays.stream(trace)
+              .filter(frame -> !frame.getClassName().startsWith("java."))
+              .findFirst()
+              .or(() -> Arrays.stream(trace).findFirst())
+              .map(frame -> " at " + frame)
+              .orElse("");
+      return new Failed(text.replaceAll("\\s*\\R\\s*", " ") + place);
     }
   }
 

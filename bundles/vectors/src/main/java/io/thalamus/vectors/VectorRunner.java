@@ -77,15 +77,10 @@ public final class VectorRunner {
   public Outcome run(DecodedExample example) {
     try {
       return runUnguarded(example);
-    } catch (RuntimeException e) {
-      return new Outcome.Failed(thrown(e));
+    } catch (RuntimeException | Error e) {
+      // A kernel's StackOverflowError is a finding as well, not the end of a suite.
+      return Outcome.Failed.of(e);
     }
-  }
-
-  /** The exception with the place it came from: one line must do to find it. */
-  private static String thrown(RuntimeException e) {
-    StackTraceElement[] trace = e.getStackTrace();
-    return "threw " + e + (trace.length == 0 ? "" : " at " + trace[0]);
   }
 
   private Outcome runUnguarded(DecodedExample example) {

@@ -137,13 +137,7 @@ public record VectorSuite(Path root, VectorFilter filter, int threads) {
 
   private static SuiteReport.Result run(Found file, Example example, VectorRunner runner) {
     long start = System.nanoTime();
-    Outcome outcome;
-    try {
-      outcome = runner.run(example);
-    } catch (Error e) {
-      // A kernel's StackOverflowError or AssertionError is a finding, not the end of the suite.
-      outcome = new Outcome.Failed("threw " + e);
-    }
+    Outcome outcome = runner.run(example);
     return new SuiteReport.Result(
         file.name(), example.name(), outcome, Duration.ofNanos(System.nanoTime() - start));
   }

@@ -9,6 +9,7 @@ import io.thalamus.model.CacheToken;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.tck.caching.CacheFiles.Odd;
 import io.thalamus.tck.caching.KitFile.Access;
+import io.thalamus.vectors.Outcome;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -243,8 +244,8 @@ final class CachingSuite {
   private static Optional<String> quietly(Check.Body body) {
     try {
       return body.run();
-    } catch (Exception e) {
-      return Optional.of("threw " + e);
+    } catch (Exception | Error e) {
+      return Optional.of(Outcome.Failed.of(e).reason());
     }
   }
 

@@ -20,6 +20,7 @@ import java.util.TreeMap;
  */
 public record CertificationReport(String device, List<Finding> findings, Duration duration) {
   private static final int MOST_SHOWN = 20;
+  private static final int MOST_REASONS = 4;
 
   public CertificationReport {
     Objects.requireNonNull(device, "device");
@@ -78,7 +79,10 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
     return reasons;
   }
 
-  /** Failures, reasons of skips, a table of groups; the last line is {@link Count#text} of all. */
+  /**
+   * Failures, the most frequent reasons of skips, a table of groups; the last line is {@link
+   * Count#text} of all.
+   */
   public String text() {
     List<String> lines = new ArrayList<>();
     List<Finding> failures = failures();
@@ -86,7 +90,7 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
     if (failures.size() > MOST_SHOWN) {
       lines.add("... and " + (failures.size() - MOST_SHOWN) + " more");
     }
-    skipReasons().forEach((reason, times) -> lines.add("skipped " + times + ": " + reason));
+    lines.addAll(skipped());
     lines.add(row("group", "passed", "failed", "skipped"));
     groups()
         .forEach(
@@ -95,6 +99,43 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
     lines.add(String.format(Locale.ROOT, "%s, %.1f s", device, duration.toMillis() / 1000.0));
     lines.add(total().text());
     return String.join("\n", lines);
+  }
+
+  /** The most frequent reasons of each group, and how many checks were skipped for others. */
+  private List<String> skipped() {
+    List<String> lines = new ArrayList<>();
+    Map<String, Map<String, Integer>> groups = new LinkedHashMap<>();
+    for (Finding finding : findings) {
+      if (finding.outcome() instanceof Outcome.Skipped skipped) {
+        groups
+            .computeIfAbsent(finding.group(), _ -> new TreeMap<>())
+            .merge(skipped.reason(), 1, Integer::sum);
+      }
+    }
+    groups.forEach(
+        (group, reasons) -> {
+          List<Map.Entry<String, Integer>> sorted =
+              reasons.entrySet().stream()
+                  .sorted(Map.Entry.<String, Integer>comparingByValue().reversed())
+                  .toList();
+          int shown = sorted.size() <= MOST_REASONS ? sorted.size() : MOST_REASONS - 1;
+          for (Map.Entry<String, Integer> reason : sorted.subList(0, shown)) {
+            lines.add("skipped " + reason.getValue() + " of " + group + ": " + reason.getKey());
+          }
+          if (shown < sorted.size()) {
+            int rest =
+                sorted.subList(shown, sorted.size()).stream().mapToInt(Map.Entry::getValue).sum();
+            lines.add(
+                "skipped "
+                    + rest
+                    + " of "
+                    + group
+                    + ": "
+                    + (sorted.size() - shown)
+                    + " other reasons");
+          }
+        });
+    return lines;
   }
 
   private static String row(Object... cells) {

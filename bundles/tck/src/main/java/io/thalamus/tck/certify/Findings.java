@@ -48,9 +48,8 @@ final class Findings {
       add(name, check.call());
     } catch (InterruptedException e) {
       throw e;
-    } catch (Exception e) {
-      StackTraceElement[] trace = e.getStackTrace();
-      add(name, new Outcome.Failed("threw " + e + (trace.length == 0 ? "" : " at " + trace[0])));
+    } catch (Exception | Error e) {
+      add(name, Outcome.Failed.of(e));
     }
   }
 

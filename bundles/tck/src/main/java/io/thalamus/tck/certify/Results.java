@@ -92,7 +92,7 @@ final class Results {
   /** Both quantized types alike, and equal to the reference where that is claimed. */
   static void quantization(Subject subject, Findings findings) throws InterruptedException {
     CouplingReport report = new CouplingSuite(subject.device()).run(subject.singles());
-    report.coupled().keySet().forEach(name -> findings.add("coupled " + name, Outcome.PASSED));
+    report.coupledExamples().forEach(example -> findings.add("coupled " + example, Outcome.PASSED));
     report
         .failures()
         .forEach(
@@ -131,17 +131,9 @@ final class Results {
       return;
     }
     GraphReport report = GraphSuite.of(subject.device()).run(subject.random(), subject.seed());
-    for (int i = 0; i < report.passed(); i++) {
-      findings.add("graph", Outcome.PASSED);
-    }
-    report
-        .skipped()
-        .forEach(
-            (reason, times) -> {
-              for (int i = 0; i < times; i++) {
-                findings.skip("graph", reason);
-              }
-            });
+    // Every graph has the same name however it ends, as lists of exceptions name it.
+    report.passedSeeds().forEach(seed -> findings.add("seed " + seed, Outcome.PASSED));
+    report.skippedSeeds().forEach((seed, reason) -> findings.skip("seed " + seed, reason));
     report
         .failures()
         .forEach(failure -> findings.add("seed " + failure.seed(), Optional.of(failure.text())));

@@ -17,6 +17,7 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
+import io.thalamus.vectors.Outcome;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -104,8 +105,8 @@ public record StopSuite(Device device) {
       }
     } catch (DeviceException e) {
       return Optional.of("it was refused with " + e.status() + ": " + e.getMessage());
-    } catch (RuntimeException e) {
-      return Optional.of("threw " + e);
+    } catch (RuntimeException | Error e) {
+      return Optional.of(Outcome.Failed.of(e).reason());
     }
   }
 

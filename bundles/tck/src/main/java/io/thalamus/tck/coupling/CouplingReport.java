@@ -13,12 +13,14 @@ public final class CouplingReport {
   public static final int AOSP_COUNT = 879;
 
   private final Map<String, Integer> coupled = new TreeMap<>();
+  private final List<String> examples = new ArrayList<>();
   private final Map<String, Integer> unsupported = new TreeMap<>();
   private final List<Failure> failures = new ArrayList<>();
 
   CouplingReport() {}
 
-  synchronized void addCoupled(String operation) {
+  synchronized void addCoupled(String operation, String example) {
+    examples.add(example);
     coupled.merge(operation, 1, Integer::sum);
   }
 
@@ -33,6 +35,11 @@ public final class CouplingReport {
   /** How many pairs were both supported, both correct and equal, by operation. */
   public synchronized Map<String, Integer> coupled() {
     return new TreeMap<>(coupled);
+  }
+
+  /** The examples of all pairs that were coupled. */
+  public synchronized List<String> coupledExamples() {
+    return List.copyOf(examples);
   }
 
   /** How many pairs the device takes neither of, by operation. */

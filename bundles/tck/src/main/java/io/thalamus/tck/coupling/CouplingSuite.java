@@ -78,12 +78,12 @@ public record CouplingSuite(Device device) {
       if (fault.isPresent()) {
         report.addFailure(example.name(), fault.get());
       } else if (isSupported) {
-        report.addCoupled(operation);
+        report.addCoupled(operation, example.name());
       } else {
         report.addUnsupported(operation);
       }
-    } catch (VectorFormatException | DeviceException | RuntimeException e) {
-      report.addFailure(example.name(), "cannot be run: " + e);
+    } catch (VectorFormatException | DeviceException | RuntimeException | Error e) {
+      report.addFailure(example.name(), "cannot be run: " + Outcome.Failed.of(e).reason());
     }
   }
 

@@ -52,9 +52,8 @@ public final class GraphCheck {
       return new Outcome.Failed("generated wrongly: " + e.getMessage());
     } catch (DeviceException e) {
       return new Outcome.Failed("refused with " + e.status() + ": " + e.getMessage());
-    } catch (RuntimeException e) {
-      StackTraceElement[] trace = e.getStackTrace();
-      return new Outcome.Failed("threw " + e + (trace.length == 0 ? "" : " at " + trace[0]));
+    } catch (RuntimeException | Error e) {
+      return Outcome.Failed.of(e);
     }
   }
 

@@ -6,21 +6,24 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /** What became of all graphs of a run. Thread-safe while it is filled. */
 public final class GraphReport {
   private final Map<String, Integer> operations = new TreeMap<>();
-  private final Map<String, Integer> skipped = new TreeMap<>();
+  private final Map<Long, String> skipped = new TreeMap<>();
   private final List<Failure> failures = new ArrayList<>();
-  private int passed;
+  private final SortedSet<Long> passed = new TreeSet<>();
   private long elements;
   private long narrow;
 
   GraphReport() {}
 
-  synchronized void addPassed(Example example, long graphElements, long graphNarrow) {
-    passed++;
+  synchronized void addPassed(long seed, Example example, long graphElements, long graphNarrow) {
+    passed.add(seed);
     elements += graphElements;
     narrow += graphNarrow;
     example
@@ -29,8 +32,8 @@ public final class GraphReport {
         .forEach(operation -> operations.merge(operation.type(), 1, Integer::sum));
   }
 
-  synchronized void addSkipped(String reason) {
-    skipped.merge(reason, 1, Integer::sum);
+  synchronized void addSkipped(long seed, String reason) {
+    skipped.put(seed, reason);
   }
 
   synchronized void addFailure(Failure failure) {
@@ -38,11 +41,23 @@ public final class GraphReport {
   }
 
   public synchronized int passed() {
-    return passed;
+    return passed.size();
+  }
+
+  /** The seeds of the graphs that passed, in their order. */
+  public synchronized List<Long> passedSeeds() {
+    return List.copyOf(passed);
   }
 
   /** Why graphs were not run, with counts. */
   public synchronized Map<String, Integer> skipped() {
+    Map<String, Integer> reasons = new TreeMap<>();
+    skipped.values().forEach(reason -> reasons.merge(reason, 1, Integer::sum));
+    return reasons;
+  }
+
+  /** Why graphs were not run, by seed. */
+  public synchronized SortedMap<Long, String> skippedSeeds() {
     return new TreeMap<>(skipped);
   }
 

@@ -74,9 +74,9 @@ public record GraphSuite(Device device, int threads) {
           elements += values.get(output.operand()).size();
           narrow += Sharpness.narrow(values.get(output.operand()));
         }
-        report.addPassed(graph, elements, narrow);
+        report.addPassed(seed, graph, elements, narrow);
       }
-      case Outcome.Skipped skipped -> report.addSkipped(skipped.reason());
+      case Outcome.Skipped skipped -> report.addSkipped(seed, skipped.reason());
       case Outcome.Failed failed -> {
         Example smallest = new GraphShrinker(check::run).shrink(graph);
         String reason =

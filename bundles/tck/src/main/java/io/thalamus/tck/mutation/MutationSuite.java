@@ -8,6 +8,7 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.tck.request.LentRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
+import io.thalamus.vectors.Outcome;
 import io.thalamus.vectors.VectorFile;
 import io.thalamus.vectors.VectorFormatException;
 import io.thalamus.vectors.VectorSuite;
@@ -127,13 +128,14 @@ public record MutationSuite(Device device, int perFamily, long seed, int threads
             valid,
             (fault, accepted) -> report.add(family, source.file(), example, fault, accepted));
       }
-    } catch (VectorFormatException | DeviceException e) {
+    } catch (VectorFormatException | DeviceException | RuntimeException | Error e) {
       report.add(
           RequestFamily.REMOVE_INPUT,
           source.file(),
           example,
           "the model itself",
-          Optional.of("cannot be prepared, though it is supported: " + e.getMessage()));
+          Optional.of(
+              "cannot be prepared, though it is supported: " + Outcome.Failed.of(e).reason()));
     }
   }
 

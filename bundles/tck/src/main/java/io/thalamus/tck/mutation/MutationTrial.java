@@ -14,6 +14,7 @@ import io.thalamus.operations.ValidationException;
 import io.thalamus.tck.mutation.Verdict.Layer;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
+import io.thalamus.vectors.Outcome;
 import io.thalamus.vectors.VectorFormatException;
 import java.util.BitSet;
 import java.util.Objects;
@@ -48,6 +49,8 @@ public final class MutationTrial {
       return false;
     } catch (DeviceException e) {
       return example.expectFailure() && e.status() == ErrorStatus.INVALID_ARGUMENT;
+    } catch (RuntimeException | Error e) {
+      return true; // found by the requests, which need the model prepared
     }
   }
 
@@ -103,8 +106,8 @@ public final class MutationTrial {
       return e.status() == ErrorStatus.INVALID_ARGUMENT
           ? Optional.empty()
           : Optional.of("ended with " + e.status() + ": " + e.getMessage());
-    } catch (RuntimeException e) {
-      return Optional.of("threw " + e);
+    } catch (RuntimeException | Error e) {
+      return Optional.of(Outcome.Failed.of(e).reason());
     }
   }
 

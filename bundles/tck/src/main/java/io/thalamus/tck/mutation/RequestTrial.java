@@ -7,6 +7,7 @@ import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.tck.request.LentRequest;
+import io.thalamus.vectors.Outcome;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 
@@ -38,8 +39,8 @@ final class RequestTrial {
       return result.status() == ErrorStatus.INVALID_ARGUMENT
           ? Optional.empty()
           : Optional.of("execute ended with " + result.status());
-    } catch (RuntimeException e) {
-      return Optional.of("execute threw " + e);
+    } catch (RuntimeException | Error e) {
+      return Optional.of("execute " + Outcome.Failed.of(e).reason());
     }
   }
 
@@ -51,8 +52,8 @@ final class RequestTrial {
       return e.status() == ErrorStatus.INVALID_ARGUMENT
           ? Optional.empty()
           : Optional.of("executeFenced ended with " + e.status());
-    } catch (RuntimeException e) {
-      return Optional.of("executeFenced threw " + e);
+    } catch (RuntimeException | Error e) {
+      return Optional.of("executeFenced " + Outcome.Failed.of(e).reason());
     }
   }
 }

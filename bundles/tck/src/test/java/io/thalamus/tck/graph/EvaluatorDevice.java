@@ -5,42 +5,76 @@ import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
+import io.thalamus.hal.SyncFence;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.Operation;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.Timing;
+import io.thalamus.operations.ModelValidator;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.tck.reference.Tensor;
 import io.thalamus.vectors.Elements;
 import io.thalamus.vectors.Example;
+import io.thalamus.vectors.RawOperand;
 import io.thalamus.vectors.RawOperation;
 import io.thalamus.vectors.Values;
 import io.thalamus.vectors.VectorFormatException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.ToDoubleFunction;
 
-/** Computes with the oracle itself; the outputs of one operation are a little off. */
-final class EvaluatorDevice implements Device {
+/**
+ * A device that computes with the oracle itself, slowly, and keeps all rules that the kit knows;
+ * the outputs of one operation are a little off, where that is wanted. Thread-safe.
+ */
+public final class EvaluatorDevice implements Device {
+  /** Larger operands would take minutes. */
+  private static final int MOST_ELEMENTS = 1 << 15;
+
+  private static final Set<MemoryKind> KINDS =
+      EnumSet.of(MemoryKind.ASHMEM, MemoryKind.MMAP_FD, MemoryKind.HARDWARE_BUFFER_BLOB);
+
   private final Evaluator evaluator = new Evaluator();
+  private final ModelValidator validator = new ModelValidator(OperationCatalog.standard());
   private final String wrongOperation;
   private final ToDoubleFunction<OperandCode> error;
 
+  /** A device that is right. */
+  public EvaluatorDevice() {
+    this("", _ -> 0);
+  }
+
   /**
+   * A device with a fault.
+   *
    * @param wrongOperation whose outputs are wrong
    * @param error what is added to its first stored element, by type
    */
@@ -54,36 +88,125 @@ final class EvaluatorDevice implements Device {
     PerformanceInfo one = PerformanceInfo.of(1);
     return DeviceInfo.builder("thalamus-oracle", "1")
         .capabilities(new Capabilities(one, one, Map.of(), one, one))
+        .memoryKinds(KINDS)
+        .extensions(Set.of(ThalamusExtension.NAME))
         .build();
   }
 
   @Override
-  public BitSet supportedOperations(Model model) {
-    BitSet all = new BitSet();
-    all.set(0, model.main().operations().size());
-    return all;
+  public BitSet supportedOperations(Model model) throws DeviceException {
+    validate(model);
+    BitSet supported = new BitSet();
+    boolean isReadable = model.pools().stream().allMatch(pool -> KINDS.contains(pool.kind()));
+    boolean isSmall =
+        model.main().operands().stream()
+            .allMatch(o -> !o.isSizeKnown() || o.shape().elementCount() <= MOST_ELEMENTS);
+    for (int i = 0; i < model.main().operations().size(); i++) {
+      Operation operation = model.main().operations().get(i);
+      supported.set(i, isReadable && isSmall && isSupported(operation));
+    }
+    return supported;
+  }
+
+  private boolean isSupported(Operation operation) {
+    String name =
+        operation.type() instanceof ExtensionOperationType extension
+            ? extension.text() + "#" + extension.code()
+            : operation.type().text();
+    return evaluator.operations().contains(name);
+  }
+
+  private void validate(Model model) throws DeviceException {
+    try {
+      validator.validate(model);
+    } catch (ValidationException e) {
+      throw new DeviceException(e.status(), e.getMessage(), e);
+    }
   }
 
   @Override
-  public PreparedModel prepare(Model model, PrepareConfig config) {
-    return new PreparedModel() {
-      @Override
-      public ExecutionResult execute(Request request, ExecutionConfig executionConfig) {
-        try {
-          return compute(model, request);
-        } catch (VectorFormatException | DeviceException e) {
-          return new ExecutionResult.Failed(ErrorStatus.GENERAL_FAILURE, e.getMessage());
-        }
+  public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+    validate(model);
+    for (SharedMemory pool : model.pools()) {
+      if (!KINDS.contains(pool.kind())) {
+        throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "constants in " + pool.kind());
       }
-
-      @Override
-      public void close() {
-        // Holds nothing.
-      }
-    };
+    }
+    if (config.deadline().hasPassed()) {
+      throw new DeviceException(ErrorStatus.MISSED_DEADLINE_PERSISTENT, "late");
+    }
+    return new Prepared(model);
   }
 
-  private ExecutionResult compute(Model model, Request request)
+  private final class Prepared implements PreparedModel {
+    private final Model model;
+    private volatile boolean closed;
+
+    Prepared(Model model) {
+      this.model = model;
+    }
+
+    @Override
+    public ExecutionResult execute(Request request, ExecutionConfig config) {
+      try {
+        check(request, config);
+        return compute(model, request, config.control());
+      } catch (DeviceException e) {
+        return new ExecutionResult.Failed(e.status(), e.getMessage());
+      } catch (VectorFormatException e) {
+        return new ExecutionResult.Failed(ErrorStatus.GENERAL_FAILURE, e.getMessage());
+      }
+    }
+
+    private void check(Request request, ExecutionConfig config) throws DeviceException {
+      if (closed) {
+        throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "closed");
+      }
+      if (request.inputs().size() != model.main().inputIndexes().size()
+          || request.outputs().size() != model.main().outputIndexes().size()) {
+        throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "a wrong number of arguments");
+      }
+      for (MemoryPool pool : request.pools()) {
+        if (!(pool instanceof MemoryPool.Shared shared)) {
+          throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "a buffer of somebody else");
+        }
+        if (!KINDS.contains(shared.memory().kind())) {
+          throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "arguments in " + shared);
+        }
+      }
+      if (config.deadline().hasPassed()) {
+        throw new DeviceException(ErrorStatus.MISSED_DEADLINE_PERSISTENT, "late");
+      }
+    }
+
+    @Override
+    public FencedExecution executeFenced(
+        Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
+      if (waitFor.stream().anyMatch(Objects::isNull)) {
+        throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "a fence is null");
+      }
+      try {
+        CompletableFuture.allOf(
+                waitFor.stream().map(SyncFence::future).toArray(CompletableFuture<?>[]::new))
+            .join();
+      } catch (CompletionException e) {
+        throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "a fence failed", e);
+      }
+      ExecutionResult result = execute(request, config);
+      if (result instanceof ExecutionResult.Failed failed) {
+        throw new DeviceException(failed.status(), failed.message());
+      }
+      return new FencedExecution(
+          SyncFence.signalled(), () -> new FencedExecution.Info(result, Timing.NONE, Timing.NONE));
+    }
+
+    @Override
+    public void close() {
+      closed = true;
+    }
+  }
+
+  private ExecutionResult compute(Model model, Request request, ExecutionControl control)
       throws VectorFormatException, DeviceException {
     Subgraph graph = model.main();
     List<MemorySegment> inputs =
@@ -96,7 +219,7 @@ final class EvaluatorDevice implements Device {
               output.shape(), MemorySegment.ofArray(new byte[(int) output.byteSize()])));
     }
     Example example = Example.of("request", model, inputs, results);
-    List<Tensor> values = evaluate(example);
+    List<Tensor> values = evaluate(example, control);
     List<OutputShape> shapes = new ArrayList<>();
     for (int i = 0; i < results.size(); i++) {
       Tensor value = values.get(example.main().outputIndexes().get(i));
@@ -112,9 +235,15 @@ final class EvaluatorDevice implements Device {
     return new ExecutionResult.Completed(shapes, Timing.NONE);
   }
 
-  private List<Tensor> evaluate(Example example) {
+  private List<Tensor> evaluate(Example example, ExecutionControl control) throws DeviceException {
     List<Tensor> values = new ArrayList<>(evaluator.evaluate(example));
     for (RawOperation operation : example.main().operations()) {
+      switch (control.checkpoint()) {
+        case CONTINUE -> {}
+        case CANCELLED -> throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "cancelled");
+        case DEADLINE ->
+            throw new DeviceException(ErrorStatus.MISSED_DEADLINE_TRANSIENT, "out of time");
+      }
       List<Tensor> outputs = evaluator.evaluate(example.main(), operation, values);
       for (int i = 0; i < outputs.size(); i++) {
         Tensor output = exact(outputs.get(i));
@@ -147,19 +276,17 @@ final class EvaluatorDevice implements Device {
 
   private static Tensor with(Tensor tensor, Values stored) {
     return Evaluator.tensor(
-        io.thalamus.vectors.RawOperand.of(
-                "",
-                tensor.type().name(),
-                io.thalamus.vectors.RawOperand.Dims.of(tensor.shape()),
-                "CONSTANT_COPY",
-                0)
+        RawOperand.of(
+                "", tensor.type().name(), RawOperand.Dims.of(tensor.shape()), "CONSTANT_COPY", 0)
             .withScale(tensor.scale())
             .withZeroPoint(tensor.zeroPoint()),
         stored);
   }
 
   private static MemorySegment segment(Request request, Request.Argument argument) {
-    Request.Location place = (Request.Location) argument;
+    if (!(argument instanceof Request.Location place)) {
+      return MemorySegment.ofArray(new byte[0]);
+    }
     return ((MemoryPool.Shared) request.pools().get(place.pool()))
         .memory()
         .segment()
