@@ -7,13 +7,11 @@ import io.thalamus.driver.cache.DeviceCache;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
+import io.thalamus.memory.files.Digests;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.npu.command.CommandFormatException;
 import io.thalamus.npu.command.ExecutableFormat;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -41,16 +39,8 @@ final class ProgramCache {
 
   ProgramCache(DeviceInfo info, NpuConfig config, CacheEngine engine, InstantSource clock) {
     this.cache = new DeviceCache(info, engine, MAX_FILE_BYTES);
-    this.settings = sha256(info.version() + '\0' + config.fingerprint());
+    this.settings = Digests.sha256(info.version() + '\0' + config.fingerprint());
     this.clock = clock;
-  }
-
-  private static byte[] sha256(String text) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e); // every JDK has it
-    }
   }
 
   /** Where the programs of one model are stored; the caller closes it. Empty for nowhere. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cache;
 
+import io.thalamus.memory.files.AtomicFiles;
+import io.thalamus.memory.files.Digests;
+import io.thalamus.memory.files.LogOnce;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
@@ -50,7 +53,7 @@ final class FileBlobStore implements BlobStore {
   private final String nameSpace;
   private final byte[] version;
   private final BlobLimits limits;
-  private final Told told = new Told();
+  private final LogOnce once = new LogOnce();
   private final SplittableRandom random = new SplittableRandom();
   private Instant lastUse = Instant.EPOCH;
 
@@ -78,14 +81,14 @@ final class FileBlobStore implements BlobStore {
       return;
     }
     try (CacheEngine.Hold _ = engine.hold()) {
-      AtomicFiles.createDirectories(directory);
+      AtomicFiles.createDirectoriesPrivately(directory);
       Path file = file(key);
       if (makeRoom(file, (long) key.length + value.length)) {
         write(file, key, value);
-        told.over();
+        once.over();
       }
     } catch (IOException e) {
-      LOG.log(told.level(e), "a blob cannot be kept in {0}: {1}", directory, e.toString());
+      LOG.log(once.level(e), "a blob cannot be kept in {0}: {1}", directory, e.toString());
     }
   }
 
@@ -98,7 +101,7 @@ final class FileBlobStore implements BlobStore {
             .putInt(key.length)
             .putInt(value.length)
             .array();
-    AtomicFiles.replace(file, head, macOf(file, head, key, value), key, value);
+    AtomicFiles.replacePrivately(file, head, macOf(file, head, key, value), key, value);
     touch(file);
   }
 
@@ -188,7 +191,7 @@ final class FileBlobStore implements BlobStore {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     } catch (IOException e) {
-      LOG.log(told.level(e), "{0} cannot be read: {1}", file, e.toString());
+      LOG.log(once.level(e), "{0} cannot be read: {1}", file, e.toString());
       return Optional.empty();
     }
   }
@@ -217,7 +220,7 @@ final class FileBlobStore implements BlobStore {
   }
 
   private Path file(byte[] key) {
-    MessageDigest digest = Hashes.sha256();
+    MessageDigest digest = Digests.sha256();
     digest.update(version);
     digest.update((byte) 0);
     return directory.resolve(HexFormat.of().formatHex(digest.digest(key)));

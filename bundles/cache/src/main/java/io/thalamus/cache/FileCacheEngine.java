@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cache;
 
+import io.thalamus.memory.files.Digests;
+import io.thalamus.memory.files.LogOnce;
 import io.thalamus.model.CacheToken;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
@@ -35,7 +37,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
   private final KeyFile key;
   private final NameSpaceLock lock;
   private final TokenMap tokens;
-  private final Told told = new Told();
+  private final LogOnce once = new LogOnce();
   private volatile boolean closed;
 
   /** Called by the component runtime, for each bundle that asks. */
@@ -91,18 +93,18 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
     try {
       boolean isRemembered =
           tokens.contains(TokenMap.compilationKey(device, token.toArray()), hash);
-      told.over();
+      once.over();
       return isRemembered;
     } catch (TokenMap.DamagedException e) {
       beginAnew(e);
     } catch (IOException e) {
-      LOG.log(told.level(e), "{0} cannot be read: {1}", tokens.file(), e.toString());
+      LOG.log(once.level(e), "{0} cannot be read: {1}", tokens.file(), e.toString());
     }
     return false;
   }
 
   private static void requireHash(byte[] hash) {
-    if (hash.length != Hashes.sha256().getDigestLength()) {
+    if (hash.length != Digests.sha256().getDigestLength()) {
       throw new IllegalArgumentException("a hash of " + hash.length + " bytes is no SHA-256");
     }
   }
@@ -123,7 +125,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
       }
     } catch (IOException e) {
       LOG.log(
-          told.level(e), "{0} is damaged, and cannot be removed: {1}", tokens.file(), e.toString());
+          once.level(e), "{0} is damaged, and cannot be removed: {1}", tokens.file(), e.toString());
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cache;
 
+import io.thalamus.memory.files.AtomicFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -99,7 +100,7 @@ final class KeyFile {
     new SecureRandom().nextBytes(key);
     Path fresh = AtomicFiles.temporary(file);
     try {
-      AtomicFiles.writeNew(fresh, key);
+      AtomicFiles.createPrivately(fresh, key);
       try {
         // A link, other than a rename, never takes the place of a key that came first.
         Files.createLink(file, fresh);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cache;
 
+import io.thalamus.memory.files.AtomicFiles;
+import io.thalamus.memory.files.FileLocks;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.lang.System.Logger.Level;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
@@ -70,34 +71,12 @@ final class NameSpaceLock implements AutoCloseable {
 
   private FileLock lock(long deadline) throws IOException {
     // Each time: the user may have emptied the storage.
-    AtomicFiles.createDirectories(file.getParent());
+    AtomicFiles.createDirectoriesPrivately(file.getParent());
     if (channel == null || !channel.isOpen()) {
       channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     }
-    long pauseMillis = 1;
-    while (true) {
-      try {
-        // Never lock(): an interrupt would close the channel.
-        FileLock taken = channel.tryLock();
-        if (taken != null) {
-          return taken;
-        }
-      } catch (OverlappingFileLockException e) {
-        // Another engine of this process, which the JDK does not wait for.
-        if (System.nanoTime() - deadline > 0) {
-          throw new IOException("somebody else in this process does not let go of " + file, e);
-        }
-      }
-      if (System.nanoTime() - deadline > 0) {
-        throw new IOException("another process does not let go of " + file);
-      }
-      try {
-        Thread.sleep(pauseMillis);
-      } catch (InterruptedException e) {
-        throw interrupted();
-      }
-      pauseMillis = Math.min(2 * pauseMillis, 20);
-    }
+    Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
+    return FileLocks.lock(channel, file, left);
   }
 
   private IOException interrupted() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cache;
 
+import io.thalamus.memory.files.AtomicFiles;
+import io.thalamus.memory.files.Digests;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -76,7 +78,7 @@ final class TokenMap {
 
   /** The key of a compilation. */
   static byte[] compilationKey(String device, byte[] token) {
-    MessageDigest digest = Hashes.sha256();
+    MessageDigest digest = Digests.sha256();
     digest.update(device.getBytes(StandardCharsets.UTF_8));
     digest.update((byte) 0);
     return digest.digest(token);
@@ -139,7 +141,7 @@ final class TokenMap {
     ByteBuffer body = ByteBuffer.allocate(entries.size() * ENTRY);
     entries.forEach(entry -> body.put(entry.array()));
     byte[] mac = key.macOrCreate(nameSpace, head, body.array());
-    AtomicFiles.replace(file, head, mac, body.array());
+    AtomicFiles.replacePrivately(file, head, mac, body.array());
   }
 
   private Set<ByteBuffer> read() throws IOException {

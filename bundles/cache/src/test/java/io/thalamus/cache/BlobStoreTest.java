@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.cache.BlobLimits.Capacity;
 import io.thalamus.cache.BlobLimits.Select;
+import io.thalamus.memory.files.AtomicFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -7,6 +7,7 @@ import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.StepCaching;
 import io.thalamus.api.StepCaching.Origin;
+import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheToken;
 import io.thalamus.shell.arguments.Arguments;
 import io.thalamus.shell.arguments.Syntax;
@@ -19,7 +20,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -84,7 +84,7 @@ final class CacheFolder {
   /** Caching of the model of a file, whose content is the token. */
   static CompilationCaching of(Path directory, Path file) throws CommandException {
     try (FileChannel channel = FileChannel.open(file)) {
-      MessageDigest sha = MessageDigest.getInstance("SHA-256");
+      MessageDigest sha = Digests.sha256();
       ByteBuffer chunk = ByteBuffer.allocate(CHUNK);
       while (channel.read(chunk) >= 0) {
         sha.update(chunk.flip());
@@ -94,8 +94,6 @@ final class CacheFolder {
           directory, CacheToken.of(sha.digest()), ModelsCommand.name(file));
     } catch (IOException e) {
       throw new CommandException("cannot read " + file + ": " + Reasons.of(e), e);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
     }
   }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver.cache;
 
+import io.thalamus.memory.files.Digests;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.List;
 
 /**
@@ -21,12 +21,7 @@ public record CacheContents(List<byte[]> modelCache, List<byte[]> dataCache) {
 
   /** The SHA-256 of the bytes of each file, its length before it, and of how many there are. */
   byte[] hash() {
-    MessageDigest digest;
-    try {
-      digest = MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e); // every JDK has it
-    }
+    MessageDigest digest = Digests.sha256();
     digest(modelCache, digest);
     digest(dataCache, digest);
     return digest.digest();

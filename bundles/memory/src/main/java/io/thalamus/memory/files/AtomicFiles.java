@@ -50,17 +50,14 @@ public final class AtomicFiles {
    * @throws IOException where that fails; the earlier file is then still there
    */
   public static void replace(Path file, Content content) throws IOException {
-    Path fresh = temporary(file);
-    try {
-      content.writeTo(fresh);
-      try (FileChannel channel = FileChannel.open(fresh, StandardOpenOption.WRITE)) {
-        // Renamed before its bytes are on the disk, it could be empty after a power cut.
-        channel.force(true);
-      }
-      Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
-    } finally {
-      Files.deleteIfExists(fresh);
-    }
+    rename(
+        file,
+        fresh -> {
+          content.writeTo(fresh);
+          try (FileChannel channel = FileChannel.open(fresh, StandardOpenOption.WRITE)) {
+            channel.force(true);
+          }
+        });
   }
 
   /**
@@ -69,7 +66,18 @@ public final class AtomicFiles {
    * @throws IOException where that fails; the earlier file is then still there
    */
   public static void replacePrivately(Path file, byte[]... parts) throws IOException {
-    replace(file, fresh -> createPrivately(fresh, parts));
+    rename(file, fresh -> createPrivately(fresh, parts));
+  }
+
+  /** Renames a file that is on the disk: renamed earlier, it could be empty after a power cut. */
+  private static void rename(Path file, Content content) throws IOException {
+    Path fresh = temporary(file);
+    try {
+      content.writeTo(fresh);
+      Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(fresh);
+    }
   }
 
   /** Writes a file that is not there yet and that only its user can read, down to the disk. */

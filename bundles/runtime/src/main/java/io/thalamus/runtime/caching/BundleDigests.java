@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.caching;
 
+import io.thalamus.memory.files.Digests;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.io.IOException;
 import java.io.InputStream;
@@ -59,7 +60,7 @@ public final class BundleDigests implements CodeDigests {
     Set<BundleWiring> all = new LinkedHashSet<>();
     collect(bundle.adapt(BundleWiring.class), all);
     collect(context.getBundle().adapt(BundleWiring.class), all);
-    MessageDigest sha = Sha256.create();
+    MessageDigest sha = Digests.sha256();
     byte[][] digests = new byte[all.size()][];
     int count = 0;
     for (BundleWiring wiring : all) {
@@ -128,7 +129,7 @@ public final class BundleDigests implements CodeDigests {
     if (entries == null) {
       throw new IOException(wiring.getBundle().getSymbolicName() + " is not in use any more");
     }
-    MessageDigest sha = Sha256.create();
+    MessageDigest sha = Digests.sha256();
     for (URL entry : entries.stream().sorted(Comparator.comparing(URL::getPath)).toList()) {
       if (entry.getPath().endsWith("/")) {
         continue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.caching;
 
+import io.thalamus.memory.files.FileLocks;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
@@ -120,23 +120,14 @@ final class EntryLocks {
     return Optional.of(new Use(place, entry));
   }
 
+  /** Returns the lock of a place, or null where it is in use. */
   private FileLock lock(long place, boolean isShared) throws IOException {
-    // An interrupt would close the channel, and with it give back every lock of the directory.
-    boolean isInterrupted = Thread.interrupted();
-    try {
-      if (channel == null || !channel.isOpen()) {
-        channel =
-            FileChannel.open(
-                file, StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE);
-      }
-      return channel.tryLock(place, 1, isShared);
-    } catch (OverlappingFileLockException anotherRuntimeOfThisProcess) {
-      return null;
-    } finally {
-      if (isInterrupted) {
-        Thread.currentThread().interrupt();
-      }
+    if (channel == null || !channel.isOpen()) {
+      channel =
+          FileChannel.open(
+              file, StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE);
     }
+    return FileLocks.tryLock(channel, place, 1, isShared).orElse(null);
   }
 
   private static void release(Held entry) throws IOException {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.caching;
 
+import io.thalamus.memory.files.AtomicFiles;
 import java.io.IOException;
 import java.io.Reader;
+import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -81,14 +82,8 @@ record EntryNote(Map<String, String> parts) {
   void write(Path file) throws IOException {
     Properties properties = new Properties();
     properties.putAll(parts);
-    Path fresh = Files.createTempFile(file.getParent(), "note", ".tmp");
-    try {
-      try (var writer = Files.newBufferedWriter(fresh, StandardCharsets.UTF_8)) {
-        properties.store(writer, "for people; see nn:cache");
-      }
-      Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    } finally {
-      Files.deleteIfExists(fresh);
-    }
+    StringWriter text = new StringWriter();
+    properties.store(text, "for people; see nn:cache");
+    AtomicFiles.replacePrivately(file, text.toString().getBytes(StandardCharsets.UTF_8));
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.caching;
 
+import io.thalamus.memory.files.Digests;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Lifetime.ConstantReference;
@@ -31,7 +32,7 @@ final class ModelStructure {
 
   /** 32 bytes. */
   static byte[] digest(Model model) {
-    MessageDigest sha = Sha256.create();
+    MessageDigest sha = Digests.sha256();
     try (DataOutputStream out =
         new DataOutputStream(new DigestOutputStream(OutputStream.nullOutputStream(), sha))) {
       out.writeBoolean(model.relaxComputationFloat32toFloat16());

@@ -12,6 +12,7 @@ import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
+import io.thalamus.memory.files.Digests;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.caching.CacheDirectory.Listed;
@@ -286,7 +287,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   private void trouble(CacheDirectory directory, IOException e) {
     String cause = Troubles.cause(directory.directory(), e);
     LOG.log(
-        troubles.add(directory.directory(), cause) ? Level.WARNING : Level.DEBUG,
+        troubles.add(directory.directory(), cause),
         "compilations are not kept in {0}: {1}",
         directory.directory(),
         cause);
@@ -327,7 +328,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   }
 
   private static byte[] settings(RegisteredDevice device) {
-    MessageDigest sha = Sha256.create();
+    MessageDigest sha = Digests.sha256();
     device
         .service()
         .settings()

@@ -3,6 +3,7 @@ package io.thalamus.runtime.caching;
 
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
+import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheToken;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -48,7 +49,7 @@ record StepIdentity(
 
   /** A token that names this identity. */
   CacheToken token() {
-    MessageDigest sha = Sha256.create();
+    MessageDigest sha = Digests.sha256();
     sha.update(user.toArray());
     for (int operation : operations) {
       sha.update(integer(subgraph));

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.measurement;
 
+import io.thalamus.memory.files.AtomicFiles;
+import io.thalamus.memory.files.FileLocks;
 import io.thalamus.runtime.measurement.MeasuredTime.Key;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.OverlappingFileLockException;
+import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -32,8 +33,7 @@ final class TimeTable {
 
   private static final String NAME = "times.tsv";
   private static final int FIELDS = 4;
-  private static final int LOCK_TRIES = 100;
-  private static final long LOCK_PAUSE_MILLIS = 20;
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private final Path directory;
   private final String header;
@@ -110,10 +110,10 @@ final class TimeTable {
    */
   Map<Key, MeasuredTime> merge(Map<Key, MeasuredTime> own) throws IOException {
     Files.createDirectories(directory);
+    Path lockFile = directory.resolve("times.lock");
     try (FileChannel channel =
-        FileChannel.open(
-            directory.resolve("times.lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-      lock(channel);
+            FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        FileLock _ = FileLocks.lock(channel, lockFile, PATIENCE)) {
       Map<Key, MeasuredTime> all = readOrNothing();
       own.forEach((key, time) -> all.merge(key, time, (a, b) -> b.seen() >= a.seen() ? b : a));
       Map<Key, MeasuredTime> kept = all.size() <= MOST ? all : latest(all);
@@ -129,27 +129,6 @@ final class TimeTable {
       // Told by whoever read it first.
       return new HashMap<>();
     }
-  }
-
-  /**
-   * Takes the lock, which is given back when the channel is closed. Another framework of this
-   * process may hold it, which the JDK does not wait for.
-   */
-  private static void lock(FileChannel channel) throws IOException {
-    for (int i = 0; i < LOCK_TRIES; i++) {
-      try {
-        channel.lock();
-        return;
-      } catch (OverlappingFileLockException e) {
-        try {
-          Thread.sleep(LOCK_PAUSE_MILLIS);
-        } catch (InterruptedException interrupt) {
-          Thread.currentThread().interrupt();
-          break;
-        }
-      }
-    }
-    throw new IOException("somebody else in this process holds the lock");
   }
 
   private static Map<Key, MeasuredTime> latest(Map<Key, MeasuredTime> all) {
@@ -175,20 +154,6 @@ final class TimeTable {
                     .append('\t')
                     .append(entry.getValue().seen())
                     .append('\n'));
-    Path temporary = directory.resolve("times.new");
-    try (FileChannel out =
-        FileChannel.open(
-            temporary,
-            StandardOpenOption.CREATE,
-            StandardOpenOption.WRITE,
-            StandardOpenOption.TRUNCATE_EXISTING)) {
-      ByteBuffer bytes = StandardCharsets.UTF_8.encode(text.toString());
-      while (bytes.hasRemaining()) {
-        out.write(bytes);
-      }
-      // Renamed before its bytes are on the disk, it could be empty after a power cut.
-      out.force(true);
-    }
-    Files.move(temporary, file(), StandardCopyOption.ATOMIC_MOVE);
+    AtomicFiles.replace(file(), fresh -> Files.writeString(fresh, text));
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.memory.files.AtomicFiles;
 import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.failure.Reasons;
 import java.io.IOException;
@@ -8,7 +9,6 @@ import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Locale;
 
 /**
@@ -63,28 +63,13 @@ public final class OutputFile {
    *
    * @throws IOException where that fails; what was there before then still is
    */
-  public static void write(Path file, Content content) throws IOException {
+  public static void write(Path file, AtomicFiles.Content content) throws IOException {
     if (Files.exists(file) && !Files.isRegularFile(file)) {
       content.writeTo(file); // a pipe or a device has no place to move to
       return;
     }
     Path target = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
-    Path draft =
-        target.resolveSibling(
-            "." + target.getFileName() + "." + ProcessHandle.current().pid() + ".tmp");
-    try {
-      content.writeTo(draft);
-      Files.move(draft, target, StandardCopyOption.ATOMIC_MOVE);
-    } finally {
-      Files.deleteIfExists(draft);
-    }
-  }
-
-  /** Writes a whole file. */
-  @FunctionalInterface
-  public interface Content {
-    /** Creates or empties the file, and fills it. */
-    void writeTo(Path file) throws IOException;
+    AtomicFiles.replace(target, content);
   }
 
   private static byte[] encode(Path file, Tensor tensor) throws IOException, CommandException {

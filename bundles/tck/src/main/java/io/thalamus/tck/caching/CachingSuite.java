@@ -5,17 +5,15 @@ import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.tck.caching.CacheFiles.Odd;
 import io.thalamus.tck.caching.KitFile.Access;
 import io.thalamus.vectors.Outcome;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -48,12 +46,7 @@ final class CachingSuite {
 
   /** The token of a model: the same in each run, so that runs leave few of them behind. */
   static CacheToken token(String name) {
-    try {
-      return CacheToken.of(
-          MessageDigest.getInstance("SHA-256").digest(name.getBytes(StandardCharsets.UTF_8)));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e); // every JDK has it
-    }
+    return CacheToken.of(Digests.sha256(name));
   }
 
   /** The tests of the model alone. */

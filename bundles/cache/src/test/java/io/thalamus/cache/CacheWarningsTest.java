@@ -20,14 +20,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A storage that fails is told of once, until it works. */
-class ToldTest {
+/** A storage that fails is a warning once, until it works. */
+class CacheWarningsTest {
   private static final byte[] KEY = {1};
 
   @TempDir Path directory;
 
   private final Warnings warnings = new Warnings();
-  private final Logger logger = Logger.getLogger(Told.class.getPackageName());
+  private final Logger logger = Logger.getLogger(FileCacheEngine.class.getPackageName());
 
   /** The warnings of this test: others run beside it, with directories of their own. */
   private final class Warnings extends Handler {
@@ -68,7 +68,7 @@ class ToldTest {
   }
 
   @Test
-  void blobsThatCannotBeKeptAreToldOnce() throws IOException {
+  void blobsThatCannotBeKeptAreOneWarning() throws IOException {
     Path file = Files.createFile(directory.resolve("file"));
     try (FileCacheEngine engine = new FileCacheEngine(file, "test")) {
       BlobStore blobs = engine.blobs("1", BlobLimits.of(100, 100, 1000));
@@ -84,7 +84,7 @@ class ToldTest {
   }
 
   @Test
-  void aMapThatCannotBeReadIsToldOnceUntilItCan() throws IOException {
+  void aMapThatCannotBeReadIsOneWarningUntilItCan() throws IOException {
     CacheToken token = CacheToken.of(new byte[CacheToken.SIZE]);
     byte[] hash = new byte[32];
     Path map = directory.resolve("test/tokens");
