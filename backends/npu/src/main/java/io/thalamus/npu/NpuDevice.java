@@ -10,6 +10,7 @@ import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.Deadline;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
@@ -129,7 +130,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     Optional<Slot> slot = cache.open(model, prepared, prepare);
     boolean isSearched = false;
     try {
-      slot.ifPresent(files -> files.store(first, isFinal));
+      slot.ifPresent(files -> files.store(first, isFinal, prepare.deadline()));
       if (!isFinal) {
         secondStage.submit(prepared, new TilingSearch(compilation, point, slot));
         isSearched = true;
@@ -201,7 +202,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
 
     @Override
     public void store(Program better) {
-      slot.ifPresent(files -> files.store(better, true));
+      slot.ifPresent(files -> files.store(better, true, Deadline.NONE));
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.memory.files.Digests;
+import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.npu.command.CommandFormatException;
@@ -67,8 +68,9 @@ final class ProgramCache {
      * Stores a program.
      *
      * @param isFinal whether no better one is to come
+     * @param deadline of the prepare that waits for it
      */
-    void store(Program program, boolean isFinal) {
+    void store(Program program, boolean isFinal, Deadline deadline) {
       writer.write(
           new CachedProgram(
                   prepared.arguments(),
@@ -78,7 +80,8 @@ final class ProgramCache {
                   clock.instant(),
                   settings,
                   ExecutableFormat.write(program.machine().executable()))
-              .write());
+              .write(),
+          deadline);
     }
 
     @Override

@@ -2,6 +2,7 @@
 package io.thalamus.cache;
 
 import io.thalamus.model.CacheToken;
+import io.thalamus.model.Deadline;
 import java.io.IOException;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -39,14 +40,20 @@ public interface CacheEngine {
   boolean isRemembered(String device, CacheToken token, byte[] hash);
 
   /**
-   * Waits until nobody else holds the name space, in any process, and holds it. Whoever writes
-   * files of a cache and remembers their hash does both within, and whoever reads them too: then no
-   * reader finds them half written, but where a process was killed in the middle. The thread may
+   * Waits until nobody else holds the name space, in any process, and holds it. Writing the files
+   * of a cache and remembering their hash belong into one hold, and so does reading them: then a
+   * reader finds them half written only when a process was killed in the middle. The thread may
    * hold it several times.
    *
-   * @throws IOException where the storage cannot be written, or others do not let go
+   * @param deadline of the caller: it waits no longer, nor longer than some seconds
+   * @throws IOException when the storage cannot be written, or others do not release it in time
    */
-  Hold hold() throws IOException;
+  Hold hold(Deadline deadline) throws IOException;
+
+  /** Does the same for a caller without a deadline. */
+  default Hold hold() throws IOException {
+    return hold(Deadline.NONE);
+  }
 
   /**
    * A store of small blobs, for what a driver keeps without the runtime.

@@ -4,6 +4,7 @@ package io.thalamus.cache;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.memory.files.LogOnce;
 import io.thalamus.model.CacheToken;
+import io.thalamus.model.Deadline;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
@@ -130,11 +131,11 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
   }
 
   @Override
-  public Hold hold() throws IOException {
+  public Hold hold(Deadline deadline) throws IOException {
     if (closed) {
       throw new IOException("the cache engine is closed");
     }
-    return lock.take();
+    return lock.take(deadline);
   }
 
   @Override

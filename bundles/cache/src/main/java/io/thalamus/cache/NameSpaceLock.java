@@ -3,6 +3,7 @@ package io.thalamus.cache;
 
 import io.thalamus.memory.files.AtomicFiles;
 import io.thalamus.memory.files.FileLocks;
+import io.thalamus.model.Deadline;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.lang.System.Logger.Level;
@@ -42,15 +43,16 @@ final class NameSpaceLock implements AutoCloseable {
     this.patience = patience;
   }
 
-  /** Waits for the lock. */
-  CacheEngine.Hold take() throws IOException {
-    long deadline = System.nanoTime() + patience.toNanos();
+  /** Waits for the lock until a deadline, or until its patience is over. */
+  CacheEngine.Hold take(Deadline deadline) throws IOException {
+    Deadline end = deadline.earlier(Deadline.after(patience));
     try {
-      if (!threads.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS)) {
-        throw new IOException("another thread does not let go of " + file);
+      if (!threads.tryLock(end.remaining().toNanos(), TimeUnit.NANOSECONDS)) {
+        throw new IOException("another thread holds the lock on " + file);
       }
     } catch (InterruptedException e) {
-      throw interrupted();
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while waiting for the lock on " + file);
     }
     boolean held = false;
     try {
@@ -58,7 +60,7 @@ final class NameSpaceLock implements AutoCloseable {
         throw new IOException("the cache engine is closed");
       }
       if (threads.getHoldCount() == 1) {
-        lock = lock(deadline);
+        lock = lock(end.remaining());
       }
       held = true;
       return this::release;
@@ -69,19 +71,13 @@ final class NameSpaceLock implements AutoCloseable {
     }
   }
 
-  private FileLock lock(long deadline) throws IOException {
+  private FileLock lock(Duration time) throws IOException {
     // Each time: the user may have emptied the storage.
     AtomicFiles.createDirectoriesPrivately(file.getParent());
     if (channel == null || !channel.isOpen()) {
       channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     }
-    Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
-    return FileLocks.lock(channel, file, left);
-  }
-
-  private IOException interrupted() {
-    Thread.currentThread().interrupt();
-    return new InterruptedIOException("interrupted while waiting for " + file);
+    return FileLocks.lock(channel, file, time);
   }
 
   private void release() {
@@ -105,7 +101,7 @@ final class NameSpaceLock implements AutoCloseable {
     threads.lock();
     try {
       if (!closed && channel != null) {
-        lock = lock(System.nanoTime() + patience.toNanos());
+        lock = lock(patience);
       }
     } finally {
       closed = true;

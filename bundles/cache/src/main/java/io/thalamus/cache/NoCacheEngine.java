@@ -2,6 +2,7 @@
 package io.thalamus.cache;
 
 import io.thalamus.model.CacheToken;
+import io.thalamus.model.Deadline;
 import java.io.IOException;
 import java.util.Optional;
 
@@ -22,7 +23,7 @@ public final class NoCacheEngine implements CacheEngine {
   }
 
   @Override
-  public Hold hold() throws IOException {
+  public Hold hold(Deadline deadline) throws IOException {
     throw refusal();
   }
 

@@ -4,6 +4,7 @@ package io.thalamus.driver.cache;
 import io.thalamus.cache.CacheEngine;
 import io.thalamus.hal.CacheFile;
 import io.thalamus.model.CacheToken;
+import io.thalamus.model.Deadline;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.util.List;
@@ -35,19 +36,25 @@ public final class CacheWriter implements AutoCloseable {
     this.dataCache = List.copyOf(dataCache);
   }
 
-  /**
-   * Stores a compilation in place of what was there. Readers find the old one, or this one, or,
-   * where the process is killed meanwhile, or the disk is full, none.
-   *
-   * @return whether it is stored; where it is not, whoever opened the files is told why
-   */
+  /** Stores a compilation of a later stage, for which nobody waits. */
   public boolean write(CacheContents contents) {
+    return write(contents, Deadline.NONE);
+  }
+
+  /**
+   * Stores a compilation in place of an earlier one. Readers find the earlier one, or this one, or,
+   * when the process is killed meanwhile or the disk is full, none.
+   *
+   * @param deadline of the prepare that waits for it: it waits no longer for other writers
+   * @return whether it is stored; if not, the opener of the files gets the reason
+   */
+  public boolean write(CacheContents contents, Deadline deadline) {
     if (contents.modelCache().size() != modelCache.size()
         || contents.dataCache().size() != dataCache.size()) {
       throw new IllegalArgumentException(device + " stores a compilation in other files");
     }
     byte[] hash = contents.hash();
-    try (CacheEngine.Hold _ = engine.hold()) {
+    try (CacheEngine.Hold _ = engine.hold(deadline)) {
       boolean isStored = false;
       try {
         write(modelCache, contents.modelCache());

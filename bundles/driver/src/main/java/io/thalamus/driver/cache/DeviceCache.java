@@ -90,7 +90,8 @@ public final class DeviceCache {
    * What the device stored under the token of a prepare, every bit of it.
    *
    * @throws DeviceException with INVALID_ARGUMENT where there are not as many files as the device
-   *     stores a compilation in, GENERAL_FAILURE where they do not hold what it stored
+   *     stores a compilation in, GENERAL_FAILURE where they do not hold what it stored,
+   *     MISSED_DEADLINE_TRANSIENT where others hold the lock of the cache until the deadline
    */
   public CacheContents read(PrepareConfig config) throws DeviceException {
     Cache cache =
@@ -108,12 +109,18 @@ public final class DeviceCache {
     if (fault.isPresent()) {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, fault.get());
     }
-    try (CacheEngine.Hold _ = engine.hold()) {
+    try (CacheEngine.Hold _ = engine.hold(config.deadline())) {
       CacheContents contents = new CacheContents(read(cache.modelCache()), read(cache.dataCache()));
       if (engine.isRemembered(info.name(), cache.token(), contents.hash())) {
         return contents;
       }
     } catch (IOException e) {
+      if (config.deadline().hasPassed()) {
+        throw new DeviceException(
+            ErrorStatus.MISSED_DEADLINE_TRANSIENT,
+            "the deadline passed while the cache was read: " + e.getMessage(),
+            e);
+      }
       throw new DeviceException(
           ErrorStatus.GENERAL_FAILURE, "the cache cannot be read: " + e.getMessage(), e);
     }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.cache.CacheEngine;
 import io.thalamus.cache.FileCacheEngine;
 import io.thalamus.cache.NoCacheEngine;
 import io.thalamus.hal.CacheFile;
@@ -17,6 +18,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PrepareConfig.Cache;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.PerformanceInfo;
 import java.io.IOException;
@@ -26,6 +28,7 @@ import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -270,6 +273,23 @@ class DeviceCacheTest {
       assertTrue(writer.write(contents(1, LONGEST + 1, 1, 1)));
     }
     assertRefused(ErrorStatus.GENERAL_FAILURE, config());
+  }
+
+  @Test
+  void nobodyWaitsForTheLockLongerThanTheDeadline() throws Exception {
+    CacheContents first = contents(1, 10, 20, 30);
+    try (FileCacheEngine other = new FileCacheEngine(directory.resolve("engine"), "test");
+        CacheWriter writer = cache.open(config()).orElseThrow()) {
+      assertTrue(writer.write(first));
+      try (CacheEngine.Hold _ = other.hold()) {
+        Duration soon = Duration.ofMillis(100);
+        assertRefused(ErrorStatus.MISSED_DEADLINE_TRANSIENT, config().with(Deadline.after(soon)));
+        assertFalse(writer.write(contents(2, 10, 20, 30), Deadline.after(soon)));
+      }
+      assertHolds(first);
+      assertTrue(writer.write(contents(3, 10, 20, 30), Deadline.after(Duration.ofMinutes(1))));
+    }
+    assertHolds(contents(3, 10, 20, 30));
   }
 
   @Test
