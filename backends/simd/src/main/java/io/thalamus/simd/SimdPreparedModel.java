@@ -64,6 +64,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
     if (outputs.stream().anyMatch(output -> !output.isSufficient())) {
       return new OutputInsufficientSize(outputs);
     }
+    long bytesIn = 0;
     for (int i = 0; i < program.inputs().size(); i++) {
       Tensor input = program.inputs().get(i);
       if (input == null) {
@@ -73,6 +74,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "input " + i + " must not be left out");
       }
       copyIn(arguments.inputs()[i], frame, input);
+      bytesIn += arguments.inputs()[i].byteSize();
     }
     frame.isScalar = !warmUp.isWarm(program);
     if (frame.isScalar && hasRun.getAndSet(true)) {
@@ -87,12 +89,14 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
     if (frame.isScalar) {
       warmUp.scalarNanos(System.nanoTime() - computing);
     }
+    long bytesOut = 0;
     for (int i = 0; i < program.outputs().size(); i++) {
       if (arguments.outputs()[i] != null) {
-        copyOut(frame, program.outputs().get(i), arguments.outputs()[i]);
+        bytesOut += copyOut(frame, program.outputs().get(i), arguments.outputs()[i]);
       }
     }
-    return new Completed(outputs, config.measureTiming() ? since(startNanos) : Timing.NONE);
+    Timing timing = config.measureTiming() ? since(startNanos) : Timing.NONE;
+    return new Completed(outputs, timing, bytesIn, bytesOut);
   }
 
   private Failed runSteps(Frame frame, ExecutionConfig config) {
@@ -132,12 +136,13 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
     }
   }
 
-  private static void copyOut(Frame frame, Tensor from, MemorySegment to) {
+  private static long copyOut(Frame frame, Tensor from, MemorySegment to) {
     if (from.isFloat()) {
       MemorySegment.copy(frame.floats, from.offset(), to, FLOAT, 0, from.size());
     } else {
       MemorySegment.copy(frame.bytes, from.offset(), to, ValueLayout.JAVA_BYTE, 0, from.size());
     }
+    return from.size() * (long) from.view().type().elementSize();
   }
 
   private List<OutputShape> outputShapes(RequestArguments arguments) {

@@ -15,19 +15,32 @@ import java.util.Objects;
  * @param outputs one for each output with NO_ERROR and OUTPUT_INSUFFICIENT_SIZE, else empty
  * @param timing as far as it was asked for and measured
  * @param steps what ran where, in order, failed attempts included
+ * @param copied how much was copied, failed attempts included
  */
 public record ExecutionReport(
     ResultCode code,
     String message,
     List<OutputShape> outputs,
     Timing timing,
-    List<StepReport> steps) {
+    List<StepReport> steps,
+    CopiedBytes copied) {
   public ExecutionReport {
     Objects.requireNonNull(code, "code");
     Objects.requireNonNull(message, "message");
     Objects.requireNonNull(timing, "timing");
+    Objects.requireNonNull(copied, "copied");
     outputs = List.copyOf(outputs);
     steps = List.copyOf(steps);
+  }
+
+  /** A report of an execution that copied nothing. */
+  public ExecutionReport(
+      ResultCode code,
+      String message,
+      List<OutputShape> outputs,
+      Timing timing,
+      List<StepReport> steps) {
+    this(code, message, outputs, timing, steps, CopiedBytes.NONE);
   }
 
   /** A report of a failure before anything ran. */
@@ -50,6 +63,28 @@ public record ExecutionReport(
       throw new NeuralNetworksException(code, message);
     }
     return this;
+  }
+
+  /**
+   * The bytes that an execution copied besides computing, by cause. Immutable. Arguments that are
+   * read and written in place are not copied; contents of memories that move between devices are
+   * not counted.
+   *
+   * @param argumentsIn from the caller's segments to memory that a device can map
+   * @param argumentsOut from there to the caller's segments and memories
+   * @param deviceIn from arguments to memory of the devices, as far as they say so
+   * @param deviceOut from memory of the devices to arguments, as far as they say so
+   * @param temporaries between the steps of a plan, for IF and WHILE
+   */
+  public record CopiedBytes(
+      long argumentsIn, long argumentsOut, long deviceIn, long deviceOut, long temporaries) {
+    /** Nothing was copied. */
+    public static final CopiedBytes NONE = new CopiedBytes(0, 0, 0, 0, 0);
+
+    /** Returns the bytes of all causes. */
+    public long total() {
+      return argumentsIn + argumentsOut + deviceIn + deviceOut + temporaries;
+    }
   }
 
   /**

@@ -17,11 +17,20 @@ public sealed interface ExecutionResult {
    *
    * @param outputs one for each output of the model
    * @param timing as far as it was asked for and measured
+   * @param bytesIn copied from inputs to memory of the device before computing; 0 where the device
+   *     reads them in place, or does not say
+   * @param bytesOut copied from memory of the device to outputs; 0 as well
    */
-  record Completed(List<OutputShape> outputs, Timing timing) implements ExecutionResult {
+  record Completed(List<OutputShape> outputs, Timing timing, long bytesIn, long bytesOut)
+      implements ExecutionResult {
     public Completed {
       outputs = List.copyOf(outputs);
       Objects.requireNonNull(timing, "timing");
+    }
+
+    /** A result of a device that copies nothing, or does not count. */
+    public Completed(List<OutputShape> outputs, Timing timing) {
+      this(outputs, timing, 0, 0);
     }
 
     @Override

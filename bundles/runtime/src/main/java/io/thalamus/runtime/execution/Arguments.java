@@ -2,6 +2,7 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.api.MemoryDesc.Direction;
+import io.thalamus.hal.Request;
 import io.thalamus.memory.Leases;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
@@ -12,16 +13,21 @@ import io.thalamus.runtime.domain.MemoryBinding;
 import io.thalamus.runtime.domain.MemoryBindings;
 import io.thalamus.runtime.domain.RoleHost;
 import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
+import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The arguments of one execution: checked, copied into the pools, and copied back. Set by the
- * caller's thread, then used by the one that executes.
+ * The arguments of one execution: checked, given their places, and copied where they cannot be used
+ * in place. Set by the caller's thread, then used by the one that executes.
  *
- * <p>All inputs in plain memory stand in one pool, all such outputs in another:
+ * <p>A segment of the caller is read or written in place ({@link CallerPool}) when a device of the
+ * plan takes pointers, and the executing thread can access the segment, which is off the heap and
+ * aligned, overlaps no other argument that is written, and is not mapped from a file: pages of a
+ * file can disappear under a device, which would get the blame. Any other segment is copied. Copies
+ * of inputs are in one pool, those of outputs in another, where each argument has its room:
  *
  * <pre>
  *   | input 0 | pad to 64 | input 1 | pad to 64 | ...
@@ -39,6 +45,13 @@ final class Arguments {
   private long inputBytes;
   private long outputBytes;
   private boolean stagesOutputs;
+  private boolean copiesInputs;
+  private boolean copiesOutputs;
+
+  /** Null where an argument is not used in place. */
+  private final CallerPool[] inputPools;
+
+  private final CallerPool[] outputPools;
 
   /** Null where no argument is a memory made for it. */
   private MemoryBinding[] inputUses;
@@ -56,6 +69,8 @@ final class Arguments {
     this.outputShapes = new Shape[outputCount];
     this.inputOffsets = new long[inputCount];
     this.outputOffsets = new long[outputCount];
+    this.inputPools = new CallerPool[inputCount];
+    this.outputPools = new CallerPool[outputCount];
   }
 
   void setInput(int index, Argument argument) {
@@ -172,13 +187,14 @@ final class Arguments {
   }
 
   /**
-   * Lays out the pools of checked arguments.
+   * Gives checked arguments their places, and copies the inputs that are not used in place. Outputs
+   * are in the caller's shared memory only when no device of the plan may be given up while it
+   * still writes.
    *
-   * @param isGuarded whether a device may be given up while it still writes: then outputs do not
-   *     stand in the caller's shared memory until they are complete
+   * @throws Mismatch if an input cannot be read
    */
-  void layOut(boolean isGuarded) {
-    stagesOutputs = isGuarded;
+  void layOut(PreparedPlan plan, Scratch scratch, CopyCount copies) throws Mismatch {
+    stagesOutputs = plan.isGuarded();
     for (int i = 0; i < inputs.length; i++) {
       if (inputs[i] instanceof Argument.Plain plain) {
         inputOffsets[i] = inputBytes;
@@ -191,6 +207,93 @@ final class Arguments {
         outputBytes += TemporariesLayout.align(room(i));
       }
     }
+    boolean hasPointers = plan.takesPointers();
+    for (int i = 0; i < inputs.length; i++) {
+      if (inputs[i] instanceof Argument.Plain plain && plain.length() > 0) {
+        if (hasPointers && isUsable(plain, graph.input(i)) && !isWritten(plain)) {
+          inputPools[i] =
+              new CallerPool(
+                  place("input", i, graph.input(i)),
+                  plain.segment().asReadOnly(),
+                  scratch.inputs(),
+                  inputOffsets[i],
+                  inputBytes,
+                  copies);
+        } else {
+          copiesInputs = true;
+        }
+      }
+    }
+    for (int i = 0; i < outputs.length; i++) {
+      if (isInPool(outputs[i])) {
+        if (hasPointers
+            && outputs[i] instanceof Argument.Plain plain
+            && plain.length() > 0
+            && isUsable(plain, graph.output(i))
+            && !isOverlapped(i, plain)) {
+          outputPools[i] =
+              new CallerPool(
+                  place("output", i, graph.output(i)),
+                  plain.segment(),
+                  scratch.outputs(),
+                  outputOffsets[i],
+                  outputBytes,
+                  copies);
+        } else {
+          copiesOutputs = true;
+        }
+      }
+    }
+    scratch.outputs().reserve(copiesOutputs ? outputBytes : 0);
+    scratch.temporaries().reserve(plan.layout().size());
+    if (copiesInputs) {
+      scratch.inputs().reserve(inputBytes);
+      copyIn(scratch, copies);
+    }
+  }
+
+  private static boolean isUsable(Argument.Plain plain, Operand operand) {
+    MemorySegment segment = plain.segment();
+    return Request.Pointer.suits(segment, operand.type())
+        && !segment.isMapped()
+        && segment.isAccessibleBy(Thread.currentThread())
+        && segment.scope().isAlive();
+  }
+
+  /** Returns whether a step may write to an input: an output is in shared memory there. */
+  private boolean isWritten(Argument.Plain input) {
+    for (Argument output : outputs) {
+      if (output instanceof Argument.Shared && overlaps(input, output)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns whether an output shares bytes with any other argument. */
+  private boolean isOverlapped(int index, Argument.Plain output) {
+    for (int i = 0; i < outputs.length; i++) {
+      if (i != index && overlaps(output, outputs[i])) {
+        return true;
+      }
+    }
+    for (Argument input : inputs) {
+      if (overlaps(output, input)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean overlaps(Argument.Plain argument, Argument other) {
+    long start =
+        switch (other) {
+          case Argument.Plain plain when plain.segment().isNative() -> plain.segment().address();
+          case Argument.Shared shared -> shared.memory().segment().address() + shared.offset();
+          case Argument.Plain _, Argument.Made _ -> -1;
+        };
+    long own = argument.segment().address();
+    return start >= 0 && start < own + argument.length() && own < start + other.length();
   }
 
   private boolean isInPool(Argument output) {
@@ -252,14 +355,6 @@ final class Arguments {
     return operand.isSizeKnown() ? operand.byteSize() : 0;
   }
 
-  long inputBytes() {
-    return inputBytes;
-  }
-
-  long outputBytes() {
-    return outputBytes;
-  }
-
   /** Keeps the caller's shared memories mapped; what was lent until a failure is added too. */
   void lend(Leases leases) throws Mismatch {
     for (Argument[] side : new Argument[][] {inputs, outputs}) {
@@ -275,9 +370,12 @@ final class Arguments {
     }
   }
 
-  void copyIn(Scratch scratch) throws Mismatch {
+  private void copyIn(Scratch scratch, CopyCount copies) throws Mismatch {
     for (int i = 0; i < inputs.length; i++) {
-      if (inputs[i] instanceof Argument.Plain plain && plain.length() > 0) {
+      if (inputs[i] instanceof Argument.Plain plain
+          && plain.length() > 0
+          && inputPools[i] == null) {
+        copies.argumentsIn += plain.length();
         try {
           MemorySegment.copy(
               plain.segment(), 0, scratch.inputs().segment(), inputOffsets[i], plain.length());
@@ -288,10 +386,14 @@ final class Arguments {
     }
   }
 
-  void copyOut(Scratch scratch, Frame frame) throws Mismatch {
+  /** Copies complete outputs to the caller's memory, unless they were written in place. */
+  void copyOut(Scratch scratch, Frame frame, CopyCount copies) throws Mismatch {
     for (int i = 0; i < outputs.length; i++) {
-      if (outputs[i].length() > 0 && isInPool(outputs[i])) {
+      if (outputs[i].length() > 0
+          && isInPool(outputs[i])
+          && (outputPools[i] == null || outputPools[i].isStaged())) {
         long bytes = frame.get(graph.outputIndexes().get(i)).length();
+        copies.argumentsOut += bytes;
         try {
           MemorySegment.copy(
               scratch.outputs().segment(), outputOffsets[i], bytesOf(outputs[i]), 0, bytes);
@@ -325,7 +427,9 @@ final class Arguments {
             case Argument a when a.length() == 0 -> Value.OMITTED;
             case Argument.Shared shared -> lent(shared, inputShapes[i]);
             case Argument.Plain plain ->
-                new Value(scratch.inputs(), inputOffsets[i], plain.length(), inputShapes[i]);
+                inputPools[i] != null
+                    ? new Value(inputPools[i], 0, plain.length(), inputShapes[i])
+                    : new Value(scratch.inputs(), inputOffsets[i], plain.length(), inputShapes[i]);
             case Argument.Made made -> made(inputUses[i]);
           };
       frame.set(graph.inputIndexes().get(i), value);
@@ -335,6 +439,8 @@ final class Arguments {
       Value value;
       if (outputs[i] instanceof Argument.Made) {
         value = made(outputUses[i]);
+      } else if (outputPools[i] != null) {
+        value = new Value(outputPools[i], 0, room, outputShapes[i]);
       } else if (room == 0) {
         value = Value.OMITTED;
       } else if (!isInPool(outputs[i]) && outputs[i] instanceof Argument.Shared shared) {

@@ -12,6 +12,7 @@ import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Deadline;
+import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.domain.MemoryBindings;
@@ -37,6 +38,7 @@ public final class ExecutionImpl implements Execution {
   private final ExecutionHost host;
   private final Arguments arguments;
   private final RunControl control = new RunControl();
+  private final CopyCount copies = new CopyCount();
   private final AtomicBoolean started = new AtomicBoolean();
   private Duration timeout;
   private Duration loopTimeout = ExecutionConfig.DEFAULT_LOOP_TIMEOUT;
@@ -252,9 +254,7 @@ public final class ExecutionImpl implements Execution {
     boolean isSuccess = false;
     try {
       arguments.lend(leases);
-      arguments.layOut(plan.isGuarded());
-      scratch.reserve(arguments.inputBytes(), arguments.outputBytes(), plan.layout().size());
-      arguments.copyIn(scratch);
+      arguments.layOut(plan, scratch, copies);
       if (memories != null) {
         if (!memories.begin(plan, () -> control.checkpoint() == Signal.CONTINUE)) {
           return stoppedWaiting();
@@ -290,7 +290,7 @@ public final class ExecutionImpl implements Execution {
 
   private ExecutionReport run(PreparedPlan plan, Scratch scratch, MemoryBindings memories)
       throws Mismatch {
-    StepLog log = new StepLog();
+    StepLog log = new StepLog(copies);
     ExecutionConfig config =
         ExecutionConfig.DEFAULT
             .with(control.deadline())
@@ -305,7 +305,7 @@ public final class ExecutionImpl implements Execution {
       PreparedPlan whole = null;
       try {
         whole = host.acquireWholeOnReference(config);
-        scratch.reserveTemporaries(whole.layout().size());
+        scratch.temporaries().reserve(whole.layout().size());
         if (memories != null) {
           memories.restart();
         }
@@ -321,12 +321,15 @@ public final class ExecutionImpl implements Execution {
       }
     }
     if (!ending.isDone()) {
-      return new ExecutionReport(
-          ending.code(), ending.message(), ending.outputs(), log.timing(), log.steps());
+      return report(ending.code(), ending.message(), ending.outputs(), log);
     }
-    arguments.copyOut(scratch, frame);
-    return new ExecutionReport(
-        ResultCode.NO_ERROR, "", arguments.outputShapes(frame), log.timing(), log.steps());
+    arguments.copyOut(scratch, frame, copies);
+    return report(ResultCode.NO_ERROR, "", arguments.outputShapes(frame), log);
+  }
+
+  private ExecutionReport report(
+      ResultCode code, String message, List<OutputShape> outputs, StepLog log) {
+    return new ExecutionReport(code, message, outputs, log.timing(), log.steps(), copies.total());
   }
 
   private Frame frame(PreparedPlan plan, Scratch scratch) {
@@ -338,6 +341,7 @@ public final class ExecutionImpl implements Execution {
           scratch.temporaries().segment(),
           constant.offset(),
           value.length);
+      copies.temporaries += value.length;
     }
     Frame frame = new Frame(plan.planned().main(), plan.layout(), scratch.temporaries());
     arguments.fill(frame, scratch);

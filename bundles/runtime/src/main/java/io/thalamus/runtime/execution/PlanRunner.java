@@ -111,11 +111,12 @@ final class PlanRunner {
     }
   }
 
-  private static void copyOut(WhileNode node, Frame outer, Value[] state) {
+  private void copyOut(WhileNode node, Frame outer, Value[] state) {
     for (int i = 0; i < node.outputs().size(); i++) {
       Value to = outer.get(node.outputs().get(i));
       if (!to.isOmitted()) {
         MemorySegment.copy(state[i].bytes(), 0, to.bytes(), 0, to.length());
+        log.copies().temporaries += to.length();
       }
     }
   }

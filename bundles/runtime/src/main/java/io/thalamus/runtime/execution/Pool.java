@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.runtime.domain.MemoryBinding;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A memory that values of an execution stand in, which can be exchanged under them: one that any
- * device can map, or one made for this argument, which may stand on a device. Used by the one
- * thread that executes.
+ * A memory that holds values of an execution, and can be exchanged under them: one that any device
+ * can map, one made for this argument, which may be on a device, or the caller's own ({@link
+ * CallerPool}). Used by the one thread that executes.
  */
-final class Pool {
+class Pool {
   private final MemoryBinding use;
   private SharedMemory memory;
 
@@ -30,20 +31,40 @@ final class Pool {
     this.use = use;
   }
 
-  /** The memory made for an argument; null where it is none. */
-  MemoryBinding use() {
+  /** Returns the memory made for an argument; null where it is none. */
+  final MemoryBinding use() {
     return use;
   }
 
+  /** Returns the memory that devices map. */
   SharedMemory memory() {
     return use == null ? memory : use.shared();
   }
 
+  /** Returns where the values begin in {@link #memory}. */
+  long base() {
+    return 0;
+  }
+
+  /** Returns the bytes of the values. */
   MemorySegment segment() {
     return memory().segment();
   }
 
-  void exchange(SharedMemory other) {
+  /** Puts another memory in place of this one. */
+  final void exchange(SharedMemory other) {
     memory = other;
+  }
+
+  /** Makes the memory at least this large; one that is large enough stays. */
+  final void reserve(long bytes) {
+    SharedMemory old = memory;
+    if (bytes == 0 || (old != null && old.size() >= bytes)) {
+      return;
+    }
+    memory = SharedMemory.allocate(MemoryKind.ASHMEM, bytes);
+    if (old != null) {
+      old.close();
+    }
   }
 }

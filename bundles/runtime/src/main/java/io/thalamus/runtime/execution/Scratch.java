@@ -7,36 +7,13 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
- * The memories of one running execution: for inputs, for outputs and for values between steps. Used
- * by one thread at a time; owned by the {@link ScratchPool}.
+ * The memories of one running execution: for copies of inputs and of outputs, where there are any,
+ * and for values between steps. Used by one thread at a time; owned by the {@link ScratchPool}.
  */
 final class Scratch implements AutoCloseable {
   private final Pool inputs = new Pool();
   private final Pool outputs = new Pool();
   private final Pool temporaries = new Pool();
-
-  /** Makes each memory at least this large; what is large enough stays. */
-  void reserve(long inputBytes, long outputBytes, long temporaryBytes) {
-    atLeast(inputs, inputBytes);
-    atLeast(outputs, outputBytes);
-    atLeast(temporaries, temporaryBytes);
-  }
-
-  /** Makes the temporaries at least this large. */
-  void reserveTemporaries(long bytes) {
-    atLeast(temporaries, bytes);
-  }
-
-  private static void atLeast(Pool pool, long bytes) {
-    SharedMemory old = pool.memory();
-    if (bytes == 0 || (old != null && old.size() >= bytes)) {
-      return;
-    }
-    pool.exchange(SharedMemory.allocate(MemoryKind.ASHMEM, bytes));
-    if (old != null) {
-      old.close();
-    }
-  }
 
   /**
    * Moves everything to fresh memory, since a device that was given up may still write to the old

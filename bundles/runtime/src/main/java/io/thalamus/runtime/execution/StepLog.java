@@ -16,8 +16,19 @@ import java.util.Optional;
  */
 final class StepLog {
   private final List<Entry> entries = new ArrayList<>();
+  private final CopyCount copies;
   private Timing timing = Timing.NONE;
   private boolean isTimingPartial;
+
+  /** A log of nothing yet, beside a count that goes on. */
+  StepLog(CopyCount copies) {
+    this.copies = copies;
+  }
+
+  /** Returns the count of copied bytes. */
+  CopyCount copies() {
+    return copies;
+  }
 
   private static final class Entry {
     private final PlanNode node;

@@ -166,9 +166,16 @@ final class StepRunner {
     if (stopped != null) {
       return stopped;
     }
-    Request request = request(step, frame, true);
-    List<Value> room =
-        secondOpinion.isPresent() ? step.outputs().stream().map(frame::get).toList() : List.of();
+    boolean isCompared = secondOpinion.isPresent() && !model.device().isReference();
+    // The comparison reads the outputs, and keeps the inputs when they differ.
+    boolean passesPointers = model.device().takesPointers() && !isCompared;
+    Request request;
+    try {
+      request = RequestBuilder.of(step, frame, true, passesPointers);
+    } catch (NeuralNetworksException e) {
+      return Ending.failedForGood(e.code(), e.getMessage());
+    }
+    List<Value> room = isCompared ? step.outputs().stream().map(frame::get).toList() : List.of();
     long start = System.nanoTime();
     StepMemories memories = StepMemories.of(step, frame);
     CallOutcome outcome;
@@ -183,23 +190,26 @@ final class StepRunner {
         memories.abandon();
       }
       ending = ending(step, model, frame, outcome.result());
+      if (!ending.isDone()) {
+        requireCallersMemory(step, frame);
+      }
     } catch (NeuralNetworksException e) {
       return Ending.failedForGood(e.code(), e.getMessage());
     } finally {
       memories.end();
     }
-    Optional<String> objection =
-        ending.isDone() && secondOpinion.isPresent() && memories.share(room)
-            ? secondOpinion
+    Optional<String> objection = Optional.empty();
+    if (isCompared && ending.isDone() && memories.share(room)) {
+      try {
+        Request compared = memories.isEmpty() ? request : seen(step, frame, room);
+        objection =
+            secondOpinion
                 .get()
-                .objection(
-                    prepared,
-                    model.device(),
-                    frame,
-                    memories.isEmpty() ? request : seen(step, frame, room),
-                    room,
-                    step.describe())
-            : Optional.empty();
+                .objection(prepared, model.device(), frame, compared, room, step.describe());
+      } catch (NeuralNetworksException e) {
+        return Ending.failedForGood(e.code(), e.getMessage());
+      }
+    }
     if (objection.isPresent()) {
       ending = nonsense(step, model, "it computed something wrong: " + objection.get());
       setOutputs(step, frame, room);
@@ -234,6 +244,18 @@ final class StepRunner {
     };
   }
 
+  /** A device cannot help it when the caller closes memory that it has passed by pointer. */
+  private static void requireCallersMemory(ExecutionStep step, Frame frame)
+      throws NeuralNetworksException {
+    for (List<Integer> side : List.of(step.inputs(), step.outputs())) {
+      for (int operand : side) {
+        if (frame.get(operand).pool() instanceof CallerPool caller && !caller.isStaged()) {
+          caller.requireAlive();
+        }
+      }
+    }
+  }
+
   private static boolean reads(RegisteredDevice device, Request request) {
     List<SharedMemory> memories = new ArrayList<>();
     for (MemoryPool pool : request.pools()) {
@@ -255,30 +277,12 @@ final class StepRunner {
     };
   }
 
-  /**
-   * What the device is asked.
-   *
-   * @param onDevice whether buffers are named where there are any; else the copies of them
-   */
-  private static Request request(ExecutionStep step, Frame frame, boolean onDevice) {
-    List<MemoryPool> pools = new ArrayList<>(4);
-    List<SharedMemory> memories = new ArrayList<>(4);
-    List<Request.Argument> inputs = new ArrayList<>(step.inputs().size());
-    for (int operand : step.inputs()) {
-      inputs.add(argument(frame, operand, memories, pools, onDevice));
-    }
-    List<Request.Argument> outputs = new ArrayList<>(step.outputs().size());
-    for (int operand : step.outputs()) {
-      outputs.add(argument(frame, operand, memories, pools, onDevice));
-    }
-    return new Request(inputs, outputs, pools);
-  }
-
   /** The same with copies of buffers, and with outputs as they were before they were written. */
-  private static Request seen(ExecutionStep step, Frame frame, List<Value> room) {
+  private static Request seen(ExecutionStep step, Frame frame, List<Value> room)
+      throws NeuralNetworksException {
     List<Value> written = step.outputs().stream().map(frame::get).toList();
     setOutputs(step, frame, room);
-    Request request = request(step, frame, false);
+    Request request = RequestBuilder.of(step, frame, false, false);
     setOutputs(step, frame, written);
     return request;
   }
@@ -287,36 +291,6 @@ final class StepRunner {
     for (int i = 0; i < values.size(); i++) {
       frame.set(step.outputs().get(i), values.get(i));
     }
-  }
-
-  private static Request.Argument argument(
-      Frame frame,
-      int index,
-      List<SharedMemory> memories,
-      List<MemoryPool> pools,
-      boolean onDevice) {
-    Value value = frame.get(index);
-    if (value.isOmitted()) {
-      return Request.Argument.NO_VALUE;
-    }
-    MemoryBinding use = value.pool().use();
-    if (onDevice && use != null && use.buffer().isPresent()) {
-      int place = pools.indexOf(use.pool());
-      if (place < 0) {
-        place = pools.size();
-        memories.add(null); // the lists are parallel
-        pools.add(use.pool());
-      }
-      return new Request.Location(place, 0, 0, frame.givenShape(index));
-    }
-    SharedMemory memory = value.pool().memory();
-    int pool = memories.indexOf(memory);
-    if (pool < 0) {
-      pool = memories.size();
-      memories.add(memory);
-      pools.add(new MemoryPool.Shared(memory));
-    }
-    return new Request.Location(pool, value.offset(), value.length(), frame.givenShape(index));
   }
 
   private Ending completed(
@@ -358,6 +332,8 @@ final class StepRunner {
         }
       }
     }
+    log.copies().deviceIn += completed.bytesIn();
+    log.copies().deviceOut += completed.bytesOut();
     if (config.measureTiming()) {
       log.add(completed.timing());
     }

@@ -62,6 +62,11 @@ public final class PreparedPlan {
     return planned.steps().stream().anyMatch(step -> step.device().isGuarded());
   }
 
+  /** Returns whether a device of it takes arguments by pointer. */
+  public boolean takesPointers() {
+    return planned.steps().stream().anyMatch(step -> step.device().takesPointers());
+  }
+
   /** Begins a use unless the steps are closed already. */
   public boolean retain() {
     return users.retainUnlessFreed();

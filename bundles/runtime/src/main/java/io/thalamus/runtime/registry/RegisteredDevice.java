@@ -94,6 +94,14 @@ public final class RegisteredDevice {
     return isWatched() && info.type() != DeviceType.CPU;
   }
 
+  /**
+   * Returns whether arguments are passed to it by pointer: it says that it takes them, and its
+   * executions run in the threads of their callers and cannot be abandoned.
+   */
+  public boolean takesPointers() {
+    return info.pointerArguments() && !isGuarded();
+  }
+
   /** Whether other calls than executions are watched. */
   boolean isWatched() {
     return watch.isOn() && !isReference();
