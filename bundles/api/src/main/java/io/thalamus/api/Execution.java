@@ -13,8 +13,12 @@ import org.osgi.annotation.versioning.ProviderType;
  * One execution of a compilation: set the arguments, then start it once. Not thread-safe until it
  * is started; a second start ends with BAD_STATE.
  *
- * <p>Arguments in plain memory are copied in when the execution starts and copied out before its
- * result is there; they must not be touched meanwhile. Values are little-endian and row-major.
+ * <p>Arguments in plain memory must not be touched from the start until the result is there, nor
+ * their memory be closed. A device that computes in the calling thread reads and writes them in
+ * place if they are off the heap and aligned for their elements; otherwise they are copied in and
+ * out. The contents of outputs are undefined after a failure. {@link ExecutionReport#copied} counts
+ * the copies. An asynchronous execution needs memory that any thread can access: of a shared or
+ * automatic arena, or on the heap. Values are little-endian and row-major.
  */
 @ProviderType
 public interface Execution {

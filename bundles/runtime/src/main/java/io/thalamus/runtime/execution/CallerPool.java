@@ -60,7 +60,9 @@ final class CallerPool extends Pool {
     if (isStaged) {
       return;
     }
-    requireAlive();
+    if (isClosed()) {
+      throw closed(null);
+    }
     scratch.reserve(scratchBytes);
     if (isRead) {
       try {
@@ -74,20 +76,20 @@ final class CallerPool extends Pool {
   }
 
   /**
-   * Checks that the caller has not closed its memory, whose accesses fail from then on: that is no
-   * fault of the device.
-   *
-   * @throws NeuralNetworksException with BAD_DATA if it has
+   * Returns whether the caller has closed its memory, so that every access in place fails: that is
+   * no fault of a device.
    */
-  void requireAlive() throws NeuralNetworksException {
-    if (!segment.scope().isAlive()) {
-      throw closed(null);
-    }
+  boolean isClosed() {
+    return !isStaged && !segment.scope().isAlive();
+  }
+
+  /** Returns what the caller learns when it has closed its memory. */
+  String closedMessage() {
+    return place + " stands in memory that is closed";
   }
 
   private NeuralNetworksException closed(Throwable cause) {
-    return new NeuralNetworksException(
-        ResultCode.BAD_DATA, place + " stands in memory that is closed", cause);
+    return new NeuralNetworksException(ResultCode.BAD_DATA, closedMessage(), cause);
   }
 
   @Override

@@ -191,7 +191,7 @@ final class StepRunner {
       }
       ending = ending(step, model, frame, outcome.result());
       if (!ending.isDone()) {
-        requireCallersMemory(step, frame);
+        ending = failure(step, frame, ending);
       }
     } catch (NeuralNetworksException e) {
       return Ending.failedForGood(e.code(), e.getMessage());
@@ -244,16 +244,16 @@ final class StepRunner {
     };
   }
 
-  /** A device cannot help it when the caller closes memory that it has passed by pointer. */
-  private static void requireCallersMemory(ExecutionStep step, Frame frame)
-      throws NeuralNetworksException {
+  /** Returns how a step failed: when the caller has closed memory, the device cannot help it. */
+  private static Ending failure(ExecutionStep step, Frame frame, Ending ending) {
     for (List<Integer> side : List.of(step.inputs(), step.outputs())) {
       for (int operand : side) {
-        if (frame.get(operand).pool() instanceof CallerPool caller && !caller.isStaged()) {
-          caller.requireAlive();
+        if (frame.get(operand).pool() instanceof CallerPool caller && caller.isClosed()) {
+          return Ending.failedForGood(ResultCode.BAD_DATA, caller.closedMessage());
         }
       }
     }
+    return ending;
   }
 
   private static boolean reads(RegisteredDevice device, Request request) {

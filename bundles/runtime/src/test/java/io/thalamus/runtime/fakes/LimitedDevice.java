@@ -20,6 +20,7 @@ import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.model.Subgraph;
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -80,6 +81,22 @@ public class LimitedDevice implements Device {
   public static LimitedDevice cpu() {
     return new LimitedDevice(
         info("thalamus-cpu", DeviceType.CPU, 1).build(), (graph, operation) -> true);
+  }
+
+  /**
+   * A CPU device with this cost for everything, that takes arguments by pointer and executes these
+   * operations, or everything where none is named.
+   */
+  public static LimitedDevice pointers(String name, double cost, OperationCode... operations) {
+    List<OperationCode> all = List.of(operations);
+    return new LimitedDevice(
+        info(name, DeviceType.CPU, cost).pointerArguments(true).build(),
+        (graph, operation) -> all.isEmpty() || all.contains(operation.type()));
+  }
+
+  /** Returns the bytes of an argument of a request; null where it has no value. */
+  public static MemorySegment segment(Request request, Request.Argument argument) {
+    return TinyInterpreter.segment(request, argument);
   }
 
   /** Facts with one cost for everything. */

@@ -168,19 +168,31 @@ final class TinyInterpreter {
   }
 
   private static Tensor read(Request request, Request.Argument argument, Operand operand) {
-    if (!(argument instanceof Request.Location location)) {
+    MemorySegment bytes = segment(request, argument);
+    if (bytes == null) {
       return null;
     }
-    Shape shape = operand.isSizeKnown() ? operand.shape() : location.shape();
-    if (shape.elementCount() * operand.type().elementSize() != location.length()) {
+    Shape given =
+        argument instanceof Request.Pointer pointer
+            ? pointer.shape()
+            : ((Request.Location) argument).shape();
+    Shape shape = operand.isSizeKnown() ? operand.shape() : given;
+    if (shape.elementCount() * operand.type().elementSize() != bytes.byteSize()) {
       throw new Stop(ErrorStatus.INVALID_ARGUMENT, "an input is not as long as its shape says");
     }
-    return decode(segment(request, location), operand, shape);
+    return decode(bytes, operand, shape);
   }
 
-  private static MemorySegment segment(Request request, Request.Location location) {
-    MemoryPool.Shared pool = (MemoryPool.Shared) request.pools().get(location.pool());
-    return pool.memory().segment().asSlice(location.offset(), location.length());
+  /** Returns the bytes of an argument; null where it has no value. */
+  static MemorySegment segment(Request request, Request.Argument argument) {
+    return switch (argument) {
+      case Request.NoValue _ -> null;
+      case Request.Pointer pointer -> pointer.segment();
+      case Request.Location place -> {
+        MemoryPool.Shared pool = (MemoryPool.Shared) request.pools().get(place.pool());
+        yield pool.memory().segment().asSlice(place.offset(), place.length());
+      }
+    };
   }
 
   private static Tensor decode(MemorySegment bytes, Operand operand, Shape shape) {
@@ -200,7 +212,8 @@ final class TinyInterpreter {
     for (int i = 0; i < outputs.size(); i++) {
       int elementSize = model.main().output(i).type().elementSize();
       long needed = (long) outputs.get(i).values.length * elementSize;
-      long room = request.outputs().get(i) instanceof Request.Location l ? l.length() : needed;
+      MemorySegment to = segment(request, request.outputs().get(i));
+      long room = to != null ? to.byteSize() : needed;
       shapes.add(new OutputShape(outputs.get(i).shape, room >= needed));
       isSufficient &= room >= needed;
     }
@@ -208,8 +221,8 @@ final class TinyInterpreter {
       return new ExecutionResult.OutputInsufficientSize(shapes);
     }
     for (int i = 0; i < outputs.size(); i++) {
-      if (request.outputs().get(i) instanceof Request.Location location) {
-        MemorySegment to = segment(request, location);
+      MemorySegment to = segment(request, request.outputs().get(i));
+      if (to != null) {
         float[] values = outputs.get(i).values;
         for (int k = 0; k < values.length; k++) {
           if (model.main().output(i).type().elementSize() == 1) {

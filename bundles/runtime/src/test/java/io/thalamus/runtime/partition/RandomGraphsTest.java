@@ -19,6 +19,8 @@ import io.thalamus.model.Subgraph;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -75,10 +77,13 @@ class RandomGraphsTest {
       int number = d;
       devices[d] =
           new LimitedDevice(
-              LimitedDevice.info("test-" + d, DeviceType.ACCELERATOR, 0.5 + d / 10.0).build(),
+              LimitedDevice.info("test-" + d, type(random), 0.5 + d / 10.0)
+                  .pointerArguments(random.nextBoolean())
+                  .build(),
               (graph, operation) -> owner.get(kind(graph, operation)) == number);
     }
-    devices[deviceCount] = LimitedDevice.cpu();
+    devices[deviceCount] =
+        random.nextBoolean() ? LimitedDevice.cpu() : LimitedDevice.pointers("thalamus-cpu", 1);
     float[][] inputs = new float[model.main().inputIndexes().size()][ELEMENTS];
     for (float[] input : inputs) {
       for (int i = 0; i < ELEMENTS; i++) {
@@ -121,19 +126,40 @@ class RandomGraphsTest {
 
   private static float[][] run(long seed, TestRuntime runtime, Model model, float[][] inputs)
       throws Exception {
-    try (Compilation compilation = runtime.networks().compile(model, CompilationOptions.DEFAULT)) {
+    Random random = new Random(seed);
+    try (Compilation compilation = runtime.networks().compile(model, CompilationOptions.DEFAULT);
+        Arena arena = Arena.ofConfined()) {
       Execution execution = compilation.createExecution();
       for (int i = 0; i < inputs.length; i++) {
-        execution.setInput(i, Graphs.floats(inputs[i]));
+        MemorySegment values = memory(random, arena);
+        execution.setInput(i, values.copyFrom(Graphs.floats(inputs[i])));
       }
-      float[][] outputs = new float[model.main().outputIndexes().size()][ELEMENTS];
-      for (int i = 0; i < outputs.length; i++) {
-        execution.setOutput(i, Graphs.floats(outputs[i]));
+      MemorySegment[] results = new MemorySegment[model.main().outputIndexes().size()];
+      for (int i = 0; i < results.length; i++) {
+        results[i] = memory(random, arena);
+        execution.setOutput(i, results[i]);
       }
       ExecutionReport report = execution.compute();
       assertTrue(report.isSuccess(), "seed " + seed + ": " + report.message());
+      float[][] outputs = new float[results.length][];
+      for (int i = 0; i < outputs.length; i++) {
+        outputs[i] = results[i].toArray(Graphs.FLOAT);
+      }
       return outputs;
     }
+  }
+
+  private static DeviceType type(Random random) {
+    return random.nextBoolean() ? DeviceType.CPU : DeviceType.ACCELERATOR;
+  }
+
+  /** Returns memory on the heap, off it, or off it without alignment. */
+  private static MemorySegment memory(Random random, Arena arena) {
+    return switch (random.nextInt(4)) {
+      case 0 -> Graphs.floats(new float[ELEMENTS]);
+      case 1 -> arena.allocate(Float.BYTES * ELEMENTS + 1, Float.BYTES).asSlice(1);
+      default -> arena.allocate(Float.BYTES * ELEMENTS, Float.BYTES);
+    };
   }
 
   private static Model model(Random random) {
