@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandType;
@@ -33,10 +34,6 @@ public record OperandView(
     Optional<Subgraph> graph) {
   private static final ValueLayout.OfInt INT =
       ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfShort SHORT =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   public OperandView {
     Objects.requireNonNull(type, "type");
@@ -115,7 +112,7 @@ public record OperandView(
 
   /** The element at {@code index} as a 32-bit integer. The value must be known. */
   public int int32(int index) {
-    return bytes().getAtIndex(INT, index);
+    return Elements.INT32.getInt(bytes(), index);
   }
 
   /** All elements as 32-bit integers. The value must be known. */
@@ -125,14 +122,12 @@ public record OperandView(
 
   /** The first element as a float, read from FLOAT32 or FLOAT16. The value must be known. */
   public float float32() {
-    return type.elementSize() == Short.BYTES
-        ? Float.float16ToFloat(bytes().get(SHORT, 0))
-        : bytes().get(FLOAT, 0);
+    return Elements.of(type).getFloat(bytes(), 0);
   }
 
   /** The first element as a BOOL. The value must be known. */
   public boolean bool() {
-    return bytes().get(ValueLayout.JAVA_BYTE, 0) != 0;
+    return Elements.BOOL8.getInt(bytes(), 0) != 0;
   }
 
   private MemorySegment bytes() {

@@ -1,70 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Shape;
+import io.thalamus.model.Tolerance;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.Optional;
 
 /**
- * AOSP's rules for when a result equals the expected one: {@code |actual - expected| <= absolute +
- * relative * |expected|}, in double, with tolerances by type; distributions instead of values for
- * RANDOM_MULTINOMIAL. Immutable.
+ * AOSP's rules for when a result equals the expected one: {@link Tolerance} by type, distributions
+ * instead of values for RANDOM_MULTINOMIAL. Immutable.
  */
 public final class Comparison {
-  /** AOSP's 5 units of float32: {@code 5 * 2^-23}. */
-  private static final double FLOAT32_RELATIVE = 0x5p-23;
-
-  private static final double FLOAT32_ABSOLUTE = 1e-5;
-
-  /** AOSP's 5 units of float16: {@code 5 * 2^-10}. */
-  private static final double FLOAT16 = 0x5p-10;
-
   private final DecodedExample example;
   private final boolean isRelaxed;
 
   /** The rules for the outputs of an example. */
   public Comparison(DecodedExample example) {
     this.example = example;
-    this.isRelaxed = isRelaxed(example);
+    this.isRelaxed = Tolerance.isRelaxed(example.model());
   }
 
-  private static boolean isRelaxed(DecodedExample example) {
-    return example.model().relaxComputationFloat32toFloat16()
-        || example
-            .model()
-            .subgraphs()
-            .flatMap(subgraph -> subgraph.operands().stream())
-            .anyMatch(operand -> operand.type() == OperandCode.TENSOR_FLOAT16);
-  }
-
-  /** How far an output of this type may be off. */
+  /** Returns how far an output of this type may be off. */
   public Tolerance tolerance(OperandType type) {
-    if (!(type instanceof OperandCode code)) {
-      return Tolerance.EXACT;
-    }
-    return switch (code) {
-      case FLOAT32, TENSOR_FLOAT32 ->
-          isRelaxed
-              ? new Tolerance(FLOAT16, FLOAT16)
-              : new Tolerance(FLOAT32_ABSOLUTE, FLOAT32_RELATIVE);
-      case FLOAT16, TENSOR_FLOAT16 -> new Tolerance(FLOAT16, FLOAT16);
-      case BOOL, TENSOR_BOOL8, UINT32, SUBGRAPH -> Tolerance.EXACT;
-      case INT32,
-          TENSOR_INT32,
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED,
-          TENSOR_QUANT8_SYMM,
-          TENSOR_QUANT8_SYMM_PER_CHANNEL,
-          TENSOR_QUANT16_SYMM,
-          TENSOR_QUANT16_ASYMM ->
-          new Tolerance(1, 0);
-    };
+    return Tolerance.of(type, isRelaxed);
   }
 
   /**
@@ -96,12 +61,13 @@ public final class Comparison {
       return Optional.empty();
     }
     Tolerance tolerance = tolerance(type);
+    Elements elements = Elements.of(type);
     MemorySegment wanted = MemorySegment.ofArray(expected.bytes());
-    long elements = wanted.byteSize() / type.elementSize();
+    long count = wanted.byteSize() / type.elementSize();
     long first = -1;
     long wrong = 0;
-    for (long i = 0; i < elements; i++) {
-      if (!tolerance.accepts(Elements.get(type, wanted, i), Elements.get(type, actual, i))) {
+    for (long i = 0; i < count; i++) {
+      if (!tolerance.accepts(elements.getDouble(wanted, i), elements.getDouble(actual, i))) {
         first = first < 0 ? i : first;
         wrong++;
       }
@@ -114,11 +80,11 @@ public final class Comparison {
                 operation(output),
                 expected.operand().shape(),
                 first,
-                Elements.get(type, wanted, first),
-                Elements.get(type, actual, first),
+                elements.getDouble(wanted, first),
+                elements.getDouble(actual, first),
                 tolerance,
                 wrong,
-                elements));
+                count));
   }
 
   /** Counts how often each class was drawn; input 0 holds the logarithms of their odds. */
@@ -134,7 +100,7 @@ public final class Comparison {
       int[] counts = new int[classes];
       for (int i = 0; i < samples; i++) {
         long index = (long) batch * samples + i;
-        int drawn = (int) Elements.get(OperandCode.TENSOR_INT32, actual, index);
+        int drawn = Elements.INT32.getInt(actual, index);
         if (drawn < 0 || drawn >= classes) {
           return Optional.of(
               new Mismatch.OfClass(output, operation(output), index, drawn, classes));
@@ -154,12 +120,12 @@ public final class Comparison {
   }
 
   private static double[] softmax(DecodedExample.Input input, int batch, int classes) {
-    OperandCode type = (OperandCode) input.operand().type();
+    Elements elements = Elements.of(input.operand().type());
     MemorySegment bytes = MemorySegment.ofArray(input.bytes());
     double[] odds = new double[classes];
     double max = Double.NEGATIVE_INFINITY;
     for (int i = 0; i < classes; i++) {
-      odds[i] = Elements.get(type, bytes, (long) batch * classes + i);
+      odds[i] = elements.getDouble(bytes, (long) batch * classes + i);
       max = Math.max(max, odds[i]);
     }
     double sum = 0;
@@ -182,19 +148,6 @@ public final class Comparison {
         .map(type -> type.text())
         .findFirst()
         .orElse("nothing");
-  }
-
-  /** How far a value may be off. */
-  public record Tolerance(double absolute, double relative) {
-    /** Not at all. */
-    public static final Tolerance EXACT = new Tolerance(0, 0);
-
-    /** Whether {@code actual} is near enough. NaN and infinities must be met exactly. */
-    public boolean accepts(double expected, double actual) {
-      return Double.compare(expected, actual) == 0
-          || Math.abs(actual - expected) <= absolute + relative * Math.abs(expected)
-              && !Double.isInfinite(expected);
-    }
   }
 
   /** What is wrong with an output. */

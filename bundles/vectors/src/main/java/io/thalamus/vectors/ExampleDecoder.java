@@ -204,7 +204,7 @@ final class ExampleDecoder {
       throw new VectorFormatException(
           values.size() + " values for " + elements + " elements of " + operand.type().text());
     }
-    return Elements.encode(operand.type(), values);
+    return ElementCodec.encode(operand.type(), values);
   }
 
   /** The operand without its place. */
@@ -345,7 +345,7 @@ final class ExampleDecoder {
           what + ": " + values.size() + " values for " + elements + " elements");
     }
     try {
-      return Elements.encode(operand.type(), values);
+      return ElementCodec.encode(operand.type(), values);
     } catch (VectorFormatException e) {
       throw new VectorFormatException(what + ": " + e.getMessage(), e);
     }

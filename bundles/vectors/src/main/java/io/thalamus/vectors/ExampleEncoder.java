@@ -68,7 +68,8 @@ final class ExampleEncoder {
     for (int i = 0; i < inputs.size(); i++) {
       encoded.add(
           new Example.Input(
-              main.inputIndexes().get(i), Elements.decode(main.input(i).type(), inputs.get(i))));
+              main.inputIndexes().get(i),
+              ElementCodec.decode(main.input(i).type(), inputs.get(i))));
     }
     return encoded;
   }
@@ -81,7 +82,7 @@ final class ExampleEncoder {
           new Example.ExpectedOutput(
               main.outputIndexes().get(i),
               false,
-              Elements.decode(main.output(i).type(), outputs.get(i).bytes())));
+              ElementCodec.decode(main.output(i).type(), outputs.get(i).bytes())));
     }
     return encoded;
   }
@@ -139,7 +140,7 @@ final class ExampleEncoder {
   private static Optional<Values> values(Operand operand) throws VectorFormatException {
     return switch (operand.lifetime()) {
       case Lifetime.Constant constant ->
-          Optional.of(Elements.decode(operand.type(), constant.bytes()));
+          Optional.of(ElementCodec.decode(operand.type(), constant.bytes()));
       case Lifetime.SubgraphReference reference -> Optional.of(Values.of(reference.index()));
       case Lifetime.TemporaryVariable _,
           Lifetime.SubgraphInput _,

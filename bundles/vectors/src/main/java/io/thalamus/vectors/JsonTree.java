@@ -3,11 +3,13 @@ package io.thalamus.vectors;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
+import io.thalamus.model.Elements;
 import io.thalamus.model.Shape;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -133,11 +135,20 @@ final class JsonTree {
     }
   }
 
-  DataType dataType() throws VectorFormatException {
+  /** Returns the format of a stored tensor; FLOAT, as ONNX says, is FLOAT32. */
+  Elements dataType() throws VectorFormatException {
     String name = text();
-    return DataType.named(name)
-        .orElseThrow(
-            () -> new VectorFormatException(where + ": there is no data type '" + name + "'"));
+    return switch (name) {
+      case "FLOAT" -> Elements.FLOAT32;
+      case "BOOL" -> Elements.BOOL8;
+      default ->
+          Arrays.stream(Elements.values())
+              .filter(elements -> elements.name().equals(name))
+              .findFirst()
+              .orElseThrow(
+                  () ->
+                      new VectorFormatException(where + ": there is no data type '" + name + "'"));
+    };
   }
 
   private Map<?, ?> map() throws VectorFormatException {

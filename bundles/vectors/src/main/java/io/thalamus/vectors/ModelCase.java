@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.Shape;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -75,10 +76,10 @@ public record ModelCase(
     public double tolerance() {
       double spreads = largestSpread();
       return switch (tensor.type()) {
-        case FLOAT32 -> FLOAT_RELATIVE * maxAbs + FLOAT_SPREADS * spreads;
+        case FLOAT32, FLOAT64 -> FLOAT_RELATIVE * maxAbs + FLOAT_SPREADS * spreads;
         case FLOAT16 ->
             Math.max(FLOAT16_ABSOLUTE, FLOAT_RELATIVE * maxAbs + FLOAT_SPREADS * spreads);
-        case INT8, UINT8, INT16, INT32, INT64, BOOL -> spreads;
+        default -> spreads;
       };
     }
 
@@ -152,7 +153,7 @@ public record ModelCase(
 
     /** Compares tensors of one type and shape, given as little-endian bytes. */
     public static Difference between(
-        DataType type,
+        Elements type,
         Shape shape,
         MemorySegment expected,
         MemorySegment actual,
@@ -180,8 +181,8 @@ public record ModelCase(
       long at = -1;
       double largest = 0;
       for (long i = 0; i < elements; i++) {
-        double a = type.get(actual, i);
-        double e = type.get(expected, i);
+        double a = type.getDouble(actual, i);
+        double e = type.getDouble(expected, i);
         if (a == e || Double.isNaN(a) && Double.isNaN(e)) {
           continue;
         }
@@ -197,8 +198,8 @@ public record ModelCase(
           differing,
           largest,
           at,
-          at < 0 ? 0 : type.get(expected, at),
-          at < 0 ? 0 : type.get(actual, at),
+          at < 0 ? 0 : type.getDouble(expected, at),
+          at < 0 ? 0 : type.getDouble(actual, at),
           tolerance,
           Optional.empty());
     }

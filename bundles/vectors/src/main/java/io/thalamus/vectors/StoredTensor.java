@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.Shape;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,7 +18,7 @@ import java.util.Objects;
  * @param shape of one step; none for a scalar
  * @param steps how many there are; 1 unless the model has state
  */
-public record StoredTensor(Path file, DataType type, Shape shape, int steps) {
+public record StoredTensor(Path file, Elements type, Shape shape, int steps) {
   public StoredTensor {
     Objects.requireNonNull(file, "file");
     Objects.requireNonNull(type, "type");

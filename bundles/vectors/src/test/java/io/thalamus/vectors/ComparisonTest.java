@@ -44,7 +44,7 @@ class ComparisonTest {
   private static Optional<Mismatch> compare(Example example, double actual) throws Exception {
     try (DecodedExample decoded = example.decode()) {
       byte[] bytes =
-          Elements.encode(decoded.outputs().getFirst().operand().type(), Values.of(actual));
+          ElementCodec.encode(decoded.outputs().getFirst().operand().type(), Values.of(actual));
       return new Comparison(decoded).compare(0, MemorySegment.ofArray(bytes));
     }
   }
@@ -109,7 +109,8 @@ class ComparisonTest {
   @Test
   void tellsTheFirstWrongElement() throws Exception {
     try (DecodedExample decoded = Cases.addFloat().decode()) {
-      byte[] bytes = Elements.encode(OperandCode.TENSOR_FLOAT32, Values.of(1.1, 0, 303, 4, 5.5, 8));
+      byte[] bytes =
+          ElementCodec.encode(OperandCode.TENSOR_FLOAT32, Values.of(1.1, 0, 303, 4, 5.5, 8));
 
       Mismatch wrong =
           new Comparison(decoded).compare(0, MemorySegment.ofArray(bytes)).orElseThrow();
@@ -177,7 +178,7 @@ class ComparisonTest {
     double[] numbers =
         java.util.Arrays.stream(drawn.split(" ")).mapToDouble(Double::parseDouble).toArray();
     try (DecodedExample decoded = example.decode()) {
-      byte[] bytes = Elements.encode(OperandCode.TENSOR_INT32, Values.of(numbers));
+      byte[] bytes = ElementCodec.encode(OperandCode.TENSOR_INT32, Values.of(numbers));
       String text =
           new Comparison(decoded)
               .compare(0, MemorySegment.ofArray(bytes))

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Lifetime;
@@ -251,12 +252,12 @@ class DecodeTest {
     "BOOL, 0, 00"
   })
   void encodesElements(OperandCode type, double value, String hex) throws Exception {
-    byte[] bytes = Elements.encode(type, Values.of(value));
+    byte[] bytes = ElementCodec.encode(type, Values.of(value));
 
     assertEquals(hex, java.util.HexFormat.of().formatHex(bytes));
     assertEquals(
         Values.of(value).get(0),
-        Elements.get(type, MemorySegment.ofArray(bytes), 0),
+        Elements.of(type).getDouble(MemorySegment.ofArray(bytes), 0),
         type == OperandCode.TENSOR_FLOAT32 || type == OperandCode.FLOAT16 ? 1e-8 : 0);
   }
 
@@ -276,6 +277,6 @@ class DecodeTest {
     "TENSOR_INT32, Infinity"
   })
   void refusesElementsOutOfRange(OperandCode type, double value) {
-    assertThrows(VectorFormatException.class, () -> Elements.encode(type, Values.of(value)));
+    assertThrows(VectorFormatException.class, () -> ElementCodec.encode(type, Values.of(value)));
   }
 }

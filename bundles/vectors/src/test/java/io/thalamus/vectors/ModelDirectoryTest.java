@@ -187,7 +187,7 @@ class ModelDirectoryTest {
     MemorySegment bytes = MemorySegment.ofArray(tensor.read());
     double max = 0;
     for (long i = 0; i < bytes.byteSize() / tensor.type().size(); i++) {
-      max = Math.max(max, Math.abs(tensor.type().get(bytes, i)));
+      max = Math.max(max, Math.abs(tensor.type().getDouble(bytes, i)));
     }
     return max;
   }

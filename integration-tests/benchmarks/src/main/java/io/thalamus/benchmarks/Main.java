@@ -3,7 +3,7 @@ package io.thalamus.benchmarks;
 
 import io.thalamus.benchmarks.engine.Engine;
 import io.thalamus.benchmarks.network.Zoo;
-import io.thalamus.vectors.DataType;
+import io.thalamus.model.Elements;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -99,7 +99,7 @@ public final class Main {
     String key = subject.name() + "." + threads + "t.";
     contest.refusals().forEach((engine, why) -> figure(key + engine + ".refused", why));
     boolean isFloat =
-        subject.outputs().stream().allMatch(t -> t == DataType.FLOAT32 || t == DataType.FLOAT16);
+        subject.outputs().stream().allMatch(t -> t == Elements.FLOAT32 || t == Elements.FLOAT16);
     for (Contest.Result result : results) {
       String name = key + result.engine();
       figure(name + ".p10Millis", decimal(result.latencyMillis().low()));

@@ -5,8 +5,8 @@ import io.thalamus.benchmarks.network.Network;
 import io.thalamus.benchmarks.network.OnnxFile;
 import io.thalamus.benchmarks.network.TfliteFile;
 import io.thalamus.benchmarks.network.Zoo;
+import io.thalamus.model.Elements;
 import io.thalamus.vectors.ConformanceData;
-import io.thalamus.vectors.DataType;
 import io.thalamus.vectors.ModelCase;
 import io.thalamus.vectors.ModelDirectory;
 import io.thalamus.vectors.VectorFormatException;
@@ -27,7 +27,7 @@ import java.util.SplittableRandom;
  * its outputs. Immutable; the files stay where they are for the next time.
  */
 record Subject(
-    String name, Map<String, Path> files, Map<String, List<Path>> inputs, List<DataType> outputs) {
+    String name, Map<String, Path> files, Map<String, List<Path>> inputs, List<Elements> outputs) {
   private static final long SEED = 7;
 
   @FunctionalInterface
@@ -81,7 +81,7 @@ record Subject(
             List.of(once(folder.resolve(name + ".nhwc.bin"), file -> write(file, values))),
             "onnx",
             List.of(once(folder.resolve(name + ".nchw.bin"), file -> write(file, planes)))),
-        List.of(DataType.FLOAT32));
+        List.of(Elements.FLOAT32));
   }
 
   private static Subject stored(ModelDirectory model, Path folder) throws IOException {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.integration.proof;
 
-import io.thalamus.vectors.DataType;
+import io.thalamus.model.Elements;
 import io.thalamus.vectors.ModelCase;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -34,9 +34,9 @@ final class Detections {
 
   private static float[] floats(byte[] bytes) {
     MemorySegment segment = MemorySegment.ofArray(bytes);
-    float[] values = new float[bytes.length / DataType.FLOAT32.size()];
+    float[] values = new float[bytes.length / Elements.FLOAT32.size()];
     for (int i = 0; i < values.length; i++) {
-      values[i] = (float) DataType.FLOAT32.get(segment, i);
+      values[i] = Elements.FLOAT32.getFloat(segment, i);
     }
     return values;
   }

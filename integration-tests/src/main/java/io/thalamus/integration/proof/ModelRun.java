@@ -8,7 +8,7 @@ import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.vectors.DataType;
+import io.thalamus.model.Elements;
 import io.thalamus.vectors.ModelCase;
 import io.thalamus.vectors.ModelDirectory;
 import java.io.IOException;
@@ -152,8 +152,8 @@ public final class ModelRun {
       ModelCase one, int step, List<byte[]> outputs, List<byte[]> same, List<String> failures) {
     int equal = 0;
     for (int i = 0; i < outputs.size(); i++) {
-      DataType type = one.outputs().get(i).tensor().type();
-      if (type == DataType.FLOAT32 || type == DataType.FLOAT16) {
+      Elements type = one.outputs().get(i).tensor().type();
+      if (type == Elements.FLOAT32 || type == Elements.FLOAT16) {
         continue;
       }
       int at = Arrays.mismatch(outputs.get(i), same.get(i));

@@ -5,6 +5,7 @@ import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.model.Elements;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
@@ -17,12 +18,12 @@ import io.thalamus.runtime.policy.PartitionPolicy;
 import io.thalamus.runtime.policy.PartitionProblem;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Executor;
 
@@ -214,15 +215,10 @@ final class Calibration {
   private static MemorySegment random(Operand operand, Random random) {
     byte[] bytes = new byte[Math.toIntExact(operand.byteSize())];
     MemorySegment segment = MemorySegment.ofArray(bytes);
-    if (operand.type() == OperandCode.TENSOR_FLOAT32 || operand.type() == OperandCode.FLOAT32) {
-      for (long at = 0; at < bytes.length; at += Float.BYTES) {
-        segment.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, random.nextFloat());
-      }
-    } else if (operand.type() == OperandCode.TENSOR_FLOAT16
-        || operand.type() == OperandCode.FLOAT16) {
-      for (long at = 0; at < bytes.length; at += Short.BYTES) {
-        short half = Float.floatToFloat16(random.nextFloat());
-        segment.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, half);
+    Optional<Elements> elements = Elements.find(operand.type()).filter(Elements::isFloat);
+    if (elements.isPresent()) {
+      for (int i = 0; i < bytes.length / elements.get().size(); i++) {
+        elements.get().setFloat(segment, i, random.nextFloat());
       }
     } else if (operand.type().elementSize() == 1) {
       random.nextBytes(bytes);

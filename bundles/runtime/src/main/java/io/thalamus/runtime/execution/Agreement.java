@@ -2,14 +2,15 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.Elements;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.Tolerance;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Optional;
@@ -46,14 +47,6 @@ final class Agreement {
           OperationCode.TOPK_V2,
           OperationCode.WHILE);
 
-  /** AOSP's tolerances of float32: {@code 1e-5} and 5 units. */
-  private static final double FLOAT32_ABSOLUTE = 1e-5;
-
-  private static final double FLOAT32_RELATIVE = 0x5p-23;
-
-  /** AOSP's tolerance of float16, and of float32 that may be computed so. */
-  private static final double FLOAT16 = 0x5p-10;
-
   private final Model model;
   private final boolean isExact;
   private final boolean isRelaxed;
@@ -66,12 +59,7 @@ final class Agreement {
     boolean hasFloats =
         model.subgraphs().flatMap(graph -> graph.operands().stream()).anyMatch(Agreement::isFloat);
     this.isExact = device.exactQuantized() && !hasFloats;
-    this.isRelaxed =
-        model.relaxComputationFloat32toFloat16()
-            || model
-                .subgraphs()
-                .flatMap(graph -> graph.operands().stream())
-                .anyMatch(operand -> operand.type() == OperandCode.TENSOR_FLOAT16);
+    this.isRelaxed = Tolerance.isRelaxed(model);
     this.operations = (int) model.subgraphs().mapToLong(graph -> graph.operations().size()).sum();
     this.isComparable =
         model
@@ -114,28 +102,13 @@ final class Agreement {
     if (!(operand.type() instanceof OperandCode type)) {
       return bits(output, actual, expected);
     }
-    long elements = expected.byteSize() / type.elementSize();
-    double absolute = absolute(type);
-    double relative = relative(type) * operations;
-    if (isFloat(operand)) {
-      double largest = 1;
-      for (long i = 0; i < elements; i++) {
-        double size = Math.abs(get(type, expected, i));
-        // Neither NaN nor infinity widens what is tolerated.
-        largest = size > largest && size < Double.POSITIVE_INFINITY ? size : largest;
-      }
-      absolute *= largest;
-    }
+    Elements elements = Elements.of(type);
+    long count = expected.byteSize() / type.elementSize();
+    Tolerance tolerance = tolerance(operand, elements, expected, count);
     long wrong = 0;
     long first = -1;
-    for (long i = 0; i < elements; i++) {
-      double a = get(type, actual, i);
-      double e = get(type, expected, i);
-      // Neither NaN nor infinity is near anything but itself.
-      boolean isSame =
-          Double.compare(a, e) == 0
-              || (Double.isFinite(e) && Math.abs(a - e) <= absolute + relative * Math.abs(e));
-      if (!isSame) {
+    for (long i = 0; i < count; i++) {
+      if (!tolerance.accepts(elements.getDouble(expected, i), elements.getDouble(actual, i))) {
         first = first < 0 ? i : first;
         wrong++;
       }
@@ -149,10 +122,10 @@ final class Agreement {
             "output %d: element %d is %s, on the reference %s; %d of %d differ",
             output,
             first,
-            text(type, actual, first),
-            text(type, expected, first),
+            text(elements, actual, first),
+            text(elements, expected, first),
             wrong,
-            elements));
+            count));
   }
 
   private static Optional<String> bits(int output, MemorySegment actual, MemorySegment expected) {
@@ -162,55 +135,26 @@ final class Agreement {
         : Optional.of("output %d: byte %d differs from the reference".formatted(output, at));
   }
 
-  private double absolute(OperandCode type) {
-    return switch (type) {
-      case FLOAT32, TENSOR_FLOAT32 -> (isRelaxed ? FLOAT16 : FLOAT32_ABSOLUTE) * operations;
-      case FLOAT16, TENSOR_FLOAT16 -> FLOAT16 * operations;
-      case BOOL, TENSOR_BOOL8, UINT32, SUBGRAPH -> 0;
-      case INT32,
-          TENSOR_INT32,
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED,
-          TENSOR_QUANT8_SYMM,
-          TENSOR_QUANT8_SYMM_PER_CHANNEL,
-          TENSOR_QUANT16_SYMM,
-          TENSOR_QUANT16_ASYMM ->
-          isExact ? 0 : operations;
-    };
+  /** Returns the tolerance of one operation as often as there are operations. */
+  private Tolerance tolerance(
+      Operand operand, Elements elements, MemorySegment expected, long count) {
+    if (isExact && !elements.isFloat()) {
+      return Tolerance.EXACT;
+    }
+    double largest = 1;
+    if (isFloat(operand)) {
+      for (long i = 0; i < count; i++) {
+        double size = Math.abs(elements.getDouble(expected, i));
+        // Neither NaN nor infinity widens what is tolerated.
+        largest = size > largest && size < Double.POSITIVE_INFINITY ? size : largest;
+      }
+    }
+    Tolerance one = Tolerance.of(operand.type(), isRelaxed);
+    return new Tolerance(one.absolute() * operations * largest, one.relative() * operations);
   }
 
-  private double relative(OperandCode type) {
-    return switch (type) {
-      case FLOAT32, TENSOR_FLOAT32 -> isRelaxed ? FLOAT16 : FLOAT32_RELATIVE;
-      case FLOAT16, TENSOR_FLOAT16 -> FLOAT16;
-      default -> 0;
-    };
-  }
-
-  private static String text(OperandCode type, MemorySegment bytes, long index) {
-    double value = get(type, bytes, index);
-    boolean isFloat =
-        switch (type) {
-          case FLOAT32, TENSOR_FLOAT32, FLOAT16, TENSOR_FLOAT16 -> true;
-          default -> false;
-        };
-    return isFloat ? Float.toString((float) value) : Long.toString((long) value);
-  }
-
-  private static double get(OperandCode type, MemorySegment bytes, long index) {
-    return switch (type) {
-      case FLOAT32, TENSOR_FLOAT32 -> bytes.get(ValueLayout.JAVA_FLOAT_UNALIGNED, 4 * index);
-      case FLOAT16, TENSOR_FLOAT16 ->
-          Float.float16ToFloat(bytes.get(ValueLayout.JAVA_SHORT_UNALIGNED, 2 * index));
-      case INT32, TENSOR_INT32 -> bytes.get(ValueLayout.JAVA_INT_UNALIGNED, 4 * index);
-      case UINT32 -> bytes.get(ValueLayout.JAVA_INT_UNALIGNED, 4 * index) & 0xFFFF_FFFFL;
-      case TENSOR_QUANT16_SYMM -> bytes.get(ValueLayout.JAVA_SHORT_UNALIGNED, 2 * index);
-      case TENSOR_QUANT16_ASYMM -> bytes.get(ValueLayout.JAVA_SHORT_UNALIGNED, 2 * index) & 0xFFFF;
-      case TENSOR_QUANT8_ASYMM, BOOL, TENSOR_BOOL8 ->
-          bytes.get(ValueLayout.JAVA_BYTE, index) & 0xFF;
-      case TENSOR_QUANT8_SYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL, TENSOR_QUANT8_ASYMM_SIGNED ->
-          bytes.get(ValueLayout.JAVA_BYTE, index);
-      case SUBGRAPH -> 0;
-    };
+  private static String text(Elements elements, MemorySegment bytes, long index) {
+    double value = elements.getDouble(bytes, index);
+    return elements.isFloat() ? Float.toString((float) value) : Long.toString((long) value);
   }
 }

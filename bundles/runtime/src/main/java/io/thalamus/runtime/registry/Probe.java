@@ -10,13 +10,16 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.Request;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.Tolerance;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -43,8 +46,6 @@ record Probe(String name, Model model, float[] input, float[] expected) {
           fullyConnected(),
           fullyConnectedQuantized());
 
-  private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
-  private static final float TOLERANCE = 5f / 1024;
   private static final int INPUT_OFFSET = 0;
   private static final int OUTPUT_OFFSET = 64;
   private static final int POOL_BYTES = 128;
@@ -70,19 +71,17 @@ record Probe(String name, Model model, float[] input, float[] expected) {
   private Optional<String> run(RegisteredDevice device) {
     SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, POOL_BYTES);
     try (DevicePreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT, true)) {
-      boolean isFloat = model.main().input(0).type() == OperandCode.TENSOR_FLOAT32;
+      Operand operand = model.main().input(0);
       MemorySegment bytes = memory.segment();
       for (int i = 0; i < input.length; i++) {
-        if (isFloat) {
-          bytes.set(FLOAT, INPUT_OFFSET + 4L * i, input[i]);
-        } else {
-          bytes.set(ValueLayout.JAVA_BYTE, INPUT_OFFSET + i, (byte) (input[i] + ZERO_POINT));
-        }
+        Elements.of(operand.type())
+            .setFloat(
+                bytes.asSlice(INPUT_OFFSET), i, input[i] + operand.quantization().zeroPoint());
       }
       CallOutcome outcome =
           prepared.execute(request(memory), ExecutionConfig.DEFAULT, List.of(), true);
       return switch (outcome.result()) {
-        case Completed completed -> difference(bytes, isFloat);
+        case Completed completed -> difference(bytes.asSlice(OUTPUT_OFFSET));
         case Failed failed -> Optional.of(failed.message());
         default -> Optional.of("it found a buffer too small");
       };
@@ -106,15 +105,13 @@ record Probe(String name, Model model, float[] input, float[] expected) {
     return new Request.Location(0, offset, bytes, Shape.NONE);
   }
 
-  private Optional<String> difference(MemorySegment bytes, boolean isFloat) {
+  private Optional<String> difference(MemorySegment output) {
+    Operand operand = model.main().output(0);
+    Tolerance tolerance = Tolerance.of(operand.type(), true);
     for (int i = 0; i < expected.length; i++) {
       float actual =
-          isFloat
-              ? bytes.get(FLOAT, OUTPUT_OFFSET + 4L * i)
-              : (bytes.get(ValueLayout.JAVA_BYTE, OUTPUT_OFFSET + i) & 0xFF) - ZERO_POINT;
-      float tolerance = isFloat ? TOLERANCE + TOLERANCE * Math.abs(expected[i]) : 1;
-      // Written so that a NaN fails.
-      if (!(Math.abs(actual - expected[i]) <= tolerance)) {
+          Elements.of(operand.type()).getFloat(output, i) - operand.quantization().zeroPoint();
+      if (!tolerance.accepts(expected[i], actual)) {
         return Optional.of("element %d is %s, not %s".formatted(i, actual, expected[i]));
       }
     }

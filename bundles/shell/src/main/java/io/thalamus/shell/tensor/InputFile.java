@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.shell.failure.CommandException;
@@ -60,15 +61,15 @@ public final class InputFile {
           "the model leaves the dimensions of " + describe(input) + " open; give it as .npy");
     }
     Tensor tensor = Tensor.allocate(input, withBatch(input).shape());
-    Storage storage = tensor.storage();
+    Elements elements = tensor.elements();
     Random random = new Random(seed);
     for (long i = 0; i < tensor.count(); i++) {
       double unit = random.nextDouble();
       tensor.store(
           i,
-          storage.isFloating()
+          elements.isFloat()
               ? 2 * unit - 1
-              : storage.least() + Math.floor(unit * (storage.most() - storage.least() + 1)));
+              : elements.least() + Math.floor(unit * (elements.most() - elements.least() + 1)));
     }
     return tensor;
   }
@@ -86,7 +87,7 @@ public final class InputFile {
   }
 
   private static void requireNumeric(Operand input) throws CommandException {
-    if (Storage.of(input.type()).isEmpty()) {
+    if (Elements.find(input.type()).isEmpty()) {
       throw new CommandException(
           "inputs of type " + input.type().text() + " cannot be read from files");
     }
@@ -157,13 +158,13 @@ public final class InputFile {
   private static Tensor convert(Npy npy, Operand input, String name) throws CommandException {
     Shape shape = resolve(npy.shape(), input, name);
     Tensor tensor = Tensor.allocate(input, shape);
-    if (npy.storage() == tensor.storage()) {
+    if (npy.elements() == tensor.elements()) {
       tensor.data().copyFrom(npy.data());
       return tensor;
     }
-    boolean real = npy.storage().isFloating() && tensor.isQuantized();
+    boolean real = npy.elements().isFloat() && tensor.isQuantized();
     for (long i = 0; i < tensor.count(); i++) {
-      double value = npy.storage().get(npy.data(), i);
+      double value = Tensor.number(npy.elements(), npy.data(), i);
       if (real) {
         tensor.storeReal(i, value);
       } else {
@@ -185,10 +186,10 @@ public final class InputFile {
 
   private static void store(Tensor tensor, long index, double value, String name)
       throws CommandException {
-    Storage storage = tensor.storage();
+    Elements elements = tensor.elements();
     boolean fits =
-        storage.isFloating()
-            || value == Math.rint(value) && value >= storage.least() && value <= storage.most();
+        elements.isFloat()
+            || value == Math.rint(value) && value >= elements.least() && value <= elements.most();
     if (!fits) {
       throw new CommandException(
           name

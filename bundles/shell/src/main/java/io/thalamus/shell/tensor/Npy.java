@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.Shape;
 import io.thalamus.shell.failure.CommandException;
 import java.io.ByteArrayOutputStream;
@@ -8,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -15,11 +17,11 @@ import java.util.stream.Collectors;
 /**
  * NumPy's file format, as numpy/lib/format.py describes it: C order, little-endian, plain numbers.
  *
- * @param storage how elements are stored
+ * @param elements the format of the elements
  * @param shape the dimensions; none for a scalar
  * @param data the elements
  */
-record Npy(Storage storage, Shape shape, MemorySegment data) {
+record Npy(Elements elements, Shape shape, MemorySegment data) {
   private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
   private static final int ALIGNMENT = 64;
   private static final Pattern DESCR = Pattern.compile("'descr'\\s*:\\s*'([^']*)'");
@@ -58,23 +60,52 @@ record Npy(Storage storage, Shape shape, MemorySegment data) {
           name + " is in Fortran order; save it with numpy.ascontiguousarray");
     }
     String kind = descr.group(1);
-    Storage storage =
-        Storage.ofDescr(kind)
+    Elements elements =
+        elements(kind)
             .orElseThrow(
                 () ->
                     new CommandException(
                         name + " holds elements of type " + kind + ", which are not read here"));
-    return new Npy(storage, shape(dimensions.group(1), name), null)
+    return new Npy(elements, shape(dimensions.group(1), name), null)
         .with(MemorySegment.ofArray(file).asSlice(start), name);
   }
 
+  /** NumPy's name of a format. */
+  private static String descr(Elements elements) {
+    return switch (elements) {
+      case FLOAT16 -> "<f2";
+      case FLOAT32 -> "<f4";
+      case FLOAT64 -> "<f8";
+      case INT8 -> "|i1";
+      case UINT8 -> "|u1";
+      case INT16 -> "<i2";
+      case UINT16 -> "<u2";
+      case INT32 -> "<i4";
+      case UINT32 -> "<u4";
+      case INT64 -> "<i8";
+      case BOOL8 -> "|b1";
+    };
+  }
+
+  /** The format that NumPy calls this; empty for other types and big-endian ones. */
+  private static Optional<Elements> elements(String descr) {
+    String wanted = descr.startsWith("=") ? "<" + descr.substring(1) : descr;
+    return Arrays.stream(Elements.values())
+        .filter(
+            elements ->
+                descr(elements).equals(wanted)
+                    || elements.size() == 1
+                        && descr(elements).substring(1).equals(wanted.substring(1)))
+        .findFirst();
+  }
+
   private Npy with(MemorySegment bytes, String name) throws CommandException {
-    long wanted = shape.elementCount() * storage.size();
+    long wanted = shape.elementCount() * elements.size();
     if (bytes.byteSize() != wanted) {
       throw new CommandException(
           name + " is damaged: " + bytes.byteSize() + " bytes of elements instead of " + wanted);
     }
-    return new Npy(storage, shape, bytes);
+    return new Npy(elements, shape, bytes);
   }
 
   private static Shape shape(String text, String name) throws CommandException {
@@ -101,7 +132,7 @@ record Npy(Storage storage, Shape shape, MemorySegment data) {
             .collect(Collectors.joining(" "));
     String header =
         "{'descr': '"
-            + tensor.storage().descr()
+            + descr(tensor.elements())
             + "', 'fortran_order': False, 'shape': ("
             + dimensions
             + "), }";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
@@ -17,14 +18,14 @@ public final class Tensor {
   private final Shape shape;
   private final Quantization quantization;
   private final MemorySegment data;
-  private final Storage storage;
+  private final Elements elements;
 
   private Tensor(Operand operand, Shape shape, MemorySegment data) {
     this.type = operand.type();
     this.shape = shape;
     this.quantization = operand.quantization();
     this.data = data;
-    this.storage = Storage.of(type).orElse(null);
+    this.elements = Elements.find(type).orElse(null);
   }
 
   /**
@@ -79,7 +80,7 @@ public final class Tensor {
 
   /** Whether elements can be read as numbers; those of an extension's type cannot. */
   public boolean isNumeric() {
-    return storage != null;
+    return elements != null;
   }
 
   /** Whether the elements are integers that stand for real numbers. */
@@ -89,7 +90,7 @@ public final class Tensor {
 
   /** The element as it is stored. */
   public double stored(long index) {
-    return storage.get(data, index);
+    return number(elements, data, index);
   }
 
   /** The real number that an element stands for. */
@@ -102,7 +103,18 @@ public final class Tensor {
 
   /** Stores an element; integers are rounded and cut to what can be stored. */
   public void store(long index, double element) {
-    storage.set(data, index, element);
+    elements.setDouble(
+        data,
+        index,
+        elements.isFloat()
+            ? element
+            : Math.clamp(Math.rint(element), elements.least(), elements.most()));
+  }
+
+  /** An element as a number, 0 or 1 for a boolean whatever its byte. */
+  static double number(Elements elements, MemorySegment data, long index) {
+    double number = elements.getDouble(data, index);
+    return elements == Elements.BOOL8 && number != 0 ? 1 : number;
   }
 
   /** Stores the element that stands for a real number. */
@@ -110,14 +122,14 @@ public final class Tensor {
     store(index, isQuantized() ? value / quantization.scale() + quantization.zeroPoint() : value);
   }
 
-  Storage storage() {
-    return storage;
+  Elements elements() {
+    return elements;
   }
 
   /** The least real number that an element can stand for. */
   public double leastReal() {
     return isQuantized()
-        ? (storage.least() - quantization.zeroPoint()) * quantization.scale()
-        : storage.least();
+        ? (elements.least() - quantization.zeroPoint()) * quantization.scale()
+        : elements.least();
   }
 }

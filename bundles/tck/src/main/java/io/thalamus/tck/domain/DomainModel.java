@@ -3,6 +3,7 @@ package io.thalamus.tck.domain;
 
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Elements;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -10,8 +11,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Random;
 
@@ -36,11 +35,6 @@ record DomainModel(
   private static final float FILTER_SCALE = 0.125f;
   private static final int WEIGHTS = 1 << 12;
   private static final int SEED = 5;
-
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfShort HALF =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   /** One line of the usual shape and quantization. */
   static DomainModel of(OperationCode operation, OperandCode type) {
@@ -139,14 +133,11 @@ record DomainModel(
   /** Writes values of the type that follow from the seed. */
   void fill(MemorySegment values, int seed) {
     Random random = new Random(seed);
+    Elements elements = Elements.of(type);
     long count = values.byteSize() / type.elementSize();
     for (long i = 0; i < count; i++) {
       float value = 2 * random.nextFloat() - 1;
-      switch (type) {
-        case TENSOR_FLOAT32 -> values.setAtIndex(FLOAT, i, value);
-        case TENSOR_FLOAT16 -> values.setAtIndex(HALF, i, Float.floatToFloat16(value));
-        default -> values.set(ValueLayout.JAVA_BYTE, i, (byte) (value * 16));
-      }
+      elements.setFloat(values, i, elements.isFloat() ? value : value * 16);
     }
   }
 }

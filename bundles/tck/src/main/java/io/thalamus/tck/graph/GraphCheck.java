@@ -7,6 +7,7 @@ import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OutputShape;
 import io.thalamus.tck.reference.Bounds;
@@ -14,7 +15,6 @@ import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.tck.reference.Tensor;
 import io.thalamus.tck.request.LentRequest;
 import io.thalamus.vectors.DecodedExample;
-import io.thalamus.vectors.Elements;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
 import io.thalamus.vectors.RawOperation;
@@ -103,11 +103,12 @@ public final class GraphCheck {
 
   private static Optional<String> compare(Tensor expected, MemorySegment actual) {
     OperandCode type = expected.type();
+    Elements elements = Elements.of(type);
     Bounds stored = expected.stored();
     int wrong = 0;
     int first = -1;
     for (int i = 0; i < expected.size(); i++) {
-      if (!Graphs.holds(stored, i, Elements.get(type, actual, i))) {
+      if (!Graphs.holds(stored, i, elements.getDouble(actual, i))) {
         first = first < 0 ? i : first;
         wrong++;
       }
@@ -121,7 +122,7 @@ public final class GraphCheck {
                 + ": element "
                 + first
                 + " is "
-                + Elements.get(type, actual, first)
+                + elements.getDouble(actual, first)
                 + ", expected "
                 + stored.middle()[first]
                 + " in "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.reference;
 
+import io.thalamus.model.Elements;
 import java.util.Map;
 import java.util.function.DoubleUnaryOperator;
 
@@ -123,6 +124,7 @@ final class Activations {
   /** Stored numbers are cast, whatever they stand for: towards zero, into the type's range. */
   private static Result cast(Call call) {
     Call.Output output = call.out(0);
+    Elements elements = Elements.of(output.type());
     Bounds stored = call.in(0).stored();
     int[] shape = call.in(0).shape();
     Bounds cut =
@@ -130,8 +132,8 @@ final class Activations {
             value ->
                 Math.clamp(
                     value < 0 ? Math.ceil(value) : Math.floor(value),
-                    Numbers.least(output.type()),
-                    Numbers.most(output.type())));
+                    elements.least(),
+                    elements.most()));
     return switch (output.type()) {
       case TENSOR_FLOAT32, TENSOR_FLOAT16 -> Result.rounded(shape, stored);
       case TENSOR_BOOL8 -> Result.exact(shape, stored);

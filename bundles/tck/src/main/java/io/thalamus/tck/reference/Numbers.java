@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.reference;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.Tolerance;
 import io.thalamus.tck.reference.Result.Rounding;
 
 /**
- * How results become elements of a type. The tolerances are AOSP's for single operations, as
- * conformance vectors have them: {@code 1e-5 + 5 * 2^-23 * |x|} for float32, {@code 5 * 2^-10 * (1
- * + |x|)} for float16, one step for quantized types.
+ * How results become elements of a type, with {@link Tolerance AOSP's tolerances} for single
+ * operations, as conformance vectors have them.
  */
 final class Numbers {
-  private static final double FLOAT32_ABSOLUTE = 1e-5;
-  private static final double FLOAT32_RELATIVE = 0x5p-23;
-  private static final double FLOAT16 = 0x5p-10;
-
   private Numbers() {}
 
   static boolean isQuantized(OperandCode type) {
@@ -28,25 +25,6 @@ final class Numbers {
     };
   }
 
-  static int least(OperandCode type) {
-    return switch (type) {
-      case TENSOR_QUANT8_ASYMM, TENSOR_QUANT16_ASYMM -> 0;
-      case TENSOR_QUANT16_SYMM -> Short.MIN_VALUE;
-      case INT32, TENSOR_INT32 -> Integer.MIN_VALUE;
-      default -> Byte.MIN_VALUE;
-    };
-  }
-
-  static int most(OperandCode type) {
-    return switch (type) {
-      case TENSOR_QUANT8_ASYMM -> 0xFF;
-      case TENSOR_QUANT16_ASYMM -> 0xFFFF;
-      case TENSOR_QUANT16_SYMM -> Short.MAX_VALUE;
-      case INT32, TENSOR_INT32 -> Integer.MAX_VALUE;
-      default -> Byte.MAX_VALUE;
-    };
-  }
-
   /** What an output of this type holds. */
   static Tensor store(OperandCode type, double scale, int zeroPoint, Result result) {
     Bounds real = result.real();
@@ -54,9 +32,8 @@ final class Numbers {
     for (int i = 0; i < real.size(); i++) {
       double slack = result.slack() == null ? 0 : result.slack()[i];
       switch (type) {
-        case FLOAT32, TENSOR_FLOAT32 ->
-            keepFloat(kept, i, result, slack, FLOAT32_ABSOLUTE, FLOAT32_RELATIVE);
-        case FLOAT16, TENSOR_FLOAT16 -> keepFloat(kept, i, result, slack, FLOAT16, FLOAT16);
+        case FLOAT32, TENSOR_FLOAT32, FLOAT16, TENSOR_FLOAT16 ->
+            keepFloat(kept, i, result, slack, Tolerance.of(type, false));
         case TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED,
             TENSOR_QUANT8_SYMM,
@@ -70,7 +47,7 @@ final class Numbers {
   }
 
   private static void keepFloat(
-      Bounds kept, int i, Result result, double slack, double absolute, double relative) {
+      Bounds kept, int i, Result result, double slack, Tolerance tolerance) {
     Bounds real = result.real();
     if (result.rounding() == Rounding.EXACT) {
       kept.copy(i, real, i);
@@ -78,9 +55,9 @@ final class Numbers {
     }
     kept.set(
         i,
-        real.low()[i] - absolute - relative * Math.abs(real.low()[i]) - slack,
+        real.low()[i] - tolerance.margin(real.low()[i]) - slack,
         real.middle()[i],
-        real.high()[i] + absolute + relative * Math.abs(real.high()[i]) + slack);
+        real.high()[i] + tolerance.margin(real.high()[i]) + slack);
   }
 
   private static void keepQuantized(
@@ -98,6 +75,7 @@ final class Numbers {
       OperandCode type, double scale, int zeroPoint, double real, int steps) {
     // Wrong by far less than a step, as float32 scales are in this quotient.
     double stored = Math.rint(real / scale) + zeroPoint + steps;
-    return Math.clamp(stored, least(type), most(type));
+    Elements elements = Elements.of(type);
+    return Math.clamp(stored, elements.least(), elements.most());
   }
 }

@@ -33,7 +33,7 @@ import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.tck.reference.Tensor;
-import io.thalamus.vectors.Elements;
+import io.thalamus.vectors.ElementCodec;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.RawOperand;
 import io.thalamus.vectors.RawOperation;
@@ -223,7 +223,7 @@ public final class EvaluatorDevice implements Device {
     List<OutputShape> shapes = new ArrayList<>();
     for (int i = 0; i < results.size(); i++) {
       Tensor value = values.get(example.main().outputIndexes().get(i));
-      byte[] bytes = Elements.encode(value.type(), Graphs.stored(value));
+      byte[] bytes = ElementCodec.encode(value.type(), Graphs.stored(value));
       MemorySegment.copy(
           MemorySegment.ofArray(bytes),
           0,

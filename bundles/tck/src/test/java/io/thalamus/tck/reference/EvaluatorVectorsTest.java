@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.Tolerance;
 import io.thalamus.vectors.Comparison;
 import io.thalamus.vectors.ConformanceData;
 import io.thalamus.vectors.DecodedExample;
@@ -86,11 +87,11 @@ class EvaluatorVectorsTest {
           ": shape " + Arrays.toString(value.shape()) + ", expected " + Arrays.toString(dims));
     }
     OperandCode type = value.type();
-    Comparison.Tolerance tolerance = comparison.tolerance(type);
+    Tolerance tolerance = comparison.tolerance(type);
     Bounds stored = value.stored();
     for (int i = 0; i < output.values().size(); i++) {
       double expected = output.values().get(i);
-      double off = tolerance.absolute() + tolerance.relative() * Math.abs(expected);
+      double off = tolerance.margin(expected);
       boolean isWithin = stored.low()[i] - off <= expected && expected <= stored.high()[i] + off;
       boolean isOpen = !stored.isExact(i) && type == OperandCode.TENSOR_INT32;
       if (!isWithin || (!isOpen && Math.abs(stored.middle()[i] - expected) > off)) {
