@@ -1,29 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.api;
 
+import io.thalamus.model.CacheToken;
 import io.thalamus.model.Model;
 import io.thalamus.model.reader.ModelFile;
 import java.nio.file.Path;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A model read from a file, which stays mapped until this is closed. Thread-safe; owned by the
- * caller of {@link NeuralNetworks#load}, and closed after the compilations made from it.
+ * A model read from a file. It holds the bytes that the file had then: whatever happens to the file
+ * afterwards changes nothing. Thread-safe; owned by the caller of {@link NeuralNetworks#load}, and
+ * closed after the compilations made from it.
  */
 @ProviderType
 public interface LoadedModel extends AutoCloseable {
-  /** Where it was read from. */
+  /** Returns the path that the model was read from. */
   Path path();
 
-  /** The model and what its file says of it. */
+  /** Returns the model and what its file says of it. */
   ModelFile file();
 
-  /** The model. */
+  /** Returns the model. */
   default Model model() {
     return file().model();
   }
 
-  /** Unmaps the file, once no compilation uses it any more. */
+  /**
+   * Returns the SHA-256 of the bytes that the model was read from, as the token for {@link
+   * CompilationCaching}: token and constants are always of the same bytes.
+   *
+   * @throws IllegalStateException if the model and all its compilations are closed
+   */
+  CacheToken token();
+
+  /** Frees the bytes, once no compilation uses them any more. */
   @Override
   void close();
 }

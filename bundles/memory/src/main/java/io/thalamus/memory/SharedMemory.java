@@ -4,40 +4,59 @@ package io.thalamus.memory;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.util.Objects;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * One mapped piece of memory that devices, and other processes, can share.
+ * One piece of memory that devices, and other processes, can share.
  *
- * <p>Thread-safe. Whoever allocated or mapped it owns it and closes it once. Memory that is lent to
- * a device stays mapped until the last {@link Lease} is returned, even where the owner closes it
- * earlier: a kernel never runs into an unmapped page.
+ * <p>Thread-safe. The caller that allocated or mapped it owns it and closes it once. Memory that is
+ * lent to a device stays mapped until the last {@link Lease} is returned, even if the owner closes
+ * it earlier: a kernel never runs into an unmapped page.
  */
 public final class SharedMemory implements AutoCloseable {
+  /**
+   * The system property that names the directory in which memory is allocated; {@code /dev/shm} if
+   * it is absent. Memory that finds no room there goes to the temporary directory.
+   */
+  public static final String DIRECTORY_PROPERTY = "thalamus.memory";
+
+  private static final int PAGE = 4096;
+  private static final long READ_CHUNK = 1 << 20;
+
   private final MemoryKind kind;
   private final Arena arena;
   private final MemorySegment segment;
-  private final BackingFile file;
+  private final long offset;
   private final ReferenceCount leases = new ReferenceCount(this::unmap);
+  private final Object lock = new Object();
 
-  private SharedMemory(MemoryKind kind, Arena arena, MemorySegment segment, BackingFile file) {
+  /** Null for memory of this process alone, until another process is to map it. */
+  private BackingFile file;
+
+  private SharedMemory(
+      MemoryKind kind, Arena arena, MemorySegment segment, BackingFile file, long offset) {
     this.kind = kind;
     this.arena = arena;
     this.segment = segment;
     this.file = file;
+    this.offset = offset;
+  }
+
+  /** Returns the directories in which memory is allocated, in the order of preference. */
+  public static List<Path> directories() {
+    return AnonymousFiles.SHARED.directories();
   }
 
   /**
-   * Allocates zeroed memory. Pages are committed as they are first touched.
+   * Allocates zeroed memory, all of whose pages are there.
    *
    * @param kind any kind but {@link MemoryKind#MMAP_FD}, which needs a file
    * @param size in bytes; zero is rounded up to one, since an empty range cannot be mapped
-   * @throws SharedMemoryException where the system refuses the memory
+   * @throws SharedMemoryException.Exhausted if no directory has room for it
+   * @throws SharedMemoryException if the system refuses the memory
    */
   public static SharedMemory allocate(MemoryKind kind, long size) {
     if (kind == MemoryKind.MMAP_FD) {
@@ -46,53 +65,132 @@ public final class SharedMemory implements AutoCloseable {
     if (size < 0) {
       throw new IllegalArgumentException("negative size " + size);
     }
-    BackingFile file = BackingFile.anonymous(Math.max(1, size));
-    return map(kind, file, 0, Math.max(1, size), MapMode.READ_WRITE);
+    long bytes = Math.max(1, size);
+    return map(kind, AnonymousFiles.SHARED.create(bytes), 0, bytes, MapMode.READ_WRITE);
   }
 
   /**
-   * Maps a whole existing file for reading, as {@link MemoryKind#MMAP_FD}.
+   * Maps a whole existing file for reading, as {@link MemoryKind#MMAP_FD}. Whatever changes the
+   * file changes the memory; if the file gets shorter, the memory cannot be read any more.
    *
-   * @throws SharedMemoryException where the file cannot be opened, is empty or cannot be mapped
+   * @throws SharedMemoryException if the file cannot be opened, is empty or cannot be mapped
    */
   public static SharedMemory map(Path path) {
     BackingFile file = BackingFile.open(path, false);
+    return map(MemoryKind.MMAP_FD, file, 0, size(file, "map"), MapMode.READ_ONLY);
+  }
+
+  /**
+   * Reads a whole file into read-only memory of kind {@link MemoryKind#ASHMEM}. Whatever happens to
+   * the file afterwards changes nothing.
+   *
+   * <p>The bytes are in this process alone, until {@link #describe()} first needs a copy that
+   * another process can map. Only a file that is large for this JVM is copied to the disk instead.
+   *
+   * @throws SharedMemoryException.Exhausted if there is no room for the bytes
+   * @throws SharedMemoryException if the file cannot be read, is empty, or changes its size
+   *     meanwhile
+   */
+  public static SharedMemory read(Path path) {
+    BackingFile source = BackingFile.open(path, false);
     try {
-      long size = file.channel().size();
-      if (size == 0) {
-        file.close();
-        throw new SharedMemoryException("cannot map " + path + ": the file is empty", null);
+      return read(source, size(source, "read"));
+    } finally {
+      source.close();
+    }
+  }
+
+  private static SharedMemory read(BackingFile source, long size) {
+    Arena arena = Arena.ofShared();
+    BackingFile copy = null;
+    boolean isRead = false;
+    try {
+      MemorySegment segment = allocatePrivate(arena, size);
+      if (segment == null) {
+        copy = AnonymousFiles.ON_DISK.create(size);
+        segment = copy.channel().map(MapMode.READ_WRITE, 0, size, arena);
       }
-      return map(MemoryKind.MMAP_FD, file, 0, size, MapMode.READ_ONLY);
+      read(source, segment);
+      isRead = true;
+      return new SharedMemory(MemoryKind.ASHMEM, arena, segment.asReadOnly(), copy, 0);
     } catch (IOException e) {
-      file.close();
-      throw new SharedMemoryException("cannot map " + path + ": " + e.getMessage(), e);
+      throw new SharedMemoryException(
+          "cannot read " + source.path() + ": " + IoMessages.reason(e), e);
+    } finally {
+      if (!isRead) {
+        arena.close();
+        if (copy != null) {
+          copy.close();
+        }
+      }
     }
   }
 
   /**
-   * Maps what a descriptor names, usually one made in another process by {@link #describe()}.
-   *
-   * @throws SharedMemoryException where the memory is gone or may not be opened
+   * Returns memory outside the heap, or null if that would take too much of it: devices need it
+   * too, and its limit is that of the heap where nobody sets another.
    */
-  public static SharedMemory map(SharedMemoryHandle descriptor) {
-    BackingFile file = BackingFile.open(descriptor.file(), descriptor.writable());
+  private static MemorySegment allocatePrivate(Arena arena, long size) {
+    if (size > Runtime.getRuntime().maxMemory() / 4) {
+      return null;
+    }
     try {
-      if (file.channel().size() < descriptor.offset() + descriptor.size()) {
-        file.close();
-        throw new SharedMemoryException(
-            "cannot map " + descriptor.file() + ": it is shorter than the range described", null);
+      return arena.allocate(size, PAGE);
+    } catch (OutOfMemoryError e) {
+      // There is still the disk.
+      return null;
+    }
+  }
+
+  private static void read(BackingFile source, MemorySegment destination) throws IOException {
+    long size = destination.byteSize();
+    for (long at = 0; at < size; ) {
+      MemorySegment chunk = destination.asSlice(at, Math.min(READ_CHUNK, size - at));
+      int count = source.channel().read(chunk.asByteBuffer());
+      if (count < 0) {
+        throw new IOException("it got shorter while it was read");
       }
+      at += count;
+    }
+    if (source.channel().size() != size) {
+      throw new IOException("its size changed while it was read");
+    }
+  }
+
+  /** Returns the size of a file to be mapped or read; closes the file if that fails. */
+  private static long size(BackingFile file, String purpose) {
+    String failure;
+    try {
+      long size = file.channel().size();
+      if (size > 0) {
+        return size;
+      }
+      failure = "the file is empty";
     } catch (IOException e) {
+      failure = IoMessages.reason(e);
+    }
+    file.close();
+    throw new SharedMemoryException("cannot " + purpose + " " + file.path() + ": " + failure, null);
+  }
+
+  /**
+   * Maps the memory of a handle, usually one made in another process by {@link #describe()}.
+   *
+   * @throws SharedMemoryException if the memory is gone or may not be opened
+   */
+  public static SharedMemory map(SharedMemoryHandle handle) {
+    BackingFile file = BackingFile.open(handle.file(), handle.writable());
+    if (size(file, "map") < handle.offset() + handle.size()) {
       file.close();
-      throw new SharedMemoryException("cannot map " + descriptor.file() + ": " + e.getMessage(), e);
+      throw new SharedMemoryException(
+          "cannot map " + handle.file() + ": it is shorter than the range described", null);
     }
     return map(
-        descriptor.kind(),
+        handle.kind(),
         file,
-        descriptor.offset(),
-        descriptor.size(),
-        descriptor.writable() ? MapMode.READ_WRITE : MapMode.READ_ONLY);
+        handle.offset(),
+        handle.size(),
+        handle.writable() ? MapMode.READ_WRITE : MapMode.READ_ONLY);
   }
 
   private static SharedMemory map(
@@ -100,7 +198,7 @@ public final class SharedMemory implements AutoCloseable {
     Arena arena = Arena.ofShared();
     try {
       MemorySegment segment = file.channel().map(mode, offset, size, arena);
-      return new SharedMemory(kind, arena, segment, file.withRange(offset, mode));
+      return new SharedMemory(kind, arena, segment, file, offset);
     } catch (IOException e) {
       arena.close();
       file.close();
@@ -109,37 +207,57 @@ public final class SharedMemory implements AutoCloseable {
     }
   }
 
-  /** The kind of pool. */
+  /** Returns the kind of pool. */
   public MemoryKind kind() {
     return kind;
   }
 
-  /** Size in bytes. */
+  /** Returns the size in bytes. */
   public long size() {
     return segment.byteSize();
   }
 
-  /** Whether the mapping refuses writes. */
+  /** Returns whether the memory refuses writes. */
   public boolean isReadOnly() {
     return segment.isReadOnly();
   }
 
-  /** The mapped bytes. Valid until this memory is closed and the last lease is returned. */
+  /** Returns the bytes. Valid until this memory is closed and the last lease is returned. */
   public MemorySegment segment() {
     return segment;
   }
 
-  /** How another process can map the same bytes while this memory is open. */
+  /**
+   * Returns how another process can map the same bytes while this memory is open.
+   *
+   * @throws IllegalStateException if this memory is closed and unmapped
+   * @throws SharedMemoryException.Exhausted if the bytes were in this process alone, and there is
+   *     no room for a copy that can be shared
+   */
   public SharedMemoryHandle describe() {
-    return new SharedMemoryHandle(
-        kind, file.shareablePath(), file.offset(), size(), !segment.isReadOnly());
+    retain();
+    try {
+      return new SharedMemoryHandle(
+          kind, shareable().shareablePath(), offset, size(), !segment.isReadOnly());
+    } finally {
+      release();
+    }
+  }
+
+  private BackingFile shareable() {
+    synchronized (lock) {
+      if (file == null) {
+        file = AnonymousFiles.SHARED.copy(segment);
+      }
+      return file;
+    }
   }
 
   /**
    * Keeps the memory mapped until the lease is closed. Closed memory that another lease keeps can
    * still be lent.
    *
-   * @throws IllegalStateException where this memory is closed and unmapped
+   * @throws IllegalStateException if this memory is closed and unmapped
    */
   public Lease lend() {
     retain();
@@ -156,7 +274,7 @@ public final class SharedMemory implements AutoCloseable {
     leases.release();
   }
 
-  /** Gives the memory back, at once or when the last lease ends. Calling it again does nothing. */
+  /** Frees the memory, at once or when the last lease ends. Calling it again does nothing. */
   @Override
   public void close() {
     leases.close();
@@ -164,7 +282,11 @@ public final class SharedMemory implements AutoCloseable {
 
   private void unmap() {
     arena.close();
-    file.close();
+    synchronized (lock) {
+      if (file != null) {
+        file.close();
+      }
+    }
   }
 
   @Override
@@ -172,15 +294,13 @@ public final class SharedMemory implements AutoCloseable {
     return kind.halName() + "[" + size() + " bytes]";
   }
 
-  /**
-   * A promise that the memory stays mapped. Thread-safe; owned by the caller of {@link #lend()}.
-   */
+  /** A promise that the memory stays mapped. Thread-safe; owned by the caller of {@link #lend}. */
   public final class Lease implements AutoCloseable {
     private final AtomicBoolean returned = new AtomicBoolean();
 
     private Lease() {}
 
-    /** The memory that is kept. */
+    /** Returns the memory that stays mapped. */
     public SharedMemory memory() {
       return SharedMemory.this;
     }
@@ -190,42 +310,6 @@ public final class SharedMemory implements AutoCloseable {
     public void close() {
       if (returned.compareAndSet(false, true)) {
         release();
-      }
-    }
-  }
-
-  /** An open file behind a mapping. */
-  record BackingFile(FileChannel channel, Path path, long offset, boolean anonymous) {
-    static BackingFile anonymous(long size) {
-      return AnonymousFiles.create(size);
-    }
-
-    static BackingFile open(Path path, boolean writable) {
-      Objects.requireNonNull(path, "path");
-      try {
-        FileChannel channel =
-            writable
-                ? FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)
-                : FileChannel.open(path, StandardOpenOption.READ);
-        return new BackingFile(channel, path, 0, false);
-      } catch (IOException e) {
-        throw new SharedMemoryException("cannot open " + path + ": " + IoMessages.reason(e), e);
-      }
-    }
-
-    BackingFile withRange(long start, MapMode mode) {
-      return new BackingFile(channel, path, start, anonymous);
-    }
-
-    Path shareablePath() {
-      return anonymous ? AnonymousFiles.shareablePath(path) : path;
-    }
-
-    void close() {
-      try {
-        channel.close();
-      } catch (IOException e) {
-        throw new SharedMemoryException("cannot close " + path + ": " + e.getMessage(), e);
       }
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.memory;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -10,6 +11,7 @@ import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,10 +73,10 @@ class SharedMemoryTest {
   /** The other process: doubles the first int of the memory it is told of. */
   static final class Doubler {
     public static void main(String[] args) {
-      SharedMemoryHandle descriptor =
+      SharedMemoryHandle handle =
           new SharedMemoryHandle(
               MemoryKind.ASHMEM, Path.of(args[0]), 0, Long.parseLong(args[1]), true);
-      try (SharedMemory memory = SharedMemory.map(descriptor)) {
+      try (SharedMemory memory = SharedMemory.map(handle)) {
         memory.segment().set(INT, 0, 2 * memory.segment().get(INT, 0));
       }
     }
@@ -126,6 +128,56 @@ class SharedMemoryTest {
   }
 
   @Test
+  void aReadFileIsASnapshot() throws IOException {
+    byte[] bytes = {1, 2, 3, 4};
+    Path file = Files.write(directory.resolve("weights"), bytes);
+    long before = files();
+    try (SharedMemory memory = SharedMemory.read(file)) {
+      assertEquals(MemoryKind.ASHMEM, memory.kind());
+      assertTrue(memory.isReadOnly());
+      assertEquals(before, files());
+      Files.write(file, new byte[] {9, 9, 9, 9});
+      assertArrayEquals(bytes, memory.segment().toArray(ValueLayout.JAVA_BYTE));
+      Files.write(file, new byte[0]);
+      assertArrayEquals(bytes, memory.segment().toArray(ValueLayout.JAVA_BYTE));
+      Files.delete(file);
+      SharedMemoryHandle handle = memory.describe();
+      assertEquals(handle, memory.describe(), "one copy serves all processes");
+      assertFalse(handle.writable());
+      try (SharedMemory other = SharedMemory.map(handle)) {
+        assertArrayEquals(bytes, other.segment().toArray(ValueLayout.JAVA_BYTE));
+        assertTrue(other.isReadOnly());
+      }
+    }
+  }
+
+  /** Private memory and the file that replaces it for what is large hold the same. */
+  @Test
+  void aFileOfManyChunksIsReadWhole() throws IOException {
+    byte[] bytes = new byte[(5 << 20) + 7];
+    new SplittableRandom(3).nextBytes(bytes);
+    Path file = Files.write(directory.resolve("weights"), bytes);
+    try (SharedMemory memory = SharedMemory.read(file);
+        SharedMemory shared = SharedMemory.map(memory.describe())) {
+      assertArrayEquals(bytes, memory.segment().toArray(ValueLayout.JAVA_BYTE));
+      assertArrayEquals(bytes, shared.segment().toArray(ValueLayout.JAVA_BYTE));
+    }
+  }
+
+  @Test
+  void aFileThatCannotBeReadIsRefusedWithTheReason() throws IOException {
+    Path empty = Files.createFile(directory.resolve("empty"));
+    Path missing = directory.resolve("missing");
+    assertEquals(
+        "cannot read " + empty + ": the file is empty",
+        assertThrows(SharedMemoryException.class, () -> SharedMemory.read(empty)).getMessage());
+    assertEquals(
+        "cannot open " + missing + ": there is no such file",
+        assertThrows(SharedMemoryException.class, () -> SharedMemory.read(missing)).getMessage());
+    assertThrows(SharedMemoryException.class, () -> SharedMemory.read(directory));
+  }
+
+  @Test
   void whatCannotBeMappedIsRefusedWithTheReason() throws IOException {
     Path empty = Files.createFile(directory.resolve("empty"));
     Path missing = directory.resolve("missing");
@@ -141,17 +193,17 @@ class SharedMemoryTest {
   }
 
   @Test
-  void aDescriptorOfMemoryThatIsGoneIsRefused() {
+  void aHandleOfMemoryThatIsGoneIsRefused() {
     SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 16);
-    SharedMemoryHandle descriptor = memory.describe();
+    SharedMemoryHandle handle = memory.describe();
     memory.close();
-    assertThrows(SharedMemoryException.class, () -> SharedMemory.map(descriptor).close());
+    assertThrows(SharedMemoryException.class, () -> SharedMemory.map(handle).close());
   }
 
   @Test
-  void aDescriptorBeyondItsFileIsRefused() throws IOException {
+  void aHandleBeyondItsFileIsRefused() throws IOException {
     Path file = Files.write(directory.resolve("short"), new byte[10]);
-    SharedMemoryHandle descriptor = new SharedMemoryHandle(MemoryKind.MMAP_FD, file, 4, 7, false);
-    assertThrows(SharedMemoryException.class, () -> SharedMemory.map(descriptor));
+    SharedMemoryHandle handle = new SharedMemoryHandle(MemoryKind.MMAP_FD, file, 4, 7, false);
+    assertThrows(SharedMemoryException.class, () -> SharedMemory.map(handle));
   }
 }

@@ -44,12 +44,12 @@ public final class ModelLoader {
   }
 
   /**
-   * Maps and reads a file; see {@code NeuralNetworks.load}.
+   * Reads a file; see {@code NeuralNetworks.load}.
    *
    * @param onClose called once, when the model is closed
    */
   public LoadedModel load(Path path, Consumer<LoadedModel> onClose) throws NeuralNetworksException {
-    SharedMemory memory = map(path);
+    SharedMemory memory = readBytes(path);
     boolean isRead = false;
     try {
       ModelFile file = read(path, memory);
@@ -62,7 +62,7 @@ public final class ModelLoader {
     }
   }
 
-  private static SharedMemory map(Path path) throws NeuralNetworksException {
+  private static SharedMemory readBytes(Path path) throws NeuralNetworksException {
     if (Files.isDirectory(path)) {
       throw new NeuralNetworksException(
           ResultCode.UNMAPPABLE, path + " is a directory, not a model file");
@@ -77,7 +77,11 @@ public final class ModelLoader {
       throw new NeuralNetworksException(ResultCode.BAD_DATA, path + " is empty");
     }
     try {
-      return SharedMemory.map(path);
+      // A mapping would change with the file, under the graph that was read from it.
+      return SharedMemory.read(path);
+    } catch (SharedMemoryException.Exhausted e) {
+      throw new NeuralNetworksException(
+          ResultCode.RESOURCE_EXHAUSTED_TRANSIENT, path + ": " + e.getMessage(), e);
     } catch (SharedMemoryException e) {
       throw new NeuralNetworksException(ResultCode.UNMAPPABLE, e.getMessage(), e);
     }

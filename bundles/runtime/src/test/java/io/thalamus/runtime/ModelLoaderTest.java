@@ -12,6 +12,8 @@ import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.memory.files.Digests;
+import io.thalamus.model.CacheToken;
 import io.thalamus.model.Lifetime.ConstantReference;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -31,6 +33,8 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Files that are no models, and how long a model's file stays mapped. */
 class ModelLoaderTest {
@@ -139,6 +143,51 @@ class ModelLoaderTest {
     compilation.close();
     MemorySegment mapped = model.model().pools().get(0).segment();
     assertThrows(IllegalStateException.class, () -> mapped.get(Graphs.FLOAT, 4));
+  }
+
+  /** A file whose constant is this number everywhere. */
+  private static byte[] letter(float constant) {
+    ByteBuffer bytes = ByteBuffer.allocate(4 + 4 * FLOATS).order(ByteOrder.LITTLE_ENDIAN);
+    bytes.put((byte) 'L').position(4);
+    while (bytes.hasRemaining()) {
+      bytes.putFloat(constant);
+    }
+    return bytes.array();
+  }
+
+  private float compute(Compilation compilation) {
+    float[] result = new float[FLOATS];
+    compilation
+        .createExecution()
+        .setInput(0, Graphs.floats(new float[FLOATS]))
+        .setOutput(0, Graphs.floats(result))
+        .compute();
+    return result[FLOATS - 1];
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"truncated", "overwritten", "deleted"})
+  void aLoadedModelIsASnapshotOfItsFile(String change) throws Exception {
+    runtime.loader.addReader(new LetterReader());
+    Path file = Files.write(directory.resolve("letter"), letter(2));
+    try (LoadedModel model = runtime.networks().load(file);
+        Compilation early = runtime.networks().compile(model.model(), CompilationOptions.DEFAULT)) {
+      switch (change) {
+        case "truncated" -> Files.write(file, new byte[0]);
+        case "overwritten" -> Files.write(file, letter(3));
+        default -> Files.delete(file);
+      }
+      assertEquals(2, compute(early));
+      try (Compilation late =
+          runtime.networks().compile(model.model(), CompilationOptions.DEFAULT)) {
+        assertEquals(2, compute(late));
+      }
+      assertEquals(
+          CacheToken.of(Digests.sha256().digest(letter(2))),
+          model.token(),
+          "the token is that of the bytes that are computed with");
+    }
+    assertEquals(0, runtime.networks().devices().getFirst().health().failures());
   }
 
   @Test

@@ -142,7 +142,7 @@ public final class CacheCommand {
     try (OpenModel model = models.open(words.get(1), invocation.path(words.get(1)))) {
       return new CacheWhyResult(
           model.loaded().path().toString(),
-          cache.why(model.model(), options.with(CacheFolder.of(directory, model.loaded().path()))),
+          cache.why(model.model(), options.with(CacheFolder.of(directory, model.loaded()))),
           invocation.style(parsed));
     }
   }

@@ -7,19 +7,12 @@ import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.StepCaching;
 import io.thalamus.api.StepCaching.Origin;
-import io.thalamus.memory.files.Digests;
-import io.thalamus.model.CacheToken;
 import io.thalamus.shell.arguments.Arguments;
 import io.thalamus.shell.arguments.Syntax;
 import io.thalamus.shell.failure.CommandException;
-import io.thalamus.shell.failure.Reasons;
 import io.thalamus.shell.failure.UsageException;
 import io.thalamus.shell.format.Units;
-import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.security.MessageDigest;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -30,7 +23,6 @@ import org.osgi.framework.FrameworkUtil;
 final class CacheFolder {
   private static final String USUAL = "-";
   private static final String OPTION = "cache";
-  private static final int CHUNK = 1 << 16;
 
   private CacheFolder() {}
 
@@ -54,15 +46,7 @@ final class CacheFolder {
   static Optional<CompilationCaching> asked(
       Syntax syntax, Arguments parsed, Invocation invocation, LoadedModel model)
       throws UsageException, CommandException {
-    return asked(syntax, parsed, invocation, model.path());
-  }
-
-  /** The same for the model of a file. */
-  static Optional<CompilationCaching> asked(
-      Syntax syntax, Arguments parsed, Invocation invocation, Path model)
-      throws UsageException, CommandException {
-    Optional<Path> directory = asked(syntax, parsed, invocation);
-    return directory.isPresent() ? Optional.of(of(directory.get(), model)) : Optional.empty();
+    return asked(syntax, parsed, invocation).map(directory -> of(directory, model));
   }
 
   /** A directory by a word of the command line. */
@@ -81,20 +65,9 @@ final class CacheFolder {
     return Path.of(storage, "cache");
   }
 
-  /** Caching of the model of a file, whose content is the token. */
-  static CompilationCaching of(Path directory, Path file) throws CommandException {
-    try (FileChannel channel = FileChannel.open(file)) {
-      MessageDigest sha = Digests.sha256();
-      ByteBuffer chunk = ByteBuffer.allocate(CHUNK);
-      while (channel.read(chunk) >= 0) {
-        sha.update(chunk.flip());
-        chunk.clear();
-      }
-      return new CompilationCaching(
-          directory, CacheToken.of(sha.digest()), ModelsCommand.name(file));
-    } catch (IOException e) {
-      throw new CommandException("cannot read " + file + ": " + Reasons.of(e), e);
-    }
+  /** Returns caching of a model under the token of its contents. */
+  static CompilationCaching of(Path directory, LoadedModel model) {
+    return new CompilationCaching(directory, model.token(), ModelsCommand.name(model.path()));
   }
 
   /** What hinders compilations from being kept in a directory: now, or when it was last tried. */

@@ -10,6 +10,7 @@ import io.thalamus.shell.model.KeptModel;
 import io.thalamus.shell.model.Models;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
 import org.osgi.service.component.annotations.Activate;
@@ -85,7 +86,9 @@ public final class ModelsCommand {
     if (name.isBlank() || name.contains("/")) {
       throw LOAD.usage("'" + name + "' is no name for a model; give --name N");
     }
-    KeptModel model = models.keep(name, file, CacheFolder.asked(LOAD, parsed, invocation, file));
+    Optional<Path> directory = CacheFolder.asked(LOAD, parsed, invocation);
+    KeptModel model =
+        models.keep(name, file, loaded -> directory.map(folder -> CacheFolder.of(folder, loaded)));
     return ModelsResult.of(List.of(model), invocation.style(parsed));
   }
 

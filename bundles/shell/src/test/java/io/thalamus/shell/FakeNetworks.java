@@ -22,6 +22,8 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.api.StepCaching;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.memory.files.Digests;
+import io.thalamus.model.CacheToken;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.FeatureLevel;
@@ -32,6 +34,8 @@ import io.thalamus.model.PerformanceInfo;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
 import io.thalamus.model.reader.ModelFile;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -114,6 +118,7 @@ final class FakeNetworks implements NeuralNetworks {
           Files.exists(file) ? ResultCode.BAD_DATA : ResultCode.UNMAPPABLE,
           "cannot load " + file.getFileName());
     }
+    CacheToken token = token(file);
     open.incrementAndGet();
     return new LoadedModel() {
       @Override
@@ -127,10 +132,24 @@ final class FakeNetworks implements NeuralNetworks {
       }
 
       @Override
+      public CacheToken token() {
+        return token;
+      }
+
+      @Override
       public void close() {
         open.decrementAndGet();
       }
     };
+  }
+
+  private static CacheToken token(Path file) {
+    try {
+      byte[] bytes = Files.exists(file) ? Files.readAllBytes(file) : new byte[0];
+      return CacheToken.of(Digests.sha256().digest(bytes));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Override

@@ -396,7 +396,9 @@ final class MemoryState {
       shared = SharedMemory.allocate(MemoryKind.ASHMEM, bytes);
     } catch (SharedMemoryException e) {
       throw new NeuralNetworksException(
-          ResultCode.OUT_OF_MEMORY, "memory '%s': %s".formatted(layout.name(), e.getMessage()), e);
+          ResultCode.RESOURCE_EXHAUSTED_TRANSIENT,
+          "memory '%s': %s".formatted(layout.name(), e.getMessage()),
+          e);
     }
   }
 

@@ -269,7 +269,7 @@ public final class ExecutionImpl implements Execution {
     } catch (NeuralNetworksException e) {
       return ExecutionReport.failed(e.code(), e.getMessage());
     } catch (SharedMemoryException e) {
-      return ExecutionReport.failed(ResultCode.OUT_OF_MEMORY, e.getMessage());
+      return ExecutionReport.failed(ResultCode.RESOURCE_EXHAUSTED_TRANSIENT, e.getMessage());
     } finally {
       if (memories != null) {
         memories.end(isSuccess);

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -86,13 +87,15 @@ public final class Models {
   /**
    * Loads a model and keeps it.
    *
-   * @param caching where its compilations are kept
+   * @param caching says where the compilations of the loaded model are kept
    * @throws CommandException where it cannot be read, or the name is taken
    */
-  public KeptModel keep(String name, Path file, Optional<CompilationCaching> caching)
+  public KeptModel keep(
+      String name, Path file, Function<LoadedModel, Optional<CompilationCaching>> caching)
       throws CommandException {
     requireFree(name);
-    KeptModel model = new KeptModel(networks, name, load(file), caching);
+    LoadedModel loaded = load(file);
+    KeptModel model = new KeptModel(networks, name, loaded, caching.apply(loaded));
     boolean isNew;
     synchronized (lock) {
       isNew = kept.putIfAbsent(name, model) == null;
