@@ -3,10 +3,12 @@ package io.thalamus.npu;
 
 import io.thalamus.cache.CacheEngine;
 import io.thalamus.cache.NoCacheEngine;
+import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.TableDevice;
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.Capabilities;
@@ -110,14 +112,15 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
       throws ValidationException, DeviceException {
     checkRunning();
     OperatingPoint point = config.points().choose(prepare.preference());
-    Compilation compilation = compiler.compile(model.main());
+    Compilation compilation = compiler.compile(model.main(), prepare);
     boolean waits = config.searchFirst() && config.searchBudget() > 0;
     boolean isFinal = waits || config.searchBudget() == 0;
     Executable executable =
         waits
             ? compilation.searched(
-                point, config.searchBudget(), config.seed(), secondStage::isClosed)
+                point, config.searchBudget(), config.seed(), () -> mustEnd(prepare))
             : compilation.quick();
+    Checkpoint.pass(prepare);
     Program first = load(ExecutableFormat.write(executable), point);
     NpuPreparedModel prepared =
         new NpuPreparedModel(
@@ -141,6 +144,13 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
       }
     }
     return prepared;
+  }
+
+  /** Returns whether the search of a prepare must end, because of its caller or of the device. */
+  private boolean mustEnd(PrepareConfig prepare) {
+    return secondStage.isClosed()
+        || prepare.deadline().hasPassed()
+        || prepare.control().checkpoint() != Signal.CONTINUE;
   }
 
   private void checkRunning() throws DeviceException {

@@ -158,14 +158,15 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
     if (workers.isClosed()) {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
     }
-    Program program = compile(StaticGraph.resolve(model.main(), catalog()));
+    Program program = compile(StaticGraph.resolve(model.main(), catalog()), config);
     checkRoom(program.floats() * (long) Float.BYTES + program.bytes());
     return new SimdPreparedModel(model, program, workers, warmUp, this);
   }
 
   /** Compiles a graph of supported operations. */
-  Program compile(StaticGraph graph) throws ValidationException {
-    return GraphCompiler.compile(graph, table, catalog(), budget);
+  Program compile(StaticGraph graph, PrepareConfig config)
+      throws ValidationException, DeviceException {
+    return GraphCompiler.compile(graph, table, catalog(), budget, config);
   }
 
   /** Refuses further work and ends the threads. */

@@ -75,7 +75,7 @@ class GraphTest {
 
   private int steps(Model model) throws Exception {
     StaticGraph graph = StaticGraph.resolve(model.main(), OperationCatalog.standard());
-    return simd.compile(graph).steps().size();
+    return simd.compile(graph, PrepareConfig.DEFAULT).steps().size();
   }
 
   private void compare(Model model, float[] input, double tolerance) throws DeviceException {

@@ -96,14 +96,14 @@ class WarmUpTest {
         SimdDevice device = Twins.device(NAME, WarmUp.Stage.COLD);
         WarmUp warmUp = new WarmUp(NAME + "-warm-up", WarmUp.Stage.COLD)) {
       StaticGraph resolved = StaticGraph.resolve(model(graph).main(), OperationCatalog.standard());
-      Program program = device.compile(resolved);
+      Program program = device.compile(resolved, PrepareConfig.DEFAULT);
       assertFalse(warmUp.isWarm(program));
       warmUp.begin(program);
       while (isWarmingUp()) {
         Thread.sleep(1);
       }
       assertTrue(warmUp.isWarm(program));
-      assertTrue(warmUp.isWarm(device.compile(resolved)));
+      assertTrue(warmUp.isWarm(device.compile(resolved, PrepareConfig.DEFAULT)));
       assertEquals(1, program.steps().size());
     }
   }
@@ -114,7 +114,9 @@ class WarmUpTest {
         SimdDevice device = Twins.device(NAME, WarmUp.Stage.COLD);
         WarmUp warmUp = new WarmUp(NAME + "-warm-up", WarmUp.Stage.COLD, 1)) {
       Program program =
-          device.compile(StaticGraph.resolve(model(graph).main(), OperationCatalog.standard()));
+          device.compile(
+              StaticGraph.resolve(model(graph).main(), OperationCatalog.standard()),
+              PrepareConfig.DEFAULT);
       warmUp.scalarNanos(0);
       warmUp.begin(program);
       while (isWarmingUp()) {

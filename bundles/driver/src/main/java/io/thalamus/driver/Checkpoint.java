@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.ErrorStatus;
 
-/** What a device does between two operations, and inside long ones. */
+/** The pause of a device between two operations, and inside long ones. Stateless. */
 public final class Checkpoint {
   private Checkpoint() {}
 
@@ -23,6 +26,27 @@ public final class Checkpoint {
       case CANCELLED -> new Failed(ErrorStatus.GENERAL_FAILURE, "the execution was cancelled");
       case DEADLINE -> missed();
     };
+  }
+
+  /**
+   * Pauses a compilation where more urgent work is to go first. Asked between operations, and
+   * between candidates of a search.
+   *
+   * @throws DeviceException when the compilation must end: with MISSED_DEADLINE_TRANSIENT, or with
+   *     GENERAL_FAILURE when it was cancelled
+   */
+  public static void pass(PrepareConfig config) throws DeviceException {
+    Signal signal = config.deadline().hasPassed() ? Signal.DEADLINE : config.control().checkpoint();
+    switch (signal) {
+      case CONTINUE -> {
+        // Nobody is in a hurry.
+      }
+      case CANCELLED ->
+          throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the compilation was cancelled");
+      case DEADLINE ->
+          throw new DeviceException(
+              ErrorStatus.MISSED_DEADLINE_TRANSIENT, "the deadline passed during the compilation");
+    }
   }
 
   private static Failed missed() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
@@ -33,10 +35,15 @@ final class GraphProgram {
     this.memory = memory;
   }
 
-  /** Compiles the main graph of a valid model, and all that it refers to. */
-  static GraphProgram compile(Model model, OperationCatalog catalog, KernelTable table)
-      throws ValidationException {
-    return new Compiler(model, catalog, table).compile(model.main());
+  /**
+   * Compiles the main graph of a valid model, and all that it refers to.
+   *
+   * @param config asked between operations whether the compilation must end
+   */
+  static GraphProgram compile(
+      Model model, OperationCatalog catalog, KernelTable table, PrepareConfig config)
+      throws ValidationException, DeviceException {
+    return new Compiler(model, catalog, table, config).compile(model.main());
   }
 
   /** The compiling of one model: a graph that is referred to twice is compiled once. */
@@ -44,19 +51,22 @@ final class GraphProgram {
     private final Model model;
     private final OperationCatalog catalog;
     private final KernelTable table;
+    private final PrepareConfig config;
     private final GraphProgram[] referenced;
 
-    Compiler(Model model, OperationCatalog catalog, KernelTable table) {
+    Compiler(Model model, OperationCatalog catalog, KernelTable table, PrepareConfig config) {
       this.model = model;
       this.catalog = catalog;
       this.table = table;
+      this.config = config;
       this.referenced = new GraphProgram[model.referenced().size()];
     }
 
-    GraphProgram compile(Subgraph graph) throws ValidationException {
+    GraphProgram compile(Subgraph graph) throws ValidationException, DeviceException {
       Shape[] shapes = givenShapes(graph);
       List<Step> steps = new ArrayList<>();
       for (int i = 0; i < graph.operations().size(); i++) {
+        Checkpoint.pass(config);
         Operation operation = graph.operations().get(i);
         steps.add(
             ControlFlow.isControlFlow(operation.type())
@@ -77,7 +87,7 @@ final class GraphProgram {
     }
 
     private List<GraphProgram> referenced(Subgraph graph, Operation operation)
-        throws ValidationException {
+        throws ValidationException, DeviceException {
       List<GraphProgram> programs = new ArrayList<>();
       for (int index : ControlFlow.references(graph, operation)) {
         if (referenced[index] == null) {

@@ -24,7 +24,7 @@ public abstract class KernelDevice extends TableDevice {
   @Override
   protected final PreparedModel compile(Model model, PrepareConfig config)
       throws ValidationException, DeviceException {
-    GraphProgram program = GraphProgram.compile(model, catalog(), table);
+    GraphProgram program = GraphProgram.compile(model, catalog(), table, config);
     checkRoom(program.memory().size());
     return new KernelPreparedModel(model, program, this);
   }

@@ -2,6 +2,7 @@
 package io.thalamus.integration.run;
 
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
 import io.thalamus.integration.proof.Figures;
 import io.thalamus.integration.run.NpuCycles.Row;
 import io.thalamus.memory.MemoryKind;
@@ -135,7 +136,7 @@ final class NpuCompiled {
         SharedMemory.allocate(MemoryKind.ASHMEM, biasAt + Integer.BYTES * row.n())) {
       Compiler compiler = new Compiler(architecture, OperationCatalog.standard());
       return compiler
-          .compile(product(row, constants, biasAt))
+          .compile(product(row, constants, biasAt), PrepareConfig.DEFAULT)
           .searched(POINT, tilings, SEED, () -> false);
     }
   }

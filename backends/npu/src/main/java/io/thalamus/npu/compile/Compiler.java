@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
+import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.LifetimePlan;
 import io.thalamus.driver.LifetimePlan.Value;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.StaticGraph;
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
@@ -49,11 +51,14 @@ public final class Compiler {
   /**
    * Compiles a graph of claimed operations.
    *
+   * @param config asked between operations whether the compilation must end
    * @throws ValidationException where an operation is not claimed
-   * @throws DeviceException where the tensors do not fit into the device's DRAM
+   * @throws DeviceException where the tensors do not fit into the device's DRAM, or the compilation
+   *     must end
    */
-  public Compilation compile(Subgraph graph) throws ValidationException, DeviceException {
-    return new Graph(StaticGraph.resolve(graph, catalog)).compile();
+  public Compilation compile(Subgraph graph, PrepareConfig config)
+      throws ValidationException, DeviceException {
+    return new Graph(StaticGraph.resolve(graph, catalog)).compile(config);
   }
 
   /** One graph while it is compiled. */
@@ -96,7 +101,7 @@ public final class Compiler {
       }
     }
 
-    Compilation compile() throws DeviceException {
+    Compilation compile(PrepareConfig config) throws DeviceException {
       int operations = lowerings.size();
       graph.graph().inputIndexes().forEach(input -> use(input, -1));
       for (int i = 0; i < operations; i++) {
@@ -109,6 +114,7 @@ public final class Compiler {
       int bytes = place();
       List<Step> steps = new ArrayList<>();
       for (int i = 0; i < operations; i++) {
+        Checkpoint.pass(config);
         lower(i, steps);
       }
       return new Compilation(

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
+import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.LifetimePlan;
 import io.thalamus.driver.LifetimePlan.Value;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.StaticGraph;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
@@ -33,14 +36,16 @@ public final class GraphCompiler {
   private final StaticGraph graph;
   private final List<Node> nodes;
   private final Budget budget;
+  private final PrepareConfig config;
 
   /** By operand, the one whose place it shares. */
   private final int[] roots;
 
-  private GraphCompiler(StaticGraph graph, List<Node> nodes, Budget budget) {
+  private GraphCompiler(StaticGraph graph, List<Node> nodes, Budget budget, PrepareConfig config) {
     this.graph = graph;
     this.nodes = nodes;
     this.budget = budget;
+    this.config = config;
     roots = new int[graph.shapes().size()];
     Arrays.setAll(roots, i -> i);
     for (Node node : nodes) {
@@ -53,12 +58,18 @@ public final class GraphCompiler {
   /**
    * Compiles a graph of operations that the table has.
    *
+   * @param config asked between operations whether the compilation must end
    * @throws ValidationException where an operation is not in the table, or the tensors do not fit
    *     into the arrays of this JVM
+   * @throws DeviceException when the compilation must end
    */
   public static Program compile(
-      StaticGraph graph, OperationTable<Lowering> table, OperationCatalog catalog, Budget budget)
-      throws ValidationException {
+      StaticGraph graph,
+      OperationTable<Lowering> table,
+      OperationCatalog catalog,
+      Budget budget,
+      PrepareConfig config)
+      throws ValidationException, DeviceException {
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < graph.operations().size(); i++) {
       Operation declared = graph.graph().operations().get(i);
@@ -72,10 +83,10 @@ public final class GraphCompiler {
                       new ValidationException(declared.type().text() + " does not take this form"));
       nodes.add(Node.of(declared, operation, lowering));
     }
-    return new GraphCompiler(graph, Fusion.fuse(graph, nodes), budget).compile();
+    return new GraphCompiler(graph, Fusion.fuse(graph, nodes), budget, config).compile();
   }
 
-  private Program compile() throws ValidationException {
+  private Program compile() throws ValidationException, DeviceException {
     int[] first = new int[roots.length];
     int[] last = new int[roots.length];
     Arrays.fill(first, Integer.MAX_VALUE);
@@ -113,7 +124,7 @@ public final class GraphCompiler {
     return graph.graph().operands().get(operand).lifetime() instanceof Lifetime.Constant;
   }
 
-  private Program place(int[] first, int[] last) throws ValidationException {
+  private Program place(int[] first, int[] last) throws ValidationException, DeviceException {
     int[] offsets = new int[roots.length];
     int floats = place(true, first, last, offsets);
     int bytes = place(false, first, last, offsets);
@@ -131,6 +142,7 @@ public final class GraphCompiler {
     Tensors places = new Tensors(tensors);
     List<Step> steps = new ArrayList<>();
     for (Node node : nodes) {
+      Checkpoint.pass(config);
       if (!node.lowering().isAlias()) {
         steps.add(node.lowering().lower(node, places, budget));
       }

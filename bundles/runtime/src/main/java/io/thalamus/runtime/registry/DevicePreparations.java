@@ -128,7 +128,9 @@ final class DevicePreparations {
       longestNanos = Math.max(longestNanos, device.time().nanoTime() - start);
       return adopt(new DevicePreparedModel(device, answer, model));
     } catch (DeviceException e) {
-      if (device.reads(model.pools())) {
+      // A device that ends because it is told to does nothing wrong.
+      if (config.control().checkpoint() == ExecutionControl.Signal.CONTINUE
+          && device.reads(model.pools())) {
         device.failed(e.status(), e.getMessage());
       }
       return new Preparation(null, e);

@@ -2,6 +2,7 @@
 package io.thalamus.runtime.compilation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.Compilation;
@@ -25,6 +26,7 @@ import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -149,6 +151,39 @@ class FallbackPrepareTest {
     assertTrue(inside.await(PATIENCE, TimeUnit.SECONDS));
     future.cancel(true);
     assertTrue(stopped.await(2 * PATIENCE, TimeUnit.SECONDS), "the compiler was never told");
+  }
+
+  @Test
+  void aCancelledPrepareIsNotHeldAgainstItsDevice() throws Exception {
+    failMultiplications();
+    CountDownLatch[] inside = new CountDownLatch[1];
+    LimitedDevice spare =
+        new LimitedDevice(
+            LimitedDevice.info("test-spare", DeviceType.ACCELERATOR, 0.9).build(),
+            (graph, op) -> op.type() == OperationCode.MUL) {
+          @Override
+          public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+            inside[0].countDown();
+            while (config.control().checkpoint() == Signal.CONTINUE) {
+              Thread.onSpinWait();
+            }
+            throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "cancelled");
+          }
+        };
+    runtime.add(spare);
+    CompilationOptions options =
+        CompilationOptions.DEFAULT.withDevices(List.of("adder", "multiplier", "spare"));
+    try (Compilation compilation = runtime.networks().compile(Graphs.addThenMul(), options)) {
+      for (int i = 0; i < 10; i++) {
+        inside[0] = new CountDownLatch(1);
+        CompletableFuture<ExecutionReport> future =
+            Graphs.addThenMulExecution(compilation, new float[4]).computeAsync();
+        assertTrue(inside[0].await(PATIENCE, TimeUnit.SECONDS));
+        future.cancel(true);
+        assertThrows(CancellationException.class, future::join);
+      }
+    }
+    assertEquals(List.of(), runtime.registry.quarantined());
   }
 
   @Test
