@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import static io.thalamus.operations.Argument.argument;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -30,7 +31,7 @@ import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.operations.NamedDefinition;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.Signature;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -53,15 +54,12 @@ class ExtensionDeviceTest {
 
   private static final class Complex extends NamedDefinition {
     Complex(ExtensionOperationType type) {
-      super(type);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      return check(operation, FeatureLevel.V1_2, 1, 1)
-          .inputType(0, COMPLEX)
-          .outputType(0, type().equals(SQUARE) ? COMPLEX : OperandCode.TENSOR_FLOAT32)
-          .level();
+      super(
+          type,
+          Signature.since(FeatureLevel.V1_2)
+              .inputs(argument("input", COMPLEX))
+              .outputs(
+                  argument("output", type.equals(SQUARE) ? COMPLEX : OperandCode.TENSOR_FLOAT32)));
     }
 
     @Override

@@ -4,18 +4,16 @@ package io.thalamus.operations;
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.FLOAT16;
-import static io.thalamus.model.OperandCode.FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.REAL;
+import static io.thalamus.operations.ArgumentType.T;
 
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
-import io.thalamus.model.Shape;
 import io.thalamus.operations.Requantization.Rounding;
 import java.util.List;
 import java.util.Optional;
@@ -34,11 +32,14 @@ public final class Activation {
         new Clamp(OperationCode.RELU6, FusedActivation.RELU6),
         new Squash(
             OperationCode.LOGISTIC,
-            V1_0,
+            TypeLevels.numbers(V1_0),
             Quantization.of(1f / 256, 0),
             FixedPointFunctions::logistic),
         new Squash(
-            OperationCode.TANH, V1_2, Quantization.of(1f / 128, 128), FixedPointFunctions::tanh),
+            OperationCode.TANH,
+            TypeLevels.numbers(V1_0).andSince(V1_2, TENSOR_QUANT8_ASYMM),
+            Quantization.of(1f / 128, 128),
+            FixedPointFunctions::tanh),
         new Elu(),
         new HardSwish(),
         new Prelu());
@@ -70,55 +71,21 @@ public final class Activation {
   public record QuantizedPrelu(Requantization positive, Requantization negative, IntRange range)
       implements OperationParameters {}
 
-  /** What the older activations share: one tensor of at most four dimensions, and one like it. */
-  private abstract static class Definition extends NamedDefinition {
-    private final TypeLevels types;
-
-    Definition(OperationCode type, FeatureLevel quantizedSince) {
-      super(type);
-      this.types =
-          TypeLevels.since(V1_0, TENSOR_FLOAT32)
-              .andSince(V1_2, TENSOR_FLOAT16)
-              .andSince(quantizedSince, TENSOR_QUANT8_ASYMM)
-              .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return types;
-    }
-
-    @Override
-    public final FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_0, 1, 1);
-      OperandCode data = check.inputType(0, types());
-      check.outputType(0, data).inputRank(0, 1, 4);
-      if (!isFloat(operation.input(0))) {
-        checkQuantization(operation, check);
-      }
-      return check.sameShape(operation.input(0), operation.output()).level();
-    }
-
-    abstract void checkQuantization(OperationView operation, Check check)
-        throws ValidationException;
-
-    @Override
-    public final List<Shape> infer(OperationView operation) {
-      return List.of(operation.input(0).shape());
-    }
+  private static Signature sameShape(FeatureLevel since, Argument input, Argument output) {
+    return Signature.since(since).inputs(input).outputs(output.shapedAs("input"));
   }
 
-  private static final class Clamp extends Definition {
+  private static final class Clamp extends ElementwiseDefinition {
     private final FusedActivation range;
 
     Clamp(OperationCode type, FusedActivation range) {
-      super(type, V1_0);
+      super(
+          type,
+          sameShape(
+              V1_0,
+              data("input", TypeLevels.numbers(V1_0)).rank(1, 4),
+              argument("output", T).quantizedAs("input")));
       this.range = range;
-    }
-
-    @Override
-    void checkQuantization(OperationView operation, Check check) throws ValidationException {
-      check.sameQuantization(operation.input(0), operation.output());
     }
 
     @Override
@@ -132,11 +99,10 @@ public final class Activation {
    * 256 inputs, all results are computed beforehand: a {@link LookupTable}. Float types have no
    * parameters.
    */
-  private static final class Squash extends Definition {
+  private static final class Squash extends ElementwiseDefinition {
     /** Integer bits of the fixed-point argument, as in TensorFlow Lite. */
     private static final int INTEGER_BITS = 4;
 
-    private final Quantization unsignedResult;
     private final IntUnaryOperator function;
 
     /**
@@ -145,19 +111,16 @@ public final class Activation {
      */
     Squash(
         OperationCode type,
-        FeatureLevel quantizedSince,
+        TypeLevels types,
         Quantization unsignedResult,
         IntUnaryOperator function) {
-      super(type, quantizedSince);
-      this.unsignedResult = unsignedResult;
+      super(
+          type,
+          sameShape(
+              V1_0,
+              data("input", types).rank(1, 4),
+              argument("output", T).quantized(unsignedResult)));
       this.function = function;
-    }
-
-    @Override
-    void checkQuantization(OperationView operation, Check check) throws ValidationException {
-      int toType = operation.output().type() == TENSOR_QUANT8_ASYMM ? 0 : -128;
-      check.quantization(
-          Quantization.of(unsignedResult.scale(), unsignedResult.zeroPoint() + toType));
     }
 
     @Override
@@ -186,27 +149,13 @@ public final class Activation {
     }
   }
 
-  private static final class Elu extends NamedDefinition {
+  private static final class Elu extends ElementwiseDefinition {
     Elu() {
-      super(OperationCode.ELU);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TypeLevels.since(V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_3, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(1, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32).outputType(0, data);
-      return check.sameShape(operation.input(0), operation.output()).level();
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) {
-      return List.of(operation.input(0).shape());
+      super(
+          OperationCode.ELU,
+          Signature.since(V1_3)
+              .inputs(data("input", TypeLevels.floats(V1_3)), argument("alpha", REAL))
+              .outputs(argument("output", T).shapedAs("input")));
     }
 
     @Override
@@ -216,31 +165,18 @@ public final class Activation {
   }
 
   /** Quantized results are looked up in a {@link LookupTable}; float types have no parameters. */
-  private static final class HardSwish extends NamedDefinition {
+  private static final class HardSwish extends ElementwiseDefinition {
     HardSwish() {
-      super(OperationCode.HARD_SWISH);
+      super(
+          OperationCode.HARD_SWISH,
+          sameShape(V1_3, data("input", TypeLevels.numbers(V1_3)), argument("output", T)));
     }
 
     @Override
-    public TypeLevels types() {
-      return TypeLevels.since(
-          V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_3, 1, 1);
-      OperandCode data = check.inputType(0, types());
-      check.outputType(0, data).sameShape(operation.input(0), operation.output());
+    public void check(OperationView operation, Check check) throws ValidationException {
       if (!isFloat(operation.input(0))) {
         QuantizedHardSwish.of(operation.input(0), operation.output());
       }
-      return check.level();
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) {
-      return List.of(operation.input(0).shape());
     }
 
     @Override
@@ -254,34 +190,13 @@ public final class Activation {
     }
   }
 
-  private static final class Prelu extends NamedDefinition {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
+  private static final class Prelu extends ElementwiseDefinition {
     Prelu() {
-      super(OperationCode.PRELU);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(1, data).outputType(0, data);
-      if (operation.input(0).isShapeKnown() && operation.input(1).isShapeKnown()) {
-        infer(operation);
-      }
-      return check.level();
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      return List.of(Broadcast.shape(operation.input(0).shape(), operation.input(1).shape()));
+      super(
+          OperationCode.PRELU,
+          Signature.since(V1_2)
+              .inputs(data("input", TypeLevels.numbers(V1_2)), argument("alpha", T))
+              .outputs(argument("output", T)));
     }
 
     @Override

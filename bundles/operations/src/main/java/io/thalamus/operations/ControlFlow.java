@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.ANY;
+
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Lifetime.SubgraphReference;
 import io.thalamus.model.Operand;
@@ -109,31 +113,27 @@ public final class ControlFlow {
 
   /** What both have in common. The operation itself has no levels: its graphs are judged apart. */
   private abstract static class GraphDefinition extends NamedDefinition {
-    GraphDefinition(OperationCode type) {
-      super(type);
+    GraphDefinition(OperationCode type, Argument... graphs) {
+      super(
+          type,
+          Signature.since(FeatureLevel.V1_3)
+              .inputs(inputs(graphs))
+              .outputs(argument("outputs", ANY).repeated(1, "it needs at least 1 output")),
+          Trait.DISCONTINUOUS);
     }
 
-    @Override
-    public final FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, FeatureLevel.V1_3);
-      check
-          .that(operation.inputs().size() >= MIN_INPUTS, "it needs at least 3 inputs")
-          .that(!operation.outputs().isEmpty(), "it needs at least 1 output");
-      checkGraphs(operation, check);
-      return check.level();
+    private static List<Argument> inputs(Argument[] graphs) {
+      List<Argument> inputs = new ArrayList<>(List.of(graphs));
+      inputs.add(
+          argument("inputs", ANY)
+              .repeated(MIN_INPUTS - graphs.length, "it needs at least 3 inputs"));
+      return inputs;
     }
-
-    abstract void checkGraphs(OperationView operation, Check check) throws ValidationException;
 
     /** What its graphs compute decides. */
     @Override
     public final boolean areShapesMeasured() {
       return true;
-    }
-
-    @Override
-    public final OperandType kernelType(OperationView operation) {
-      return operation.input(0).type();
     }
 
     static void checkCondition(OperandType type, Shape shape, Check check)
@@ -197,9 +197,7 @@ public final class ControlFlow {
     }
 
     /** The graph that an input names, or null where it is not at hand. */
-    static Subgraph graph(OperationView operation, int input, Check check)
-        throws ValidationException {
-      check.inputType(input, OperandCode.SUBGRAPH);
+    static Subgraph graph(OperationView operation, int input) {
       return operation.input(input).graph().orElse(null);
     }
 
@@ -218,20 +216,19 @@ public final class ControlFlow {
 
   private static final class If extends GraphDefinition {
     If() {
-      super(OperationCode.IF);
+      super(
+          OperationCode.IF,
+          data("condition", TypeLevels.since(FeatureLevel.V1_3, OperandCode.TENSOR_BOOL8)),
+          argument("then", OperandCode.SUBGRAPH),
+          argument("else", OperandCode.SUBGRAPH));
     }
 
     @Override
-    public TypeLevels types() {
-      return TypeLevels.since(FeatureLevel.V1_3, OperandCode.TENSOR_BOOL8);
-    }
-
-    @Override
-    void checkGraphs(OperationView operation, Check check) throws ValidationException {
+    public void check(OperationView operation, Check check) throws ValidationException {
       OperandView condition = operation.input(IF_CONDITION);
       checkCondition(condition.type(), condition.shape(), check);
       for (int input : new int[] {IF_THEN, IF_ELSE}) {
-        Subgraph branch = graph(operation, input, check);
+        Subgraph branch = graph(operation, input);
         if (branch != null) {
           checkInputs(operation, IF_FIRST_INPUT, branch, check);
           check.that(
@@ -269,17 +266,15 @@ public final class ControlFlow {
 
   private static final class While extends GraphDefinition {
     While() {
-      super(OperationCode.WHILE);
+      super(
+          OperationCode.WHILE,
+          data("condition", TypeLevels.since(FeatureLevel.V1_3, OperandCode.SUBGRAPH)),
+          argument("body", OperandCode.SUBGRAPH));
     }
 
     @Override
-    public TypeLevels types() {
-      return TypeLevels.since(FeatureLevel.V1_3, OperandCode.SUBGRAPH);
-    }
-
-    @Override
-    void checkGraphs(OperationView operation, Check check) throws ValidationException {
-      Subgraph condition = graph(operation, WHILE_CONDITION, check);
+    public void check(OperationView operation, Check check) throws ValidationException {
+      Subgraph condition = graph(operation, WHILE_CONDITION);
       if (condition != null) {
         checkInputs(operation, WHILE_FIRST_INPUT, condition, check);
         check.that(
@@ -287,7 +282,7 @@ public final class ControlFlow {
             "its condition has " + condition.outputIndexes().size() + " outputs, not one");
         checkCondition(condition.output(0).type(), condition.output(0).shape(), check);
       }
-      Subgraph body = graph(operation, WHILE_BODY, check);
+      Subgraph body = graph(operation, WHILE_BODY);
       if (body != null) {
         checkBody(operation, body, check);
       }

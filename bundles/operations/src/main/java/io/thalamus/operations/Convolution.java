@@ -3,34 +3,39 @@ package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
 import static io.thalamus.model.OperandCode.BOOL;
 import static io.thalamus.model.OperandCode.INT32;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.Argument.fusedActivation;
+import static io.thalamus.operations.ArgumentType.BIAS;
+import static io.thalamus.operations.ArgumentType.QUANTIZED;
+import static io.thalamus.operations.ArgumentType.T;
+import static io.thalamus.operations.ArgumentType.of;
 
 import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization.PerChannel;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Requantization.Rounding;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Convolutions over two spatial axes: CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D,
  * TRANSPOSE_CONV_2D.
  */
 public final class Convolution {
-  private static final TypeLevels TYPES =
-      TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-          .andSince(V1_2, TENSOR_FLOAT16)
-          .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+  /** What may follow the fused activation of CONV_2D and DEPTHWISE_CONV_2D. */
+  private static final List<Argument> END =
+      List.of(
+          argument("layout", BOOL).from(V1_2),
+          argument("dilation width", INT32).from(V1_2).orElse(1),
+          argument("dilation height", INT32).orElse(1));
 
   private Convolution() {}
 
@@ -63,21 +68,25 @@ public final class Convolution {
 
   /** What all convolutions share: data, filter, bias, and one output like the data. */
   private abstract static class Definition extends NamedDefinition {
-    private final FeatureLevel introducedIn;
     private final int filterChannelAxis;
 
     /**
      * @param filterChannelAxis the dimension of the filter that runs over output channels
      */
-    Definition(OperationCode type, FeatureLevel introducedIn, int filterChannelAxis) {
-      super(type);
-      this.introducedIn = introducedIn;
+    Definition(OperationCode type, Signature signature, int filterChannelAxis) {
+      super(type, signature.outputs(argument("output", T)));
       this.filterChannelAxis = filterChannelAxis;
     }
 
-    @Override
-    public TypeLevels types() {
-      return TYPES;
+    /** A form of the inputs: data, filter and bias, then arguments by operation. */
+    static List<Argument> inputs(FeatureLevel since, List<Argument> others) {
+      ArgumentType filter = T.or(of(TENSOR_QUANT8_SYMM_PER_CHANNEL).when(QUANTIZED));
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", TypeLevels.numbers(since)).rank(4));
+      inputs.add(argument("filter", filter).rank(4));
+      inputs.add(argument("bias", BIAS).rank(1));
+      inputs.addAll(others);
+      return inputs;
     }
 
     abstract WindowArguments arguments(OperationView operation);
@@ -87,16 +96,9 @@ public final class Convolution {
     /** The number of groups; throws where input and filter do not fit together. */
     abstract int groups(OperationView operation) throws ValidationException;
 
-    /** Checks everything up to the bias, and the activation. */
-    final Check checkTensors(OperationView operation, int... inputCounts)
-        throws ValidationException {
-      Check check = new Check(operation, introducedIn).inputCount(inputCounts).outputCount(1);
-      OperandCode data = check.inputType(0, types());
-      check.outputType(0, data).inputRank(0, 4, 4).inputRank(1, 4, 4).inputRank(2, 1, 1);
-      if (isFloat(operation.input(0))) {
-        check.inputType(1, data).inputType(2, data);
-      } else {
-        check.inputType(1, data, TENSOR_QUANT8_SYMM_PER_CHANNEL).inputType(2, TENSOR_INT32);
+    @Override
+    public final void check(OperationView operation, Check check) throws ValidationException {
+      if (!isFloat(operation.input(0))) {
         Accumulation.validate(operation, check);
         if (operation.input(1).quantization() instanceof PerChannel perChannel) {
           check.that(
@@ -104,10 +106,9 @@ public final class Convolution {
               "the filter's scales must run along dimension " + filterChannelAxis);
         }
       }
-      if (operation.input(1).isShapeKnown() && operation.input(2).isShapeKnown()) {
+      if (areShapesKnown(operation, 1, 2)) {
         checkBias(operation);
       }
-      return check.activation(activationIndex(operation));
     }
 
     final void checkBias(OperationView operation) throws ValidationException {
@@ -152,12 +153,38 @@ public final class Convolution {
     private final int ownArguments;
 
     /**
-     * @param ownArguments the number of arguments between the strides and the fused activation
+     * @param end the arguments behind the fused activation
+     * @param own the names of the arguments between the strides and the fused activation
      */
     Forward(
-        OperationCode type, FeatureLevel introducedIn, int filterChannelAxis, int ownArguments) {
-      super(type, introducedIn, filterChannelAxis);
-      this.ownArguments = ownArguments;
+        OperationCode type,
+        FeatureLevel since,
+        int filterChannelAxis,
+        List<Argument> end,
+        String... own) {
+      super(
+          type,
+          Signature.since(since)
+              .inputs(inputs(since, arguments(false, own, end)))
+              .inputs(inputs(since, arguments(true, own, end))),
+          filterChannelAxis);
+      this.ownArguments = own.length;
+    }
+
+    private static List<Argument> arguments(boolean isExplicit, String[] own, List<Argument> end) {
+      List<Argument> arguments = new ArrayList<>(WindowArguments.signature(isExplicit));
+      for (String name : own) {
+        arguments.add(argument(name, INT32));
+      }
+      arguments.add(fusedActivation());
+      arguments.addAll(end);
+      return arguments;
+    }
+
+    @Override
+    public OptionalLong macs(OperationView operation) {
+      // One output element takes one filter: kernel height x width x input depth of its group.
+      return Macs.product(Macs.output(operation), Macs.dimensions(operation, 1, 1, 3));
     }
 
     /** Told by what stands where the layout would be if the padding were implicit. */
@@ -171,27 +198,6 @@ public final class Convolution {
     @Override
     final int activationIndex(OperationView operation) {
       return arguments(operation).next() + ownArguments;
-    }
-
-    @Override
-    public final boolean isDefault(OperationView operation, int input) {
-      return input > activationIndex(operation) + 1
-          ? operation.isInt32(input, 1)
-          : super.isDefault(operation, input);
-    }
-
-    final FeatureLevel validate(OperationView operation, int... inputCounts)
-        throws ValidationException {
-      Check check = checkTensors(operation, inputCounts);
-      int layout = activationIndex(operation) + 1;
-      int optional = operation.inputs().size() - layout;
-      check.that(
-          optional == 0 || optional == 1 || optional == 3,
-          "a layout and both dilations may follow the activation, not " + optional + " inputs");
-      for (int i = 3; i < operation.inputs().size(); i++) {
-        check.inputType(i, i == layout ? BOOL : INT32);
-      }
-      return check.atLeast(operation.has(layout) ? V1_2 : V1_0).level();
     }
 
     @Override
@@ -229,12 +235,7 @@ public final class Convolution {
 
   private static final class Conv2d extends Forward {
     Conv2d() {
-      super(OperationCode.CONV_2D, V1_0, 0, 0);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      return validate(operation, 7, 8, 10, 11, 13);
+      super(OperationCode.CONV_2D, V1_0, 0, END);
     }
 
     @Override
@@ -246,12 +247,12 @@ public final class Convolution {
 
   private static final class DepthwiseConv2d extends Forward {
     DepthwiseConv2d() {
-      super(OperationCode.DEPTHWISE_CONV_2D, V1_0, 3, 1);
+      super(OperationCode.DEPTHWISE_CONV_2D, V1_0, 3, END, "depth multiplier");
     }
 
     @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      return validate(operation, 8, 9, 11, 12, 14);
+    public OptionalLong macs(OperationView operation) {
+      return Macs.product(Macs.output(operation), Macs.dimensions(operation, 1, 1, 2));
     }
 
     @Override
@@ -269,12 +270,7 @@ public final class Convolution {
 
   private static final class GroupedConv2d extends Forward {
     GroupedConv2d() {
-      super(OperationCode.GROUPED_CONV_2D, V1_2, 0, 1);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      return validate(operation, 9, 12);
+      super(OperationCode.GROUPED_CONV_2D, V1_2, 0, List.of(argument("layout", BOOL)), "groups");
     }
 
     @Override
@@ -311,7 +307,27 @@ public final class Convolution {
     private static final int OUTPUT_SHAPE = 3;
 
     TransposeConv2d() {
-      super(OperationCode.TRANSPOSE_CONV_2D, V1_2, 0);
+      super(
+          OperationCode.TRANSPOSE_CONV_2D,
+          Signature.since(V1_2).inputs(inputs(false)).inputs(inputs(true)),
+          0);
+    }
+
+    private static List<Argument> inputs(boolean isExplicit) {
+      List<Argument> arguments = new ArrayList<>();
+      if (!isExplicit) {
+        arguments.add(argument("output shape", TENSOR_INT32).needsValue(true));
+      }
+      arguments.addAll(WindowArguments.signature(isExplicit));
+      arguments.add(fusedActivation());
+      arguments.add(argument("layout", BOOL));
+      return inputs(V1_2, arguments);
+    }
+
+    @Override
+    public OptionalLong macs(OperationView operation) {
+      // Each input element is spread over kernel height x width x output depth.
+      return Macs.product(Macs.input(operation, 0), Macs.dimensions(operation, 1, 0, 2));
     }
 
     @Override
@@ -323,24 +339,6 @@ public final class Convolution {
     @Override
     int activationIndex(OperationView operation) {
       return arguments(operation).next();
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = checkTensors(operation, 9, 11);
-      boolean isExplicit = arguments(operation).isExplicit();
-      for (int i = 3; i < operation.inputs().size(); i++) {
-        boolean isShape = !isExplicit && i == OUTPUT_SHAPE;
-        boolean isLayout = i == activationIndex(operation) + 1;
-        check.inputType(i, isShape ? TENSOR_INT32 : isLayout ? BOOL : INT32);
-      }
-      return check.level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return !operation.input(input).type().isTensor()
-          || (input == OUTPUT_SHAPE && !arguments(operation).isExplicit());
     }
 
     @Override

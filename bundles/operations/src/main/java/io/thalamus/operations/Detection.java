@@ -3,16 +3,20 @@ package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.BOOL;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT16_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.QUANTIZED;
+import static io.thalamus.operations.ArgumentType.REAL;
+import static io.thalamus.operations.ArgumentType.T;
+import static io.thalamus.operations.ArgumentType.of;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
@@ -30,9 +34,8 @@ public final class Detection {
   /** How boxes are quantized in 16 bits: to an eighth of a cell. */
   static final Quantization EIGHTHS = Quantization.of(0.125f, 0);
 
-  private static final TypeLevels FLOATS = TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
-  private static final TypeLevels ALL =
-      FLOATS.andSince(V1_2, TENSOR_QUANT8_ASYMM).andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+  private static final TypeLevels FLOATS = TypeLevels.floats(V1_2);
+  private static final TypeLevels ALL = TypeLevels.numbers(V1_2);
 
   private Detection() {}
 
@@ -128,20 +131,6 @@ public final class Detection {
       int detections)
       implements OperationParameters {}
 
-  static boolean isQuantized(OperandCode type) {
-    return type == TENSOR_QUANT8_ASYMM || type == TENSOR_QUANT8_ASYMM_SIGNED;
-  }
-
-  /** The scalar type of real arguments beside data of this type. */
-  static OperandCode scalar(OperandCode data) {
-    return data == TENSOR_FLOAT16 ? OperandCode.FLOAT16 : OperandCode.FLOAT32;
-  }
-
-  /** Boxes beside data of this type. */
-  static OperandCode boxes(OperandCode data) {
-    return isQuantized(data) ? TENSOR_QUANT16_ASYMM : data;
-  }
-
   static void checkEighths(Check check, OperandView boxes) throws ValidationException {
     check.that(
         boxes.type() != TENSOR_QUANT16_ASYMM || boxes.quantization().equals(EIGHTHS),
@@ -160,32 +149,30 @@ public final class Detection {
     private static final int IMAGES = 3;
 
     BoxTransform() {
-      super(OperationCode.AXIS_ALIGNED_BBOX_TRANSFORM);
+      super(
+          OperationCode.AXIS_ALIGNED_BBOX_TRANSFORM,
+          Signature.since(V1_2)
+              .inputs(
+                  data("boxes", FLOATS.andSince(V1_2, TENSOR_QUANT16_ASYMM)).rank(2),
+                  argument(
+                          "deltas",
+                          T.when(ArgumentType.FLOATS)
+                              .or(of(TENSOR_QUANT8_ASYMM).unless(ArgumentType.FLOATS))
+                              .or(
+                                  of(TENSOR_QUANT8_ASYMM_SIGNED)
+                                      .from(V1_3)
+                                      .unless(ArgumentType.FLOATS)))
+                      .rank(2),
+                  argument("image of box", TENSOR_INT32).rank(1),
+                  argument("image sizes", T).rank(2))
+              .outputs(argument("output", T)));
     }
 
     @Override
-    public TypeLevels types() {
-      return FLOATS.andSince(V1_2, TENSOR_QUANT16_ASYMM);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 4, 1);
-      OperandCode data = check.inputType(0, types());
-      if (data == TENSOR_QUANT16_ASYMM) {
-        check.inputType(
-            DELTAS,
-            TypeLevels.since(V1_2, TENSOR_QUANT8_ASYMM).andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED));
-      } else {
-        check.inputType(DELTAS, data);
-      }
-      check.inputType(IMAGE_OF_BOX, TENSOR_INT32).inputType(IMAGES, data).outputType(0, data);
-      check.inputRank(0, 2, 2).inputRank(DELTAS, 2, 2);
-      check.inputRank(IMAGE_OF_BOX, 1, 1).inputRank(IMAGES, 2, 2);
+    public void check(OperationView operation, Check check) throws ValidationException {
       checkEighths(check, operation.input(0));
       checkEighths(check, operation.input(IMAGES));
       checkEighths(check, operation.output());
-      return check.level();
     }
 
     @Override
@@ -220,28 +207,31 @@ public final class Detection {
     private static final int KERNEL = 5;
 
     NmsLimit() {
-      super(OperationCode.BOX_WITH_NMS_LIMIT);
+      super(
+          OperationCode.BOX_WITH_NMS_LIMIT,
+          Signature.since(V1_2)
+              .inputs(
+                  data("scores", ALL).rank(2),
+                  argument("boxes", ArgumentType.BOXES).rank(2),
+                  argument("image of box", TENSOR_INT32).rank(1),
+                  argument("score threshold", REAL),
+                  argument("most detections", INT32),
+                  argument("suppression", INT32),
+                  argument("overlap threshold", REAL),
+                  argument("sigma", REAL),
+                  argument("suppressed threshold", REAL))
+              .outputs(
+                  argument("scores", T).quantizedAs("scores"),
+                  argument("boxes", ArgumentType.BOXES),
+                  argument("classes", TENSOR_INT32),
+                  argument("image of box", TENSOR_INT32)),
+          Trait.DISCONTINUOUS);
     }
 
     @Override
-    public TypeLevels types() {
-      return ALL;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 9, 4);
-      OperandCode data = check.inputType(0, types());
-      OperandCode real = scalar(data);
-      check.inputType(BOXES, boxes(data)).inputType(IMAGE_OF_BOX, TENSOR_INT32);
-      check.inputType(3, real).inputType(4, OperandCode.INT32).inputType(5, OperandCode.INT32);
-      check.inputType(6, real).inputType(7, real).inputType(8, real);
-      check.outputType(0, data).outputType(1, boxes(data));
-      check.outputType(2, TENSOR_INT32).outputType(3, TENSOR_INT32);
-      check.inputRank(0, 2, 2).inputRank(BOXES, 2, 2).inputRank(IMAGE_OF_BOX, 1, 1);
+    public void check(OperationView operation, Check check) throws ValidationException {
       checkEighths(check, operation.input(BOXES));
       checkEighths(check, operation.output(1));
-      return check.sameQuantization(operation.input(0), operation.output(0)).level();
     }
 
     @Override
@@ -284,33 +274,38 @@ public final class Detection {
     private static final int LAYOUT = 10;
 
     Proposals() {
-      super(OperationCode.GENERATE_PROPOSALS);
+      super(
+          OperationCode.GENERATE_PROPOSALS,
+          Signature.since(V1_2)
+              .inputs(
+                  data("scores", ALL).rank(4),
+                  argument("deltas", T).rank(4),
+                  argument(
+                          "anchors",
+                          T.unless(QUANTIZED).or(of(TENSOR_QUANT16_SYMM).when(QUANTIZED)))
+                      .rank(2),
+                  argument("image sizes", ArgumentType.BOXES).rank(2),
+                  argument("height stride", REAL),
+                  argument("width stride", REAL),
+                  argument("most before suppression", INT32),
+                  argument("most after suppression", INT32),
+                  argument("overlap threshold", REAL),
+                  argument("least size", REAL),
+                  argument("layout", BOOL))
+              .outputs(
+                  argument("scores", T).quantizedAs("scores"),
+                  argument("boxes", ArgumentType.BOXES),
+                  argument("image of box", TENSOR_INT32)),
+          Trait.DISCONTINUOUS);
     }
 
     @Override
-    public TypeLevels types() {
-      return ALL;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 11, 3);
-      OperandCode data = check.inputType(0, types());
-      OperandCode real = scalar(data);
-      check.inputType(DELTAS, data);
-      check.inputType(ANCHORS, isQuantized(data) ? TENSOR_QUANT16_SYMM : data);
-      check.inputType(IMAGES, boxes(data)).inputType(4, real).inputType(5, real);
-      check.inputType(6, OperandCode.INT32).inputType(7, OperandCode.INT32);
-      check.inputType(8, real).inputType(9, real).inputType(LAYOUT, OperandCode.BOOL);
-      check.outputType(0, data).outputType(1, boxes(data)).outputType(2, TENSOR_INT32);
-      check.inputRank(0, 4, 4).inputRank(DELTAS, 4, 4);
-      check.inputRank(ANCHORS, 2, 2).inputRank(IMAGES, 2, 2);
+    public void check(OperationView operation, Check check) throws ValidationException {
       checkEighths(check, operation.input(IMAGES));
       checkEighths(check, operation.output(1));
       check.that(
-          !isQuantized(data) || operation.input(ANCHORS).scale() == 0.125f,
+          isFloat(operation.input(0)) || operation.input(ANCHORS).scale() == 0.125f,
           "anchors must have scale 0.125");
-      return check.sameQuantization(operation.input(0), operation.output(0)).level();
     }
 
     @Override
@@ -368,33 +363,30 @@ public final class Detection {
     private static final int BACKGROUND = 13;
 
     Postprocessing() {
-      super(OperationCode.DETECTION_POSTPROCESSING);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return FLOATS;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 14, 4);
-      OperandCode data = check.inputType(0, types());
-      OperandCode real = scalar(data);
-      check.inputType(DELTAS, data).inputType(ANCHORS, data);
-      for (int i = SCALES; i < REGULAR; i++) {
-        check.inputType(i, real);
-      }
-      check.inputType(REGULAR, OperandCode.BOOL);
-      for (int i = MOST_DETECTIONS; i <= MOST_OF_CLASS; i++) {
-        check.inputType(i, OperandCode.INT32);
-      }
-      check.inputType(SCORE_THRESHOLD, real).inputType(OVERLAP_THRESHOLD, real);
-      check.inputType(BACKGROUND, OperandCode.BOOL);
-      check.outputType(0, data).outputType(1, data);
-      check.outputType(2, TENSOR_INT32).outputType(3, TENSOR_INT32);
-      check.inputRank(0, 3, 3).inputRank(DELTAS, 3, 3).inputRank(ANCHORS, 2, 2);
-      return check.level();
+      super(
+          OperationCode.DETECTION_POSTPROCESSING,
+          Signature.since(V1_2)
+              .inputs(
+                  data("scores", FLOATS).rank(3),
+                  argument("deltas", T).rank(3),
+                  argument("anchors", T).rank(2),
+                  argument("y scale", REAL),
+                  argument("x scale", REAL),
+                  argument("height scale", REAL),
+                  argument("width scale", REAL),
+                  argument("regular suppression", BOOL),
+                  argument("most detections", INT32),
+                  argument("most classes", INT32),
+                  argument("most of class", INT32),
+                  argument("score threshold", REAL),
+                  argument("overlap threshold", REAL),
+                  argument("background labelled", BOOL))
+              .outputs(
+                  argument("scores", T),
+                  argument("boxes", T),
+                  argument("classes", TENSOR_INT32),
+                  argument("detections", TENSOR_INT32)),
+          Trait.DISCONTINUOUS);
     }
 
     private static PostprocessingParameters parameters(OperationView operation)

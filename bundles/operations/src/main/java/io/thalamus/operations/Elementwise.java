@@ -5,26 +5,21 @@ import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_1;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.INT32;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.Argument.fusedActivation;
+import static io.thalamus.operations.ArgumentType.T;
 
 import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Shape;
 import io.thalamus.operations.Requantization.Rounding;
 import java.util.List;
 
 /** Functions of two tensors with broadcasting: ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, POW. */
 public final class Elementwise {
-  private static final TypeLevels SUM_TYPES =
-      TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-          .andSince(V1_2, TENSOR_FLOAT16)
-          .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_INT32);
+  private static final TypeLevels SUM_TYPES = TypeLevels.numbers(V1_0).andSince(V1_3, TENSOR_INT32);
 
   private Elementwise() {}
 
@@ -40,13 +35,17 @@ public final class Elementwise {
         new Arithmetic(
             OperationCode.DIV,
             V1_1,
-            TypeLevels.since(V1_1, TENSOR_FLOAT32)
-                .andSince(V1_2, TENSOR_FLOAT16)
-                .andSince(V1_3, TENSOR_INT32),
+            TypeLevels.floats(V1_1).andSince(V1_3, TENSOR_INT32),
             (operation, range) -> OperationParameters.NONE),
         new Extreme(OperationCode.MAXIMUM),
         new Extreme(OperationCode.MINIMUM),
-        new Power());
+        ElementwiseDefinition.of(OperationCode.POW, pair(TypeLevels.floats(V1_2))));
+  }
+
+  private static Signature pair(TypeLevels types) {
+    return Signature.since(V1_2)
+        .inputs(data("input0", types), argument("input1", T))
+        .outputs(argument("output", T));
   }
 
   /**
@@ -117,27 +116,6 @@ public final class Elementwise {
   public record QuantizedExtreme(LookupTable first, LookupTable second)
       implements OperationParameters {}
 
-  /** Two tensors of a type that are broadcast, and a third of the same type. */
-  private abstract static class Broadcasting extends NamedDefinition {
-    Broadcasting(OperationCode type) {
-      super(type);
-    }
-
-    OperandCode checkTensors(OperationView operation, Check check) throws ValidationException {
-      OperandCode data = check.inputType(0, types());
-      check.inputType(1, data).outputType(0, data);
-      if (operation.input(0).isShapeKnown() && operation.input(1).isShapeKnown()) {
-        infer(operation);
-      }
-      return data;
-    }
-
-    @Override
-    public final List<Shape> infer(OperationView operation) throws ValidationException {
-      return List.of(Broadcast.shape(operation.input(0).shape(), operation.input(1).shape()));
-    }
-  }
-
   /** How the parameters of a quantized operation are resolved. */
   @FunctionalInterface
   private interface Quantized {
@@ -145,38 +123,33 @@ public final class Elementwise {
   }
 
   /** Two tensors and a fused activation. */
-  private static final class Arithmetic extends Broadcasting {
-    private final FeatureLevel introducedIn;
-    private final TypeLevels types;
+  private static final class Arithmetic extends ElementwiseDefinition {
     private final Quantized quantized;
 
-    Arithmetic(
-        OperationCode type, FeatureLevel introducedIn, TypeLevels types, Quantized quantized) {
-      super(type);
-      this.introducedIn = introducedIn;
-      this.types = types;
+    Arithmetic(OperationCode type, FeatureLevel since, TypeLevels types, Quantized quantized) {
+      super(
+          type,
+          Signature.since(since)
+              .inputs(
+                  data("input0", types).rank(1, 4),
+                  argument("input1", T).rank(1, 4),
+                  fusedActivation())
+              .outputs(argument("output", T)));
       this.quantized = quantized;
     }
 
     @Override
-    public TypeLevels types() {
-      return types;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, introducedIn, 3, 1);
-      OperandCode data = checkTensors(operation, check);
-      check.inputType(2, INT32).inputRank(0, 1, 4).inputRank(1, 1, 4).activation(2);
+    public void check(OperationView operation, Check check) throws ValidationException {
+      super.check(operation, check);
       if (operation.input(2).value().isPresent()) {
         activation(operation);
       }
-      if (type() == OperationCode.MUL && data == TENSOR_QUANT8_ASYMM) {
-        check.that(
-            operation.output().scale() > operation.input(0).scale() * operation.input(1).scale(),
-            "the output's scale must be greater than the product of the inputs' scales");
-      }
-      return check.level();
+      OperandView output = operation.output();
+      check.that(
+          type() != OperationCode.MUL
+              || output.type() != TENSOR_QUANT8_ASYMM
+              || output.scale() > operation.input(0).scale() * operation.input(1).scale(),
+          "the output's scale must be greater than the product of the inputs' scales");
     }
 
     private static FusedActivation activation(OperationView operation) throws ValidationException {
@@ -197,25 +170,9 @@ public final class Elementwise {
     }
   }
 
-  private static final class Extreme extends Broadcasting {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
+  private static final class Extreme extends ElementwiseDefinition {
     Extreme(OperationCode type) {
-      super(type);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 1);
-      checkTensors(operation, check);
-      return check.level();
+      super(type, pair(TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32)));
     }
 
     @Override
@@ -226,24 +183,6 @@ public final class Elementwise {
           : new QuantizedExtreme(
               Rescaling.requantize(operation.input(0), output),
               Rescaling.requantize(operation.input(1), output));
-    }
-  }
-
-  private static final class Power extends Broadcasting {
-    Power() {
-      super(OperationCode.POW);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 1);
-      checkTensors(operation, check);
-      return check.level();
     }
   }
 }

@@ -3,13 +3,16 @@ package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
+import static io.thalamus.operations.ArgumentType.of;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import java.util.List;
@@ -23,14 +26,21 @@ public final class LshProjection extends NamedDefinition {
   private static final int WEIGHTS = 2;
   private static final int TYPE = 3;
   private static final int MOST_BITS = 32;
-  private static final TypeLevels SEEDS =
-      TypeLevels.since(V1_0, TENSOR_FLOAT32).andSince(V1_2, TENSOR_FLOAT16);
-  private static final TypeLevels ITEMS =
-      TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-          .andSince(V1_2, TENSOR_FLOAT16);
 
   LshProjection() {
-    super(OperationCode.LSH_PROJECTION);
+    super(
+        OperationCode.LSH_PROJECTION,
+        Signature.since(V1_0)
+            .inputs(
+                data("seeds", TypeLevels.floats(V1_0)).rank(2),
+                argument(
+                    "input",
+                    of(TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
+                        .or(of(TENSOR_FLOAT16).from(V1_2))),
+                argument("weights", T).omittable(),
+                argument("type", INT32))
+            .outputs(argument("output", TENSOR_INT32)),
+        Trait.DISCONTINUOUS);
   }
 
   static List<OperationDefinition> definitions() {
@@ -73,26 +83,6 @@ public final class LshProjection extends NamedDefinition {
   public record Parameters(
       Form form, int tables, int bits, int items, int itemSize, boolean hasWeights)
       implements OperationParameters {}
-
-  @Override
-  public boolean isOptional(int input) {
-    return input == WEIGHTS;
-  }
-
-  @Override
-  public TypeLevels types() {
-    return SEEDS;
-  }
-
-  @Override
-  public FeatureLevel validate(OperationView operation) throws ValidationException {
-    Check check = check(operation, V1_0, 4, 1);
-    OperandCode seed = check.inputType(0, types());
-    check.inputType(INPUT, ITEMS);
-    check.optionalInputType(WEIGHTS, seed).inputType(TYPE, OperandCode.INT32);
-    check.inputRank(0, 2, 2).outputType(0, TENSOR_INT32);
-    return check.level();
-  }
 
   private static Parameters parameters(OperationView operation) throws ValidationException {
     Shape seeds = operation.input(0).shape();

@@ -4,27 +4,29 @@ package io.thalamus.operations;
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.BOOL;
+import static io.thalamus.model.OperandCode.INT32;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.BIAS;
+import static io.thalamus.operations.ArgumentType.REAL;
+import static io.thalamus.operations.ArgumentType.T;
 import static io.thalamus.operations.Recurrent.require;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Sequence.Route;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
 
 /**
  * Members of the family {@link Recurrent} with a long memory in float: LSTM,
  * UNIDIRECTIONAL_SEQUENCE_LSTM, BIDIRECTIONAL_SEQUENCE_LSTM.
  */
 public final class Lstm {
-  private static final TypeLevels SEQUENCE_TYPES =
-      TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
-
   private Lstm() {}
 
   static List<OperationDefinition> definitions() {
@@ -229,31 +231,60 @@ public final class Lstm {
       }
     }
 
-    /** Whether an input is one of a cell that may do without: input gate, peephole, projection. */
-    static boolean isOptional(int first, int input) {
-      int place = input - first;
-      return place == WEIGHTS
-          || place == RECURRENT
-          || (place >= PEEPHOLES && place <= BIAS)
-          || (place >= PROJECTION && place <= PROJECTION_BIAS);
+    /**
+     * The arguments of one cell from the weights of its input gate on. The input gate, peepholes
+     * and the projection may be left out.
+     *
+     * @param prefix of their names
+     * @param peephole the type of the weights of the cell state
+     */
+    static List<Argument> arguments(
+        String prefix, ArgumentType weights, ArgumentType peephole, ArgumentType bias) {
+      List<Argument> arguments = new ArrayList<>();
+      arguments.addAll(gates(prefix + "input to ", " weights", weights));
+      arguments.addAll(gates(prefix + "recurrent to ", " weights", weights));
+      for (String gate : List.of("input", "forget", "output")) {
+        arguments.add(argument(prefix + "cell to " + gate + " weights", peephole).omittable());
+      }
+      arguments.addAll(gates(prefix, " gate bias", bias));
+      arguments.add(argument(prefix + "projection weights", weights).omittable());
+      arguments.add(argument(prefix + "projection bias", bias).omittable());
+      return arguments;
     }
 
-    /** Checks the types of the inputs of a cell. */
-    static void checkTypes(Check check, int first, OperandCode data) throws ValidationException {
-      for (int i = first; i <= first + PROJECTION_BIAS; i++) {
-        if (isOptional(first, i)) {
-          check.optionalInputType(i, data);
-        } else {
-          check.inputType(i, data);
-        }
-      }
+    /** An argument for each gate, of which that for the input gate may be left out. */
+    private static List<Argument> gates(String before, String behind, ArgumentType type) {
+      return Stream.of("input", "forget", "cell", "output")
+          .map(gate -> argument(before + gate + behind, type))
+          .map(made -> made.name().startsWith(before + "input") ? made.omittable() : made)
+          .toList();
+    }
+
+    /** Arguments for each gate that may all be left out. */
+    static List<Argument> optionalGates(String before, String behind, ArgumentType type) {
+      return Stream.of("input", "forget", "cell", "output")
+          .map(gate -> argument(before + gate + behind, type).omittable())
+          .toList();
     }
   }
 
   /** What the three operations share: scalars, and the limits in the scalar type of the data. */
   private abstract static class Definition extends NamedDefinition {
-    Definition(OperationCode type) {
-      super(type);
+    Definition(OperationCode type, Signature signature) {
+      super(type, signature);
+    }
+
+    /** The activation and the limits. */
+    static List<Argument> scalars() {
+      return List.of(
+          argument("activation", INT32),
+          argument("cell clip", REAL),
+          argument("projection clip", REAL));
+    }
+
+    @Override
+    public OptionalLong macs(OperationView operation) {
+      return Macs.recurrent(operation);
     }
 
     abstract int activationIndex();
@@ -261,12 +292,6 @@ public final class Lstm {
     abstract Sequence sequence(OperationView operation);
 
     abstract List<Pass> passes(OperationView operation) throws ValidationException;
-
-    void checkScalars(Check check, OperandCode data) throws ValidationException {
-      OperandCode scalar = data == TENSOR_FLOAT16 ? OperandCode.FLOAT16 : OperandCode.FLOAT32;
-      check.inputType(activationIndex(), OperandCode.INT32);
-      check.inputType(activationIndex() + 1, scalar).inputType(activationIndex() + 2, scalar);
-    }
 
     static void checkStates(OperationView operation, Cell cell, int batches)
         throws ValidationException {
@@ -299,36 +324,28 @@ public final class Lstm {
     private static final int CELL_STATE = 19;
     private static final int ACTIVATION = 20;
     private static final int NORMS = 23;
-    private static final int ALL = 27;
 
     Single() {
-      super(OperationCode.LSTM);
+      super(OperationCode.LSTM, inputs());
     }
 
-    @Override
-    public boolean isOptional(int input) {
-      return Inputs.isOptional(1, input) || input >= NORMS;
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TypeLevels.since(V1_0, TENSOR_FLOAT32).andSince(V1_2, TENSOR_FLOAT16);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_0).inputCount(NORMS, ALL).outputCount(4);
-      OperandCode data = check.inputType(0, types());
-      Inputs.checkTypes(check, 1, data);
-      check.inputType(OUTPUT_STATE, data).inputType(CELL_STATE, data).inputRank(0, 2, 2);
-      checkScalars(check, data);
-      for (int i = NORMS; i < operation.inputs().size(); i++) {
-        check.optionalInputType(i, data);
-      }
-      for (int i = 0; i < 4; i++) {
-        check.outputType(i, data);
-      }
-      return check.atLeast(operation.inputs().size() == ALL ? V1_2 : V1_0).level();
+    private static Signature inputs() {
+      List<Argument> norms = Inputs.optionalGates("", " norm weights", T);
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", TypeLevels.floats(V1_0)).rank(2));
+      inputs.addAll(Inputs.arguments("", T, T, T));
+      inputs.add(argument("output state", T));
+      inputs.add(argument("cell state", T));
+      inputs.addAll(scalars());
+      inputs.add(norms.getFirst().from(V1_2));
+      inputs.addAll(norms.subList(1, norms.size()));
+      return Signature.since(V1_0)
+          .inputs(inputs)
+          .outputs(
+              argument("scratch", T),
+              argument("output state", T),
+              argument("cell state", T),
+              argument("output", T));
     }
 
     @Override
@@ -373,34 +390,24 @@ public final class Lstm {
     private static final int NORMS = 24;
 
     Unidirectional() {
-      super(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM);
+      super(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, inputs());
     }
 
-    @Override
-    public boolean isOptional(int input) {
-      return Inputs.isOptional(1, input) || input >= NORMS;
-    }
-
-    @Override
-    public TypeLevels types() {
-      return SEQUENCE_TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_2).inputCount(28).outputCount(1, 3);
-      OperandCode data = check.inputType(0, types());
-      Inputs.checkTypes(check, 1, data);
-      check.inputType(OUTPUT_STATE, data).inputType(CELL_STATE, data).inputRank(0, 3, 3);
-      checkScalars(check, data);
-      check.inputType(TIME_MAJOR, OperandCode.BOOL);
-      for (int i = NORMS; i < operation.inputs().size(); i++) {
-        check.optionalInputType(i, data);
-      }
-      for (int i = 0; i < operation.outputs().size(); i++) {
-        check.outputType(i, data);
-      }
-      return check.atLeast(operation.outputs().size() == 3 ? V1_3 : V1_2).level();
+    private static Signature inputs() {
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", TypeLevels.floats(V1_2)).rank(3));
+      inputs.addAll(Inputs.arguments("", T, T, T));
+      inputs.add(argument("output state", T));
+      inputs.add(argument("cell state", T));
+      inputs.addAll(scalars());
+      inputs.add(argument("time major", BOOL));
+      inputs.addAll(Inputs.optionalGates("", " norm weights", T));
+      return Signature.since(V1_2)
+          .inputs(inputs)
+          .outputs(
+              argument("output", T),
+              argument("output state", T).from(V1_3),
+              argument("cell state", T));
     }
 
     @Override
@@ -450,47 +457,32 @@ public final class Lstm {
     private static final int TIME_MAJOR = 52;
     private static final int FORWARD_NORMS = 53;
     private static final int BACKWARD_NORMS = 57;
-    private static final int ALL = 61;
 
     Bidirectional() {
-      super(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM);
+      super(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, inputs());
     }
 
-    @Override
-    public boolean isOptional(int input) {
-      return Inputs.isOptional(FORWARD, input)
-          || Inputs.isOptional(BACKWARD, input)
-          || (input >= AUXILIARY && input < ACTIVATION)
-          || input >= FORWARD_NORMS;
-    }
-
-    @Override
-    public TypeLevels types() {
-      return SEQUENCE_TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_2).inputCount(ALL).outputCount(1, 2, 5, 6);
-      OperandCode data = check.inputType(0, types());
-      Inputs.checkTypes(check, FORWARD, data);
-      Inputs.checkTypes(check, BACKWARD, data);
-      for (int i = STATES; i < AUXILIARY; i++) {
-        check.inputType(i, data);
-      }
-      for (int i = AUXILIARY; i < ACTIVATION; i++) {
-        check.optionalInputType(i, data);
-      }
-      checkScalars(check, data);
-      check.inputType(MERGE, OperandCode.BOOL).inputType(TIME_MAJOR, OperandCode.BOOL);
-      for (int i = FORWARD_NORMS; i < ALL; i++) {
-        check.optionalInputType(i, data);
-      }
-      check.inputRank(0, 3, 3);
-      for (int i = 0; i < operation.outputs().size(); i++) {
-        check.outputType(i, data);
-      }
-      return check.atLeast(operation.outputs().size() > 2 ? V1_3 : V1_2).level();
+    private static Signature inputs() {
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", TypeLevels.floats(V1_2)).rank(3));
+      inputs.addAll(Inputs.arguments("forward ", T, T, T));
+      inputs.addAll(Inputs.arguments("backward ", T, T, T));
+      List<Argument> states =
+          List.of(
+              argument("forward output state", T),
+              argument("forward cell state", T),
+              argument("backward output state", T),
+              argument("backward cell state", T));
+      inputs.addAll(states);
+      inputs.add(argument("auxiliary input", T).omittable());
+      inputs.addAll(Inputs.optionalGates("forward auxiliary to ", " weights", T));
+      inputs.addAll(Inputs.optionalGates("backward auxiliary to ", " weights", T));
+      inputs.addAll(scalars());
+      inputs.add(argument("merge outputs", BOOL));
+      inputs.add(argument("time major", BOOL));
+      inputs.addAll(Inputs.optionalGates("forward ", " norm weights", T));
+      inputs.addAll(Inputs.optionalGates("backward ", " norm weights", T));
+      return Recurrent.bothDirections(Signature.since(V1_2).inputs(inputs), states);
     }
 
     @Override

@@ -2,22 +2,18 @@
 package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_0;
-import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.INT32;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.Argument.fusedActivation;
+import static io.thalamus.operations.ArgumentType.BIAS;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Requantization.Rounding;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** Products of matrices: FULLY_CONNECTED. */
 public final class MatrixMultiply {
@@ -46,28 +42,26 @@ public final class MatrixMultiply {
       implements OperationParameters {}
 
   private static final class FullyConnected extends NamedDefinition {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_2, TENSOR_FLOAT16)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
     FullyConnected() {
-      super(OperationCode.FULLY_CONNECTED);
+      super(
+          OperationCode.FULLY_CONNECTED,
+          Signature.since(V1_0)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_0)).rank(2, 4),
+                  argument("weights", T).rank(2),
+                  argument("bias", BIAS).rank(1),
+                  fusedActivation())
+              .outputs(argument("output", T)));
     }
 
     @Override
-    public TypeLevels types() {
-      return TYPES;
+    public OptionalLong macs(OperationView operation) {
+      return Macs.product(Macs.output(operation), Macs.dimensions(operation, 1, 1, 1));
     }
 
     @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_0, 4, 1);
-      OperandCode data = check.inputType(0, types());
-      boolean isFloat = isFloat(operation.input(0));
-      check.inputType(1, data).inputType(2, isFloat ? data : TENSOR_INT32).inputType(3, INT32);
-      check.outputType(0, data).inputRank(0, 2, 4).inputRank(1, 2, 2).inputRank(2, 1, 1);
-      if (!isFloat) {
+    public void check(OperationView operation, Check check) throws ValidationException {
+      if (!isFloat(operation.input(0))) {
         Accumulation.validate(operation, check);
       }
       OperandView weights = operation.input(1);
@@ -78,7 +72,6 @@ public final class MatrixMultiply {
       if (operation.input(0).isShapeKnown() && weights.isShapeKnown()) {
         batches(operation);
       }
-      return check.activation(3).level();
     }
 
     private static void checkBias(Shape weights, Shape bias) throws ValidationException {

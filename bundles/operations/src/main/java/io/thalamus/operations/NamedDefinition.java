@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
-import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationType;
+import java.util.Set;
 
-/** The definition of an operation, with what most definitions need. Stateless. */
+/** The definition of an operation by its type, signature and traits. Stateless. */
 public abstract class NamedDefinition implements OperationDefinition {
   private final OperationType type;
+  private final Signature signature;
+  private final Set<Trait> traits;
 
   /** The definition of this operation. */
-  protected NamedDefinition(OperationType type) {
+  protected NamedDefinition(OperationType type, Signature signature, Trait... traits) {
     this.type = type;
+    this.signature = signature;
+    this.traits = Set.of(traits);
   }
 
   @Override
@@ -19,24 +23,33 @@ public abstract class NamedDefinition implements OperationDefinition {
     return type;
   }
 
-  /** A check of an operation with as many inputs and outputs. */
-  protected static Check check(OperationView operation, FeatureLevel since, int inputs, int outputs)
-      throws ValidationException {
-    return new Check(operation, since).inputCount(inputs).outputCount(outputs);
+  @Override
+  public final Signature signature() {
+    return signature;
   }
 
-  /** For operations whose last argument is an axis: the last dimension is the default. */
-  static boolean isLastAxis(OperationView operation, int input) {
-    return operation.isInt32(input, -1);
+  @Override
+  public final Set<Trait> traits() {
+    return traits;
   }
 
-  /** Whether the elements are floating-point numbers. */
+  /** Returns whether the elements are floating-point numbers. */
   protected static boolean isFloat(OperandView operand) {
     return operand.type() == OperandCode.TENSOR_FLOAT32
         || operand.type() == OperandCode.TENSOR_FLOAT16;
   }
 
-  /** An axis with negative ones counted from behind. */
+  /** Returns whether the shapes of all these inputs are known. */
+  protected static boolean areShapesKnown(OperationView operation, int... inputs) {
+    for (int input : inputs) {
+      if (!operation.input(input).isShapeKnown()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns an axis with negative ones counted from behind. */
   protected static int axis(int axis, int rank) throws ValidationException {
     if (axis < -rank || axis >= rank) {
       throw new ValidationException("there is no axis " + axis + " in a tensor of rank " + rank);

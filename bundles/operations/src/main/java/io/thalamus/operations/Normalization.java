@@ -3,18 +3,14 @@ package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
 import static io.thalamus.model.OperandCode.BOOL;
-import static io.thalamus.model.OperandCode.FLOAT16;
-import static io.thalamus.model.OperandCode.FLOAT32;
 import static io.thalamus.model.OperandCode.INT32;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.REAL;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
@@ -25,9 +21,6 @@ import java.util.List;
  * INSTANCE_NORMALIZATION.
  */
 public final class Normalization {
-  private static final TypeLevels FLOATS =
-      TypeLevels.since(V1_0, TENSOR_FLOAT32).andSince(V1_2, TENSOR_FLOAT16);
-
   private Normalization() {}
 
   static List<OperationDefinition> definitions() {
@@ -57,8 +50,8 @@ public final class Normalization {
 
   /** The output has the input's shape. */
   private abstract static class Definition extends NamedDefinition {
-    Definition(OperationCode type) {
-      super(type);
+    Definition(OperationCode type, Signature signature) {
+      super(type, signature);
     }
 
     @Override
@@ -67,14 +60,9 @@ public final class Normalization {
       return List.of(operation.input(0).shape());
     }
 
-    /** An axis came with HAL 1.2, and so did the ranks that need one. */
-    static Check checkAxis(OperationView operation, Check check, int axis)
-        throws ValidationException {
-      check.inputRank(0, 1, 4);
-      if (operation.has(axis)) {
-        return check.inputType(axis, INT32).atLeast(V1_2);
-      }
-      return check.atLeast(operation.input(0).shape().rank() == 4 ? V1_0 : V1_2);
+    /** Ranks but 4 came with HAL 1.2, as did the axis. */
+    static void checkRank(OperationView operation, Check check) {
+      check.atLeast(operation.input(0).shape().rank() == 4 ? V1_0 : V1_2);
     }
 
     static int axis(OperationView operation, int index) throws ValidationException {
@@ -84,28 +72,22 @@ public final class Normalization {
 
   private static final class L2 extends Definition {
     L2() {
-      super(OperationCode.L2_NORMALIZATION);
+      super(
+          OperationCode.L2_NORMALIZATION,
+          Signature.since(V1_0)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_0).andSince(V1_2, TENSOR_QUANT8_ASYMM))
+                      .rank(1, 4),
+                  argument("axis", INT32).from(V1_2).orElse(-1))
+              .outputs(
+                  argument("output", T)
+                      .quantized(Quantization.of(1f / 128, 128))
+                      .shapedAs("input")));
     }
 
     @Override
-    public TypeLevels types() {
-      return FLOATS.andSince(V1_2, TENSOR_QUANT8_ASYMM).andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_0).inputCount(1, 2).outputCount(1);
-      OperandCode data = check.inputType(0, types());
-      check.outputType(0, data).sameShape(operation.input(0), operation.output());
-      if (!isFloat(operation.input(0))) {
-        check.quantization(Quantization.of(1f / 128, data == TENSOR_QUANT8_ASYMM ? 128 : 0));
-      }
-      return checkAxis(operation, check, 1).level();
-    }
-
-    @Override
-    public boolean isDefault(OperationView operation, int input) {
-      return isLastAxis(operation, input);
+    public void check(OperationView operation, Check check) {
+      checkRank(operation, check);
     }
 
     @Override
@@ -116,27 +98,22 @@ public final class Normalization {
 
   private static final class LocalResponse extends Definition {
     LocalResponse() {
-      super(OperationCode.LOCAL_RESPONSE_NORMALIZATION);
+      super(
+          OperationCode.LOCAL_RESPONSE_NORMALIZATION,
+          Signature.since(V1_0)
+              .inputs(
+                  data("input", TypeLevels.floats(V1_0)).rank(1, 4),
+                  argument("radius", INT32),
+                  argument("bias", REAL),
+                  argument("alpha", REAL),
+                  argument("beta", REAL),
+                  argument("axis", INT32).from(V1_2).orElse(-1))
+              .outputs(argument("output", T).shapedAs("input")));
     }
 
     @Override
-    public TypeLevels types() {
-      return FLOATS;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_0).inputCount(5, 6).outputCount(1);
-      OperandCode data = check.inputType(0, types());
-      OperandCode scalar = data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32;
-      check.inputTypesFrom(1, INT32, scalar, scalar, scalar, INT32);
-      check.outputType(0, data).sameShape(operation.input(0), operation.output());
-      return checkAxis(operation, check, 5).level();
-    }
-
-    @Override
-    public boolean isDefault(OperationView operation, int input) {
-      return isLastAxis(operation, input);
+    public void check(OperationView operation, Check check) {
+      checkRank(operation, check);
     }
 
     @Override
@@ -156,21 +133,16 @@ public final class Normalization {
 
   private static final class Instance extends Definition {
     Instance() {
-      super(OperationCode.INSTANCE_NORMALIZATION);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return FLOATS;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 5, 1);
-      OperandCode data = check.inputType(0, types());
-      OperandCode scalar = data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32;
-      check.inputTypesFrom(1, scalar, scalar, scalar, BOOL).inputRank(0, 4, 4);
-      return check.outputType(0, data).sameShape(operation.input(0), operation.output()).level();
+      super(
+          OperationCode.INSTANCE_NORMALIZATION,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", TypeLevels.floats(V1_2)).rank(4),
+                  argument("gamma", REAL),
+                  argument("beta", REAL),
+                  argument("epsilon", REAL),
+                  argument("layout", BOOL))
+              .outputs(argument("output", T).shapedAs("input")));
     }
 
     @Override

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
+
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Lifetime;

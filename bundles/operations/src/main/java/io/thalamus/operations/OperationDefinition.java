@@ -7,6 +7,9 @@ import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import java.util.List;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Set;
 
 /**
  * What one operation is. Stateless and thread-safe. The calls build on each other: {@link
@@ -19,12 +22,29 @@ public interface OperationDefinition {
   /** The operation that this defines. */
   OperationType type();
 
+  /** What the operation takes and gives. */
+  Signature signature();
+
+  /** What those need to know of the operation who do not compute it. */
+  default Set<Trait> traits() {
+    return Set.of();
+  }
+
+  /**
+   * The multiply-accumulates of the operation as far as a model states dimensions: those of
+   * convolutions, products of matrices and recurrent cells; 0 for all else, empty where dimensions
+   * that they need are open. The operation need not be valid.
+   */
+  default OptionalLong macs(OperationView operation) {
+    return OptionalLong.of(0);
+  }
+
   /**
    * The element types that {@link #kernelType} can be, each with the feature level that has the
    * operation on it. Types of extensions are not among them.
    */
   default TypeLevels types() {
-    return TypeLevels.NONE;
+    return signature().types();
   }
 
   /**
@@ -34,24 +54,37 @@ public interface OperationDefinition {
    * @return the least feature level that has the operation in this form
    * @throws ValidationException with the rule that is broken
    */
-  FeatureLevel validate(OperationView operation) throws ValidationException;
-
-  /**
-   * Whether an input at the end of the arguments has the value that it would have if it were not
-   * given. True for a constant BOOL of false, which is what all later arguments of NNAPI mean by
-   * it; operations that have others say so.
-   */
-  default boolean isDefault(OperationView operation, int input) {
-    OperandView operand = operation.input(input);
-    return operand.type() == OperandCode.BOOL && operand.value().isPresent() && !operand.bool();
+  default FeatureLevel validate(OperationView operation) throws ValidationException {
+    Check check = new Check(signature().since());
+    signature().check(operation, check);
+    check(operation, check);
+    return check.level();
   }
 
   /**
-   * Whether shapes and parameters depend on the value of an input. True for scalars; operations
-   * that take shapes, axes or paddings in a tensor say so.
+   * Checks the rules that the signature cannot say. The signature holds.
+   *
+   * @throws ValidationException with the rule that is broken
    */
+  default void check(OperationView operation, Check check) throws ValidationException {}
+
+  /**
+   * Whether an input at the end of the arguments has the value that it would have if it were not
+   * given: its default, or a constant BOOL of false, which is what all later arguments of NNAPI
+   * mean by it.
+   */
+  default boolean isDefault(OperationView operation, int input) {
+    OperandView operand = operation.input(input);
+    if (operand.type() == OperandCode.BOOL) {
+      return operand.value().isPresent() && !operand.bool();
+    }
+    OptionalInt value = signature().inputs(operation).get(input).defaultValue();
+    return value.isPresent() && operation.isInt32(input, value.getAsInt());
+  }
+
+  /** Whether shapes and parameters depend on the value of an input of a valid operation. */
   default boolean needsValue(OperationView operation, int input) {
-    return !operation.input(input).type().isTensor();
+    return signature().inputs(operation).get(input).needsValue(operation.input(input));
   }
 
   /**
@@ -59,7 +92,7 @@ public interface OperationDefinition {
    * parameters with it, may depend on whether it is there.
    */
   default boolean isOptional(int input) {
-    return false;
+    return signature().isOmittable(input);
   }
 
   /**
@@ -77,12 +110,9 @@ public interface OperationDefinition {
    */
   List<Shape> infer(OperationView operation) throws ValidationException;
 
-  /**
-   * The type by which kernels for this operation are told apart: that of the first input, unless
-   * that is not the data.
-   */
+  /** The type by which kernels for this operation are told apart: that of its data. */
   default OperandType kernelType(OperationView operation) {
-    return operation.input(0).type();
+    return signature().data(operation).type();
   }
 
   /**

@@ -3,35 +3,28 @@ package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
 import static io.thalamus.model.OperandCode.BOOL;
 import static io.thalamus.model.OperandCode.INT32;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.Argument.fusedActivation;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
 /** One result for each window over two spatial axes: AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D. */
 public final class Pooling {
-  private static final TypeLevels FLOATS =
-      TypeLevels.since(V1_0, TENSOR_FLOAT32).andSince(V1_2, TENSOR_FLOAT16);
-  private static final TypeLevels ALL =
-      FLOATS.andSince(V1_0, TENSOR_QUANT8_ASYMM).andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
   private Pooling() {}
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Pool(OperationCode.AVERAGE_POOL_2D, ALL),
-        new Pool(OperationCode.MAX_POOL_2D, ALL),
-        new Pool(OperationCode.L2_POOL_2D, FLOATS));
+        new Pool(OperationCode.AVERAGE_POOL_2D, TypeLevels.numbers(V1_0)),
+        new Pool(OperationCode.MAX_POOL_2D, TypeLevels.numbers(V1_0)),
+        new Pool(OperationCode.L2_POOL_2D, TypeLevels.floats(V1_0)));
   }
 
   /**
@@ -54,36 +47,28 @@ public final class Pooling {
 
   /** Inputs: data, the window's arguments, filter width and height, activation, layout. */
   private static final class Pool extends NamedDefinition {
-    private final TypeLevels types;
-
     Pool(OperationCode type, TypeLevels types) {
-      super(type);
-      this.types = types;
+      super(
+          type,
+          Signature.since(V1_0)
+              .inputs(inputs(types, false))
+              .inputs(inputs(types, true))
+              .outputs(argument("output", T).quantizedAs("input")));
+    }
+
+    private static List<Argument> inputs(TypeLevels types, boolean isExplicit) {
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", types).rank(4));
+      inputs.addAll(WindowArguments.signature(isExplicit));
+      inputs.add(argument("filter width", INT32));
+      inputs.add(argument("filter height", INT32));
+      inputs.add(fusedActivation());
+      inputs.add(argument("layout", BOOL).from(V1_2));
+      return inputs;
     }
 
     private static WindowArguments arguments(OperationView operation) {
       return new WindowArguments(1, operation.inputs().size() >= 10);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return types;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_0).inputCount(7, 8, 10, 11).outputCount(1);
-      OperandCode data = check.inputType(0, types());
-      check.outputType(0, data).inputRank(0, 4, 4);
-      int layout = arguments(operation).next() + 3;
-      for (int i = 1; i < operation.inputs().size(); i++) {
-        check.inputType(i, i == layout ? BOOL : INT32);
-      }
-      if (operation.has(layout)) {
-        check.atLeast(V1_2);
-      }
-      check.activation(layout - 1);
-      return check.sameQuantization(operation.input(0), operation.output()).level();
     }
 
     @Override

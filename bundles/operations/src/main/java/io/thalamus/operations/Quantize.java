@@ -14,112 +14,70 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
+import static io.thalamus.operations.ArgumentType.of;
 
-import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Shape;
 import java.util.List;
 import java.util.Set;
 
 /** From one element type to another: QUANTIZE, DEQUANTIZE, CAST. */
 public final class Quantize {
+  /** The types that CAST changes into each other; all others it only copies. */
+  private static final Set<OperandCode> CONVERTIBLE =
+      Set.of(TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM);
+
   private Quantize() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new ToQuantized(), new Dequantize(), new Cast());
-  }
-
-  private abstract static class Conversion extends NamedDefinition {
-    Conversion(OperationCode type) {
-      super(type);
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) {
-      return List.of(operation.input(0).shape());
-    }
-  }
-
-  private static final class ToQuantized extends Conversion {
-    private static final TypeLevels TYPES = TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
-
-    ToQuantized() {
-      super(OperationCode.QUANTIZE);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 1, 1);
-      check.inputType(0, types());
-      check.outputType(0, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
-      check.sameShape(operation.input(0), operation.output());
-      return operation.output().type() == TENSOR_QUANT8_ASYMM_SIGNED ? V1_3 : V1_2;
-    }
-  }
-
-  private static final class Dequantize extends Conversion {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_0, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_2, TENSOR_QUANT8_SYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
-    Dequantize() {
-      super(OperationCode.DEQUANTIZE);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_0, 1, 1);
-      check.inputType(0, types());
-      check.outputType(0, TENSOR_FLOAT32, TENSOR_FLOAT16).inputRank(0, 1, 4);
-      check.sameShape(operation.input(0), operation.output());
-      return check.atLeast(operation.output().type() == TENSOR_FLOAT16 ? V1_2 : V1_0).level();
-    }
-  }
-
-  private static final class Cast extends Conversion {
-    private static final Set<OperandCode> CONVERTIBLE =
-        Set.of(TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM);
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-            .andSince(
-                V1_3,
-                TENSOR_BOOL8,
-                TENSOR_QUANT16_ASYMM,
-                TENSOR_QUANT16_SYMM,
-                TENSOR_QUANT8_ASYMM_SIGNED,
-                TENSOR_QUANT8_SYMM);
-
-    Cast() {
-      super(OperationCode.CAST);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 1, 1);
-      OperandCode from = check.inputType(0, types());
-      if (CONVERTIBLE.contains(from)) {
-        check.outputType(0, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM);
-      } else {
-        check.outputType(0, from);
-      }
-      return check.sameShape(operation.input(0), operation.output()).level();
-    }
+    return List.of(
+        ElementwiseDefinition.of(
+            OperationCode.QUANTIZE,
+            Signature.since(V1_2)
+                .inputs(data("input", TypeLevels.floats(V1_2)))
+                .outputs(
+                    argument(
+                            "output",
+                            of(TENSOR_QUANT8_ASYMM).or(of(TENSOR_QUANT8_ASYMM_SIGNED).from(V1_3)))
+                        .shapedAs("input")),
+            Trait.DISCONTINUOUS),
+        ElementwiseDefinition.of(
+            OperationCode.DEQUANTIZE,
+            Signature.since(V1_0)
+                .inputs(
+                    data(
+                            "input",
+                            TypeLevels.since(V1_0, TENSOR_QUANT8_ASYMM)
+                                .andSince(V1_2, TENSOR_QUANT8_SYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL)
+                                .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED))
+                        .rank(1, 4))
+                .outputs(
+                    argument("output", of(TENSOR_FLOAT32).or(of(TENSOR_FLOAT16).from(V1_2)))
+                        .shapedAs("input"))),
+        ElementwiseDefinition.of(
+            OperationCode.CAST,
+            Signature.since(V1_2)
+                .inputs(
+                    data(
+                        "input",
+                        TypeLevels.since(V1_2, CONVERTIBLE.toArray(OperandCode[]::new))
+                            .andSince(
+                                V1_3,
+                                TENSOR_BOOL8,
+                                TENSOR_QUANT16_ASYMM,
+                                TENSOR_QUANT16_SYMM,
+                                TENSOR_QUANT8_ASYMM_SIGNED,
+                                TENSOR_QUANT8_SYMM)))
+                .outputs(
+                    argument(
+                            "output",
+                            of(TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
+                                .when(CONVERTIBLE)
+                                .or(T.unless(CONVERTIBLE)))
+                        .shapedAs("input")),
+            Trait.DISCONTINUOUS));
   }
 }

@@ -3,21 +3,27 @@ package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.FLOAT32;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.BIAS;
+import static io.thalamus.operations.ArgumentType.T;
 import static io.thalamus.operations.Recurrent.require;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Requantization.Rounding;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Members of the family {@link Recurrent} with a long memory in integers: QUANTIZED_16BIT_LSTM,
@@ -26,6 +32,8 @@ import java.util.Optional;
 public final class QuantizedLstm {
   /** Arguments of gates have 12 fraction bits. */
   private static final int GATE_ONE = 4096;
+
+  private static final List<String> GATES = List.of("input", "forget", "cell", "output");
 
   private QuantizedLstm() {}
 
@@ -122,32 +130,34 @@ public final class QuantizedLstm {
     private static final Quantization STATE = Quantization.of(1f / 2048, 0);
 
     SixteenBit() {
-      super(OperationCode.QUANTIZED_16BIT_LSTM);
+      super(OperationCode.QUANTIZED_16BIT_LSTM, inputs());
+    }
+
+    private static Signature inputs() {
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", TypeLevels.since(V1_2, TENSOR_QUANT8_ASYMM)).rank(2));
+      for (String from : List.of("input", "recurrent")) {
+        for (String gate : GATES) {
+          inputs.add(argument(from + " to " + gate + " weights", T).rank(2));
+        }
+      }
+      for (String gate : GATES) {
+        inputs.add(argument(gate + " gate bias", TENSOR_INT32).rank(1));
+      }
+      inputs.add(argument("cell state", TENSOR_QUANT16_SYMM).rank(2));
+      inputs.add(argument("output state", T).rank(2));
+      return Signature.since(V1_2)
+          .inputs(inputs)
+          .outputs(argument("cell state", TENSOR_QUANT16_SYMM), argument("output", T));
     }
 
     @Override
-    public TypeLevels types() {
-      return TypeLevels.since(V1_2, TENSOR_QUANT8_ASYMM);
+    public OptionalLong macs(OperationView operation) {
+      return Macs.recurrent(operation);
     }
 
     @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 15, 2);
-      for (int i = 0; i < BIAS; i++) {
-        check.inputType(i, TENSOR_QUANT8_ASYMM).inputRank(i, 2, 2);
-      }
-      for (int i = BIAS; i < CELL_STATE; i++) {
-        check.inputType(i, TENSOR_INT32).inputRank(i, 1, 1);
-      }
-      check.inputType(CELL_STATE, TENSOR_QUANT16_SYMM).inputRank(CELL_STATE, 2, 2);
-      check.inputType(OUTPUT_STATE, TENSOR_QUANT8_ASYMM).inputRank(OUTPUT_STATE, 2, 2);
-      check.outputType(0, TENSOR_QUANT16_SYMM).outputType(1, TENSOR_QUANT8_ASYMM);
-      checkScales(operation, check);
-      return check.level();
-    }
-
-    private static void checkScales(OperationView operation, Check check)
-        throws ValidationException {
+    public void check(OperationView operation, Check check) throws ValidationException {
       for (OperandView activations :
           List.of(operation.input(0), operation.input(OUTPUT_STATE), operation.output(1))) {
         check.that(
@@ -200,10 +210,7 @@ public final class QuantizedLstm {
   private static final class EightBit extends NamedDefinition {
     private static final int WEIGHTS = 1;
     private static final int RECURRENT_WEIGHTS = 5;
-    private static final int PEEPHOLES = 9;
     private static final int BIAS = 12;
-    private static final int PROJECTION = 16;
-    private static final int PROJECTION_BIAS = 17;
     private static final int OUTPUT_STATE = 18;
     private static final int CELL_STATE = 19;
     private static final int NORMS = 20;
@@ -220,52 +227,34 @@ public final class QuantizedLstm {
     private static final int LARGE = 10000;
 
     EightBit() {
-      super(OperationCode.QUANTIZED_LSTM);
+      super(OperationCode.QUANTIZED_LSTM, inputs());
+    }
+
+    private static Signature inputs() {
+      ArgumentType weights = ArgumentType.of(TENSOR_QUANT8_SYMM);
+      ArgumentType factors = ArgumentType.of(TENSOR_QUANT16_SYMM);
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", TypeLevels.since(V1_3, TENSOR_QUANT8_ASYMM_SIGNED)).rank(2));
+      inputs.addAll(Lstm.Inputs.arguments("", weights, factors, ArgumentType.of(TENSOR_INT32)));
+      inputs.add(argument("output state", T));
+      inputs.add(argument("cell state", factors));
+      inputs.addAll(Lstm.Inputs.optionalGates("", " norm weights", factors));
+      inputs.add(argument("cell clip", FLOAT32));
+      inputs.add(argument("projection clip", FLOAT32));
+      for (String gate : GATES) {
+        inputs.add(argument(gate + " scale", FLOAT32));
+      }
+      inputs.add(argument("hidden zero point", INT32));
+      inputs.add(argument("hidden scale", FLOAT32));
+      return Signature.since(V1_3)
+          .inputs(inputs)
+          .outputs(
+              argument("output state", T), argument("cell state", factors), argument("output", T));
     }
 
     @Override
-    public boolean isOptional(int input) {
-      return Lstm.Inputs.isOptional(WEIGHTS, input) || (input >= NORMS && input < CELL_CLIP);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TypeLevels.since(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_3, 32, 3);
-      check.inputType(0, TENSOR_QUANT8_ASYMM_SIGNED).inputRank(0, 2, 2);
-      for (int gate = 0; gate < 4; gate++) {
-        gateType(check, gate, WEIGHTS + gate, TENSOR_QUANT8_SYMM);
-        gateType(check, gate, RECURRENT_WEIGHTS + gate, TENSOR_QUANT8_SYMM);
-        gateType(check, gate, BIAS + gate, TENSOR_INT32);
-        check.optionalInputType(NORMS + gate, TENSOR_QUANT16_SYMM);
-        check.inputType(GATE_SCALES + gate, OperandCode.FLOAT32);
-      }
-      for (int i = PEEPHOLES; i < BIAS; i++) {
-        check.optionalInputType(i, TENSOR_QUANT16_SYMM);
-      }
-      check.optionalInputType(PROJECTION, TENSOR_QUANT8_SYMM);
-      check.optionalInputType(PROJECTION_BIAS, TENSOR_INT32);
-      check.inputType(OUTPUT_STATE, TENSOR_QUANT8_ASYMM_SIGNED);
-      check.inputType(CELL_STATE, TENSOR_QUANT16_SYMM);
-      check.inputType(CELL_CLIP, OperandCode.FLOAT32);
-      check.inputType(PROJECTION_CLIP, OperandCode.FLOAT32);
-      check.inputType(HIDDEN_ZERO_POINT, OperandCode.INT32);
-      check.inputType(HIDDEN_SCALE, OperandCode.FLOAT32);
-      check.outputType(0, TENSOR_QUANT8_ASYMM_SIGNED).outputType(1, TENSOR_QUANT16_SYMM);
-      return check.outputType(2, TENSOR_QUANT8_ASYMM_SIGNED).level();
-    }
-
-    private static void gateType(Check check, int gate, int index, OperandCode type)
-        throws ValidationException {
-      if (gate == 0) {
-        check.optionalInputType(index, type);
-      } else {
-        check.inputType(index, type);
-      }
+    public OptionalLong macs(OperationView operation) {
+      return Macs.recurrent(operation);
     }
 
     /** The names of the inputs are those of the float operation, which checks them. */

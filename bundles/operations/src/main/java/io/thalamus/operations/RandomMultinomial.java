@@ -2,12 +2,11 @@
 package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import java.util.List;
@@ -21,7 +20,15 @@ public final class RandomMultinomial extends NamedDefinition {
   private static final int SEEDS = 2;
 
   RandomMultinomial() {
-    super(OperationCode.RANDOM_MULTINOMIAL);
+    super(
+        OperationCode.RANDOM_MULTINOMIAL,
+        Signature.since(V1_2)
+            .inputs(
+                data("logits", TypeLevels.floats(V1_2)).rank(2),
+                argument("samples", INT32),
+                argument("seeds", TENSOR_INT32).rank(1))
+            .outputs(argument("output", TENSOR_INT32)),
+        Trait.RANDOM);
   }
 
   static List<OperationDefinition> definitions() {
@@ -30,21 +37,6 @@ public final class RandomMultinomial extends NamedDefinition {
 
   /** The parameters: sizes, and how many classes are drawn for each batch. */
   public record Parameters(int batches, int classes, int samples) implements OperationParameters {}
-
-  @Override
-  public TypeLevels types() {
-    return TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
-  }
-
-  @Override
-  public FeatureLevel validate(OperationView operation) throws ValidationException {
-    Check check = check(operation, V1_2, 3, 1);
-    check.inputType(0, types());
-    check.inputRank(0, 2, 2);
-    check.inputType(SAMPLES, OperandCode.INT32);
-    check.inputType(SEEDS, TENSOR_INT32).inputRank(SEEDS, 1, 1);
-    return check.outputType(0, TENSOR_INT32).level();
-  }
 
   @Override
   public List<Shape> infer(OperationView operation) throws ValidationException {

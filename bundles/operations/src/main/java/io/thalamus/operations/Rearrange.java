@@ -4,17 +4,19 @@ package io.thalamus.operations;
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_1;
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.FLOAT16;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.ELEMENT;
+import static io.thalamus.operations.ArgumentType.T;
 
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Moves.Part;
 import java.util.ArrayList;
@@ -33,7 +35,7 @@ public final class Rearrange {
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Concatenation(OperationCode.CONCATENATION, Concatenation.TYPES, 4),
+        new Concatenation(OperationCode.CONCATENATION, TypeLevels.numbers(V1_0), 4),
         new Split(),
         new Tile(),
         new Pad(OperationCode.PAD),
@@ -59,42 +61,32 @@ public final class Rearrange {
   }
 
   private static final class Concatenation extends NamedDefinition {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_2, TENSOR_FLOAT16)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
-    private final TypeLevels types;
-    private final int mostDimensions;
-
     Concatenation(OperationType operation, TypeLevels types, int mostDimensions) {
-      super(operation);
-      this.types = types;
-      this.mostDimensions = mostDimensions;
+      super(
+          operation,
+          Signature.since(V1_0)
+              .inputs(
+                  data("inputs", types)
+                      .rank(1, mostDimensions)
+                      .repeated(1, "there is nothing to concatenate"),
+                  argument("axis", INT32))
+              .outputs(argument("output", T)),
+          Trait.DATA_MOVEMENT);
+    }
+
+    /** Inputs that are quantized otherwise than the output came with HAL 1.2. */
+    @Override
+    public void check(OperationView operation, Check check) {
+      Quantization output = operation.output().quantization();
+      if (!operation.inputs().stream()
+          .limit(tensors(operation))
+          .allMatch(input -> input.quantization().equals(output))) {
+        check.atLeast(V1_2);
+      }
     }
 
     private static int tensors(OperationView operation) {
       return operation.inputs().size() - 1;
-    }
-
-    @Override
-    public TypeLevels types() {
-      return types;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_0).outputCount(1);
-      int tensors = tensors(operation);
-      check.that(tensors >= 1, "there is nothing to concatenate");
-      OperandCode data = check.inputType(0, types());
-      for (int i = 0; i < tensors; i++) {
-        check.inputType(i, data).inputRank(i, 1, mostDimensions);
-        if (!operation.input(i).quantization().equals(operation.output().quantization())) {
-          check.atLeast(V1_2);
-        }
-      }
-      return check.inputType(tensors, OperandCode.INT32).outputType(0, data).level();
     }
 
     @Override
@@ -146,29 +138,19 @@ public final class Rearrange {
   }
 
   private static final class Split extends NamedDefinition {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
     Split() {
-      super(OperationCode.SPLIT);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_2).inputCount(3);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(1, OperandCode.INT32).inputType(2, OperandCode.INT32);
-      check.that(!operation.outputs().isEmpty(), "there is no output to split into");
-      for (int i = 0; i < operation.outputs().size(); i++) {
-        check.outputType(i, data).sameQuantization(operation.input(0), operation.output(i));
-      }
-      return check.level();
+      super(
+          OperationCode.SPLIT,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32)),
+                  argument("axis", INT32),
+                  argument("number of outputs", INT32))
+              .outputs(
+                  argument("outputs", T)
+                      .quantizedAs("input")
+                      .repeated(1, "there is no output to split into")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
@@ -210,30 +192,16 @@ public final class Rearrange {
 
   private static final class Tile extends NamedDefinition {
     private static final int MULTIPLES = 1;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
 
     Tile() {
-      super(OperationCode.TILE);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(MULTIPLES, TENSOR_INT32).inputRank(MULTIPLES, 1, 1).outputType(0, data);
-      return check.sameQuantization(operation.input(0), operation.output()).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == MULTIPLES;
+      super(
+          OperationCode.TILE,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32)),
+                  argument("multiples", TENSOR_INT32).rank(1).needsValue(true))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
@@ -274,49 +242,28 @@ public final class Rearrange {
   private static final class Pad extends NamedDefinition {
     private static final int PADDINGS = 1;
     private static final int VALUE = 2;
-    private static final TypeLevels PAD_TYPES =
-        TypeLevels.since(V1_1, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_2, TENSOR_FLOAT16)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-    private static final TypeLevels PAD_V2_TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
     private final boolean hasValue;
 
     Pad(OperationCode type) {
-      super(type);
+      super(type, signature(type == OperationCode.PAD_V2), Trait.DATA_MOVEMENT);
       hasValue = type == OperationCode.PAD_V2;
     }
 
-    @Override
-    public TypeLevels types() {
-      return hasValue ? PAD_V2_TYPES : PAD_TYPES;
+    private static Signature signature(boolean hasValue) {
+      FeatureLevel since = hasValue ? V1_2 : V1_1;
+      Argument input = data("input", TypeLevels.numbers(since)).rank(1, 4);
+      Argument paddings = argument("paddings", TENSOR_INT32).rank(2).needsValue(true);
+      Signature signature =
+          Signature.since(since).outputs(argument("output", T).quantizedAs("input"));
+      return hasValue
+          ? signature.inputs(input, paddings, argument("value", ELEMENT))
+          : signature.inputs(input, paddings);
     }
 
     @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, hasValue ? V1_2 : V1_1, hasValue ? 3 : 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(PADDINGS, TENSOR_INT32).inputRank(PADDINGS, 2, 2);
-      check.inputRank(0, 1, 4).outputType(0, data);
-      check.sameQuantization(operation.input(0), operation.output());
-      if (hasValue) {
-        check.inputType(
-            VALUE,
-            switch (data) {
-              case TENSOR_FLOAT32 -> OperandCode.FLOAT32;
-              case TENSOR_FLOAT16 -> OperandCode.FLOAT16;
-              default -> OperandCode.INT32;
-            });
-      }
+    public void check(OperationView operation, Check check) throws ValidationException {
       // HAL 1.1 pads with stored zeros, whatever they stand for.
-      return check.atLeast(operation.input(0).zeroPoint() == 0 ? V1_1 : V1_2).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == PADDINGS || input == VALUE;
+      check.atLeast(operation.input(0).zeroPoint() == 0 ? V1_1 : V1_2);
     }
 
     private static int[] paddings(OperationView operation) throws ValidationException {
@@ -369,41 +316,21 @@ public final class Rearrange {
 
   private static final class Transpose extends NamedDefinition {
     private static final int ORDER = 1;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_1, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_2, TENSOR_FLOAT16)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
 
     Transpose() {
-      super(OperationCode.TRANSPOSE);
+      super(
+          OperationCode.TRANSPOSE,
+          Signature.since(V1_1)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_1)).rank(1, 4),
+                  argument("order", TENSOR_INT32).rank(1).omittable().needsValue(true))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
-    public boolean isOptional(int input) {
-      return input == ORDER;
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_1, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.optionalInputType(ORDER, TENSOR_INT32).outputType(0, data);
-      if (operation.has(ORDER)) {
-        check.inputRank(0, 1, 4).inputRank(ORDER, 1, 1);
-      } else {
-        check.inputRank(0, 2, 2);
-      }
-      return check.sameQuantization(operation.input(0), operation.output()).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == ORDER;
+    public void check(OperationView operation, Check check) throws ValidationException {
+      check.rank(operation, 0, operation.has(ORDER) ? 1 : 2, operation.has(ORDER) ? 4 : 2);
     }
 
     private static int[] order(OperationView operation) throws ValidationException {
@@ -443,26 +370,16 @@ public final class Rearrange {
   }
 
   private static final class ChannelShuffle extends NamedDefinition {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
     ChannelShuffle() {
-      super(OperationCode.CHANNEL_SHUFFLE);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(1, OperandCode.INT32).inputType(2, OperandCode.INT32);
-      check.inputRank(0, 1, 4).outputType(0, data);
-      return check.sameQuantization(operation.input(0), operation.output()).level();
+      super(
+          OperationCode.CHANNEL_SHUFFLE,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_2)).rank(1, 4),
+                  argument("groups", INT32),
+                  argument("axis", INT32))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override

@@ -4,28 +4,55 @@ package io.thalamus.operations;
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.BOOL;
+import static io.thalamus.model.OperandCode.INT32;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.BIAS;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Sequence.Route;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * Cells with a state of one kind: RNN, UNIDIRECTIONAL_SEQUENCE_RNN, BIDIRECTIONAL_SEQUENCE_RNN,
  * SVDF. The cells with a long memory are in {@link Lstm} and {@link QuantizedLstm}.
  */
 public final class Recurrent {
-  private static final TypeLevels SINCE_V1_0 =
-      TypeLevels.since(V1_0, TENSOR_FLOAT32).andSince(V1_2, TENSOR_FLOAT16);
-  private static final TypeLevels SINCE_V1_2 =
-      TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
-
   private Recurrent() {}
+
+  /** The arguments of one cell of an RNN: weights, recurrent weights, bias, state. */
+  private static List<Argument> cell(String prefix) {
+    return List.of(
+        argument(prefix + "weights", T).rank(2),
+        argument(prefix + "recurrent weights", T).rank(2),
+        argument(prefix + "bias", T).rank(1),
+        argument(prefix + "state", T).rank(2));
+  }
+
+  private static List<Argument> inputs(Argument data, Argument... others) {
+    List<Argument> inputs = new ArrayList<>(List.of(data));
+    inputs.addAll(cell(""));
+    inputs.addAll(List.of(others));
+    return inputs;
+  }
+
+  /** The signature with the outputs of two directions, merged or not, and states since HAL 1.3. */
+  static Signature bothDirections(Signature signature, List<Argument> states) {
+    List<Argument> merged = new ArrayList<>(List.of(argument("output", T)));
+    merged.add(states.getFirst().from(V1_3));
+    merged.addAll(states.subList(1, states.size()));
+    List<Argument> separate = new ArrayList<>(merged);
+    separate.set(0, argument("forward output", T));
+    separate.add(1, argument("backward output", T));
+    return signature
+        .outputs(merged.toArray(Argument[]::new))
+        .outputs(separate.toArray(Argument[]::new));
+  }
 
   static List<OperationDefinition> definitions() {
     return List.of(new Rnn(), new SequenceRnn(), new BidirectionalRnn(), new Svdf());
@@ -132,23 +159,19 @@ public final class Recurrent {
 
   private static final class Rnn extends NamedDefinition {
     Rnn() {
-      super(OperationCode.RNN);
+      super(
+          OperationCode.RNN,
+          Signature.since(V1_0)
+              .inputs(
+                  inputs(
+                      data("input", TypeLevels.floats(V1_0)).rank(2),
+                      argument("activation", INT32)))
+              .outputs(argument("state", T), argument("output", T)));
     }
 
     @Override
-    public TypeLevels types() {
-      return SINCE_V1_0;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_0, 6, 2);
-      OperandCode data = check.inputType(0, types());
-      for (int i = 1; i < 5; i++) {
-        check.inputType(i, data).inputRank(i, i == 3 ? 1 : 2, i == 3 ? 1 : 2);
-      }
-      check.inputType(5, OperandCode.INT32).inputRank(0, 2, 2);
-      return check.outputType(0, data).outputType(1, data).level();
+    public OptionalLong macs(OperationView operation) {
+      return Macs.recurrent(operation);
     }
 
     @Override
@@ -172,26 +195,20 @@ public final class Recurrent {
 
   private static final class SequenceRnn extends NamedDefinition {
     SequenceRnn() {
-      super(OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN);
+      super(
+          OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN,
+          Signature.since(V1_2)
+              .inputs(
+                  inputs(
+                      data("input", TypeLevels.floats(V1_2)).rank(3),
+                      argument("activation", INT32),
+                      argument("time major", INT32)))
+              .outputs(argument("output", T), argument("state", T).from(V1_3)));
     }
 
     @Override
-    public TypeLevels types() {
-      return SINCE_V1_2;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_2).inputCount(7).outputCount(1, 2);
-      OperandCode data = check.inputType(0, types());
-      for (int i = 1; i < 5; i++) {
-        check.inputType(i, data).inputRank(i, i == 3 ? 1 : 2, i == 3 ? 1 : 2);
-      }
-      check.inputType(5, OperandCode.INT32).inputType(6, OperandCode.INT32).inputRank(0, 3, 3);
-      for (int i = 0; i < operation.outputs().size(); i++) {
-        check.outputType(i, data);
-      }
-      return check.atLeast(operation.outputs().size() == 2 ? V1_3 : V1_2).level();
+    public OptionalLong macs(OperationView operation) {
+      return Macs.recurrent(operation);
     }
 
     private static Sequence sequence(OperationView operation) throws ValidationException {
@@ -234,36 +251,27 @@ public final class Recurrent {
     private static final int MERGE = 14;
 
     BidirectionalRnn() {
-      super(OperationCode.BIDIRECTIONAL_SEQUENCE_RNN);
+      super(OperationCode.BIDIRECTIONAL_SEQUENCE_RNN, inputs());
+    }
+
+    private static Signature inputs() {
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", TypeLevels.floats(V1_2)).rank(3));
+      inputs.addAll(Recurrent.cell("forward "));
+      inputs.addAll(Recurrent.cell("backward "));
+      inputs.add(argument("auxiliary input", T).omittable());
+      inputs.add(argument("forward auxiliary weights", T).omittable());
+      inputs.add(argument("backward auxiliary weights", T).omittable());
+      inputs.add(argument("activation", INT32));
+      inputs.add(argument("time major", BOOL));
+      inputs.add(argument("merge outputs", BOOL));
+      List<Argument> states = List.of(argument("forward state", T), argument("backward state", T));
+      return bothDirections(Signature.since(V1_2).inputs(inputs), states);
     }
 
     @Override
-    public boolean isOptional(int input) {
-      return input >= AUXILIARY && input < ACTIVATION;
-    }
-
-    @Override
-    public TypeLevels types() {
-      return SINCE_V1_2;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_2).inputCount(15).outputCount(1, 2, 3, 4);
-      OperandCode data = check.inputType(0, types());
-      for (int i = FORWARD; i < AUXILIARY; i++) {
-        int rank = i == FORWARD + 2 || i == BACKWARD + 2 ? 1 : 2;
-        check.inputType(i, data).inputRank(i, rank, rank);
-      }
-      for (int i = AUXILIARY; i < ACTIVATION; i++) {
-        check.optionalInputType(i, data);
-      }
-      check.inputType(ACTIVATION, OperandCode.INT32).inputType(TIME_MAJOR, OperandCode.BOOL);
-      check.inputType(MERGE, OperandCode.BOOL).inputRank(0, 3, 3);
-      for (int i = 0; i < operation.outputs().size(); i++) {
-        check.outputType(i, data);
-      }
-      return check.atLeast(operation.outputs().size() > 2 ? V1_3 : V1_2).level();
+    public OptionalLong macs(OperationView operation) {
+      return Macs.recurrent(operation);
     }
 
     private static Sequence sequence(OperationView operation) {
@@ -365,29 +373,23 @@ public final class Recurrent {
     private static final int ACTIVATION = 6;
 
     Svdf() {
-      super(OperationCode.SVDF);
+      super(
+          OperationCode.SVDF,
+          Signature.since(V1_0)
+              .inputs(
+                  data("input", TypeLevels.floats(V1_0)).rank(2),
+                  argument("feature weights", T).rank(2),
+                  argument("time weights", T).rank(2),
+                  argument("bias", T).omittable(),
+                  argument("state", T).rank(2),
+                  argument("rank", INT32),
+                  argument("activation", INT32))
+              .outputs(argument("state", T), argument("output", T)));
     }
 
     @Override
-    public boolean isOptional(int input) {
-      return input == BIAS;
-    }
-
-    @Override
-    public TypeLevels types() {
-      return SINCE_V1_0;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_0, 7, 2);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(FEATURE_WEIGHTS, data).inputType(TIME_WEIGHTS, data);
-      check.optionalInputType(BIAS, data).inputType(STATE, data);
-      check.inputType(RANK, OperandCode.INT32).inputType(ACTIVATION, OperandCode.INT32);
-      check.inputRank(0, 2, 2).inputRank(FEATURE_WEIGHTS, 2, 2).inputRank(TIME_WEIGHTS, 2, 2);
-      check.inputRank(STATE, 2, 2);
-      return check.outputType(0, data).outputType(1, data).level();
+    public OptionalLong macs(OperationView operation) {
+      return Macs.recurrent(operation);
     }
 
     private static SvdfParameters parameters(OperationView operation) throws ValidationException {

@@ -3,16 +3,14 @@ package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_1;
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.BOOL;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import java.util.Arrays;
@@ -23,20 +21,15 @@ import java.util.List;
  * REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ALL, REDUCE_ANY.
  */
 public final class Reduction {
-  private static final TypeLevels FLOATS = TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
-  private static final TypeLevels ORDERED =
-      FLOATS.andSince(V1_2, TENSOR_QUANT8_ASYMM).andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+  private static final TypeLevels FLOATS = TypeLevels.floats(V1_2);
+  private static final TypeLevels ORDERED = TypeLevels.numbers(V1_2);
   private static final TypeLevels BOOLEANS = TypeLevels.since(V1_2, TENSOR_BOOL8);
-  private static final TypeLevels MEAN =
-      TypeLevels.since(V1_1, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-          .andSince(V1_2, TENSOR_FLOAT16)
-          .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
 
   private Reduction() {}
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Reduce(OperationCode.MEAN, MEAN),
+        new Reduce(OperationCode.MEAN, TypeLevels.numbers(V1_1)),
         new Reduce(OperationCode.REDUCE_SUM, FLOATS),
         new Reduce(OperationCode.REDUCE_PROD, FLOATS),
         new Reduce(OperationCode.REDUCE_MAX, ORDERED),
@@ -61,32 +54,19 @@ public final class Reduction {
     private static final int KEEP = 2;
 
     private final boolean isMean;
-    private final TypeLevels types;
 
     Reduce(OperationCode type, TypeLevels types) {
-      super(type);
+      super(type, signature(type == OperationCode.MEAN, types));
       this.isMean = type == OperationCode.MEAN;
-      this.types = types;
     }
 
-    @Override
-    public TypeLevels types() {
-      return types;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, isMean ? V1_1 : V1_2, 3, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(AXES, TENSOR_INT32).inputRank(AXES, 1, 1);
-      check.inputType(KEEP, isMean ? OperandCode.INT32 : OperandCode.BOOL);
-      check.inputRank(0, 1, 4).outputType(0, data);
-      return check.sameQuantization(operation.input(0), operation.output()).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == AXES || input == KEEP;
+    private static Signature signature(boolean isMean, TypeLevels types) {
+      return Signature.since(isMean ? V1_1 : V1_2)
+          .inputs(
+              data("input", types).rank(1, 4),
+              argument("axes", TENSOR_INT32).rank(1).needsValue(true),
+              argument("keep dimensions", isMean ? INT32 : BOOL))
+          .outputs(argument("output", T).quantizedAs("input"));
     }
 
     private boolean keepsAxes(OperationView operation) {

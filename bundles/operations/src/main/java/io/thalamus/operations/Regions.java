@@ -2,17 +2,18 @@
 package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.BOOL;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.REAL;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -20,9 +21,7 @@ import java.util.List;
  * HEATMAP_MAX_KEYPOINT.
  */
 public final class Regions {
-  private static final TypeLevels TYPES =
-      TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM)
-          .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+  private static final TypeLevels TYPES = TypeLevels.numbers(V1_2);
 
   private Regions() {}
 
@@ -67,34 +66,34 @@ public final class Regions {
     private final int layoutIndex;
 
     Region(OperationCode type) {
-      super(type);
+      super(type, signature(type == OperationCode.ROI_ALIGN));
       isAligned = type == OperationCode.ROI_ALIGN;
       layoutIndex = isAligned ? 9 : 7;
     }
 
-    @Override
-    public TypeLevels types() {
-      return TYPES;
+    private static Signature signature(boolean isAligned) {
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", TYPES).rank(4));
+      inputs.add(argument("boxes", ArgumentType.BOXES).rank(2));
+      inputs.add(argument("image of box", TENSOR_INT32).rank(1));
+      inputs.add(argument("output height", INT32));
+      inputs.add(argument("output width", INT32));
+      inputs.add(argument("height stride", REAL));
+      inputs.add(argument("width stride", REAL));
+      if (isAligned) {
+        inputs.add(argument("height samples", INT32));
+        inputs.add(argument("width samples", INT32));
+      }
+      inputs.add(argument("layout", BOOL));
+      Argument output = argument("output", T);
+      return Signature.since(V1_2)
+          .inputs(inputs)
+          .outputs(isAligned ? output : output.quantizedAs("input"));
     }
 
     @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, layoutIndex + 1, 1);
-      OperandCode data = check.inputType(0, types());
-      OperandCode real = Detection.scalar(data);
-      check.inputType(BOXES, Detection.boxes(data)).inputType(IMAGE_OF_BOX, TENSOR_INT32);
-      check.inputType(HEIGHT, OperandCode.INT32).inputType(WIDTH, OperandCode.INT32);
-      check.inputType(HEIGHT_STRIDE, real).inputType(WIDTH_STRIDE, real);
-      for (int i = HEIGHT_SAMPLES; i < layoutIndex; i++) {
-        check.inputType(i, OperandCode.INT32);
-      }
-      check.inputType(layoutIndex, OperandCode.BOOL).outputType(0, data);
-      check.inputRank(0, 4, 4).inputRank(BOXES, 2, 2).inputRank(IMAGE_OF_BOX, 1, 1);
+    public void check(OperationView operation, Check check) throws ValidationException {
       Detection.checkEighths(check, operation.input(BOXES));
-      if (!isAligned) {
-        check.sameQuantization(operation.input(0), operation.output());
-      }
-      return check.level();
     }
 
     private DataLayout layout(OperationView operation) {
@@ -142,24 +141,21 @@ public final class Regions {
     private static final int LAYOUT = 2;
 
     Heatmap() {
-      super(OperationCode.HEATMAP_MAX_KEYPOINT);
+      super(
+          OperationCode.HEATMAP_MAX_KEYPOINT,
+          Signature.since(V1_2)
+              .inputs(
+                  data("heatmaps", TYPES).rank(4),
+                  argument("boxes", ArgumentType.BOXES).rank(2),
+                  argument("layout", BOOL))
+              .outputs(argument("scores", T), argument("keypoints", ArgumentType.BOXES)),
+          Trait.DISCONTINUOUS);
     }
 
     @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 3, 2);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(BOXES, Detection.boxes(data)).inputType(LAYOUT, OperandCode.BOOL);
-      check.outputType(0, data).outputType(1, Detection.boxes(data));
-      check.inputRank(0, 4, 4).inputRank(BOXES, 2, 2);
+    public void check(OperationView operation, Check check) throws ValidationException {
       Detection.checkEighths(check, operation.input(BOXES));
       Detection.checkEighths(check, operation.output(1));
-      return check.level();
     }
 
     @Override

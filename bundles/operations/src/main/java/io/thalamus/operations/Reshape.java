@@ -5,6 +5,7 @@ import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_1;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
@@ -15,10 +16,11 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.ELEMENT;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import java.util.Arrays;
@@ -37,35 +39,23 @@ public final class Reshape {
 
   private static final class ToShape extends NamedDefinition {
     private static final int TARGET = 1;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_2, TENSOR_FLOAT16)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
 
     ToShape() {
-      super(OperationCode.RESHAPE);
+      super(
+          OperationCode.RESHAPE,
+          Signature.since(V1_0)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_0)).rank(1, 4),
+                  argument("shape", TENSOR_INT32).needsValue(true))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_0, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(TARGET, TENSOR_INT32).outputType(0, data).inputRank(0, 1, 4);
-      check.sameQuantization(operation.input(0), operation.output());
+    public void check(OperationView operation, Check check) throws ValidationException {
       if (operation.input(0).isShapeKnown() && operation.input(TARGET).value().isPresent()) {
         infer(operation);
       }
-      return check.level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == TARGET;
     }
 
     @Override
@@ -103,37 +93,16 @@ public final class Reshape {
 
   private static final class Squeeze extends NamedDefinition {
     private static final int AXES = 1;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_1, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_2, TENSOR_FLOAT16)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
 
     Squeeze() {
-      super(OperationCode.SQUEEZE);
-    }
-
-    @Override
-    public boolean isOptional(int input) {
-      return input == AXES;
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_1, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.optionalInputType(AXES, TENSOR_INT32).outputType(0, data).inputRank(0, 1, 4);
-      check.sameQuantization(operation.input(0), operation.output());
-      return check.level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == AXES;
+      super(
+          OperationCode.SQUEEZE,
+          Signature.since(V1_1)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_1)).rank(1, 4),
+                  argument("axes", TENSOR_INT32).omittable().needsValue(true))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
@@ -166,26 +135,15 @@ public final class Reshape {
   }
 
   private static final class ExpandDims extends NamedDefinition {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
     ExpandDims() {
-      super(OperationCode.EXPAND_DIMS);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(1, OperandCode.INT32).outputType(0, data);
-      check.sameQuantization(operation.input(0), operation.output());
-      return check.level();
+      super(
+          OperationCode.EXPAND_DIMS,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32)),
+                  argument("axis", INT32))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
@@ -201,34 +159,26 @@ public final class Reshape {
   }
 
   private static final class Rank extends NamedDefinition {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(
-            V1_3,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_INT32,
-            TENSOR_BOOL8,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED,
-            TENSOR_QUANT8_SYMM,
-            TENSOR_QUANT8_SYMM_PER_CHANNEL,
-            TENSOR_QUANT16_ASYMM,
-            TENSOR_QUANT16_SYMM);
-
     Rank() {
-      super(OperationCode.RANK);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_3, 1, 1);
-      check.inputType(0, types());
-      return check.outputType(0, OperandCode.INT32).level();
+      super(
+          OperationCode.RANK,
+          Signature.since(V1_3)
+              .inputs(
+                  data(
+                      "input",
+                      TypeLevels.since(
+                          V1_3,
+                          TENSOR_FLOAT32,
+                          TENSOR_FLOAT16,
+                          TENSOR_INT32,
+                          TENSOR_BOOL8,
+                          TENSOR_QUANT8_ASYMM,
+                          TENSOR_QUANT8_ASYMM_SIGNED,
+                          TENSOR_QUANT8_SYMM,
+                          TENSOR_QUANT8_SYMM_PER_CHANNEL,
+                          TENSOR_QUANT16_ASYMM,
+                          TENSOR_QUANT16_SYMM)))
+              .outputs(argument("output", INT32)));
     }
 
     @Override
@@ -241,31 +191,16 @@ public final class Reshape {
     private static final int DIMENSIONS = 0;
 
     Fill() {
-      super(OperationCode.FILL);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TypeLevels.since(V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_3, 2, 1);
-      check.inputType(DIMENSIONS, TENSOR_INT32).inputRank(DIMENSIONS, 1, 1);
-      check.outputType(0, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32);
-      OperandCode value =
-          switch ((OperandCode) operation.output().type()) {
-            case TENSOR_FLOAT32 -> OperandCode.FLOAT32;
-            case TENSOR_FLOAT16 -> OperandCode.FLOAT16;
-            default -> OperandCode.INT32;
-          };
-      return check.inputType(1, value).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == DIMENSIONS;
+      super(
+          OperationCode.FILL,
+          Signature.since(V1_3)
+              .inputs(
+                  argument("dimensions", TENSOR_INT32).rank(1).needsValue(true),
+                  argument("value", ELEMENT).needsValue(false))
+              .outputs(
+                  data(
+                      "output",
+                      TypeLevels.since(V1_3, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32))));
     }
 
     @Override
@@ -278,11 +213,6 @@ public final class Reshape {
         }
       }
       return List.of(Shape.of(dimensions));
-    }
-
-    @Override
-    public OperandType kernelType(OperationView operation) {
-      return operation.output().type();
     }
   }
 }

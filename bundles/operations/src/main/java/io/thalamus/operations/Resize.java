@@ -4,10 +4,14 @@ package io.thalamus.operations;
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.BOOL;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.REAL;
+import static io.thalamus.operations.ArgumentType.T;
+import static io.thalamus.operations.ArgumentType.of;
 
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
@@ -79,47 +83,29 @@ public final class Resize {
     private static final int LAYOUT = 3;
     private static final int ALIGN_CORNERS = 4;
     private static final int HALF_PIXEL_CENTERS = 5;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_0, TENSOR_FLOAT32)
-            .andSince(V1_2, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
-    private final boolean isBilinear;
 
     Definition(OperationCode type) {
-      super(type);
-      isBilinear = type == OperationCode.RESIZE_BILINEAR;
+      super(type, signature(type == OperationCode.RESIZE_BILINEAR));
+    }
+
+    private static Signature signature(boolean isBilinear) {
+      FeatureLevel since = isBilinear ? V1_0 : V1_2;
+      Argument layout = argument("layout", BOOL);
+      ArgumentType size = of(INT32).or(REAL.from(V1_2));
+      return Signature.since(since)
+          .inputs(
+              data("input", TypeLevels.numbers(V1_2).andSince(since, TENSOR_FLOAT32)).rank(4),
+              argument("width", size),
+              argument("height", size),
+              isBilinear ? layout.from(V1_2) : layout,
+              argument("align corners", BOOL).from(V1_3),
+              argument("half pixel centers", BOOL).from(V1_3))
+          .outputs(argument("output", T).quantizedAs("input"));
     }
 
     @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, isBilinear ? V1_0 : V1_2).outputCount(1);
-      if (isBilinear) {
-        check.inputCount(3, 4, 5, 6);
-      } else {
-        check.inputCount(4, 5, 6);
-      }
-      OperandCode data = check.inputType(0, types());
-      OperandCode factor = data == TENSOR_FLOAT16 ? OperandCode.FLOAT16 : OperandCode.FLOAT32;
-      check.inputType(WIDTH, OperandCode.INT32, factor);
-      check.inputType(HEIGHT, operation.input(WIDTH).type());
-      for (int i = LAYOUT; i < operation.inputs().size(); i++) {
-        check.inputType(i, OperandCode.BOOL);
-      }
-      if (operation.inputs().size() > LAYOUT
-          || operation.input(WIDTH).type() != OperandCode.INT32) {
-        check.atLeast(V1_2);
-      }
-      if (operation.inputs().size() > ALIGN_CORNERS) {
-        check.atLeast(V1_3);
-      }
-      check.outputType(0, data).inputRank(0, 4, 4);
-      return check.sameQuantization(operation.input(0), operation.output()).level();
+    public void check(OperationView operation, Check check) throws ValidationException {
+      check.sameType(operation, WIDTH, HEIGHT);
     }
 
     private static DataLayout layout(OperationView operation) {

@@ -2,17 +2,13 @@
 package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import java.util.List;
@@ -20,9 +16,8 @@ import java.util.Optional;
 
 /** Operations that choose elements by what they are: SELECT, ARGMAX, ARGMIN, TOPK_V2. */
 public final class Selection {
-  private static final TypeLevels TYPES =
-      TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-          .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+
+  private static final TypeLevels TYPES = TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32);
 
   private Selection() {}
 
@@ -63,27 +58,19 @@ public final class Selection {
 
   private static final class Select extends NamedDefinition {
     Select() {
-      super(OperationCode.SELECT);
+      super(
+          OperationCode.SELECT,
+          Signature.since(V1_2)
+              .inputs(
+                  argument("condition", TENSOR_BOOL8), data("input0", TYPES), argument("input1", T))
+              .outputs(argument("output", T)),
+          Trait.ELEMENTWISE);
     }
 
     @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 3, 1);
-      check.inputType(0, TENSOR_BOOL8);
-      OperandCode data = check.inputType(1, types());
-      check.inputType(2, data).outputType(0, data);
+    public void check(OperationView operation, Check check) throws ValidationException {
       check.sameShape(operation.input(0), operation.input(1));
-      return check.sameShape(operation.input(1), operation.input(2)).level();
-    }
-
-    @Override
-    public OperandType kernelType(OperationView operation) {
-      return operation.input(1).type();
+      check.sameShape(operation.input(1), operation.input(2));
     }
 
     @Override
@@ -114,19 +101,12 @@ public final class Selection {
 
   private static final class ArgMinMax extends NamedDefinition {
     ArgMinMax(OperationCode type) {
-      super(type);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 1);
-      check.inputType(0, types());
-      return check.inputType(1, OperandCode.INT32).outputType(0, TENSOR_INT32).level();
+      super(
+          type,
+          Signature.since(V1_2)
+              .inputs(data("input", TYPES), argument("axis", INT32))
+              .outputs(argument("output", TENSOR_INT32)),
+          Trait.DISCONTINUOUS);
     }
 
     @Override
@@ -159,20 +139,13 @@ public final class Selection {
 
   private static final class TopK extends NamedDefinition {
     TopK() {
-      super(OperationCode.TOPK_V2);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 2);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(1, OperandCode.INT32).outputType(0, data).outputType(1, TENSOR_INT32);
-      return check.sameQuantization(operation.input(0), operation.output(0)).level();
+      super(
+          OperationCode.TOPK_V2,
+          Signature.since(V1_2)
+              .inputs(data("input", TYPES), argument("k", INT32))
+              .outputs(
+                  argument("values", T).quantizedAs("input"), argument("indexes", TENSOR_INT32)),
+          Trait.DISCONTINUOUS);
     }
 
     @Override

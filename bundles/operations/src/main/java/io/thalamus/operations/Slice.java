@@ -5,15 +5,16 @@ import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_1;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
@@ -56,31 +57,17 @@ public final class Slice {
   private static final class Block extends NamedDefinition {
     private static final int BEGIN = 1;
     private static final int SIZE = 2;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
 
     Block() {
-      super(OperationCode.SLICE);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(BEGIN, TENSOR_INT32).inputRank(BEGIN, 1, 1);
-      check.inputType(SIZE, TENSOR_INT32).inputRank(SIZE, 1, 1).outputType(0, data);
-      return check.sameQuantization(operation.input(0), operation.output()).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == BEGIN || input == SIZE;
+      super(
+          OperationCode.SLICE,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32)),
+                  argument("begin", TENSOR_INT32).rank(1).needsValue(true),
+                  argument("size", TENSOR_INT32).rank(1).needsValue(true))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
@@ -128,37 +115,21 @@ public final class Slice {
     private static final int BEGIN_MASK = 4;
     private static final int END_MASK = 5;
     private static final int SHRINK_MASK = 6;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_1, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_2, TENSOR_FLOAT16)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
 
     Strided() {
-      super(OperationCode.STRIDED_SLICE);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_1, 7, 1);
-      OperandCode data = check.inputType(0, types());
-      for (int i = BEGIN; i <= STRIDES; i++) {
-        check.inputType(i, TENSOR_INT32).inputRank(i, 1, 1);
-      }
-      for (int i = BEGIN_MASK; i <= SHRINK_MASK; i++) {
-        check.inputType(i, OperandCode.INT32);
-      }
-      check.inputRank(0, 1, 4).outputType(0, data);
-      return check.sameQuantization(operation.input(0), operation.output()).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input > 0;
+      super(
+          OperationCode.STRIDED_SLICE,
+          Signature.since(V1_1)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_1)).rank(1, 4),
+                  argument("begin", TENSOR_INT32).rank(1).needsValue(true),
+                  argument("end", TENSOR_INT32).rank(1).needsValue(true),
+                  argument("strides", TENSOR_INT32).rank(1).needsValue(true),
+                  argument("begin mask", INT32),
+                  argument("end mask", INT32),
+                  argument("shrink axis mask", INT32))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     /**
@@ -255,26 +226,17 @@ public final class Slice {
   private static final class Gather extends NamedDefinition {
     private static final int AXIS = 1;
     private static final int INDEXES = 2;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
 
     Gather() {
-      super(OperationCode.GATHER);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(AXIS, OperandCode.INT32).inputType(INDEXES, TENSOR_INT32);
-      check.outputType(0, data).sameQuantization(operation.input(0), operation.output());
-      return check.level();
+      super(
+          OperationCode.GATHER,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32)),
+                  argument("axis", INT32),
+                  argument("indexes", TENSOR_INT32))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
@@ -312,32 +274,21 @@ public final class Slice {
   private static final class EmbeddingLookup extends NamedDefinition {
     private static final int INDEXES = 0;
     private static final int VALUES = 1;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_0, TENSOR_FLOAT32)
-            .andSince(V1_2, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_3, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM_SIGNED);
 
     EmbeddingLookup() {
-      super(OperationCode.EMBEDDING_LOOKUP);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_0, 2, 1);
-      check.inputType(INDEXES, TENSOR_INT32).inputRank(INDEXES, 1, 1);
-      OperandCode data = check.inputType(VALUES, types());
-      check.inputRank(VALUES, 2, Integer.MAX_VALUE).outputType(0, data);
-      return check.sameQuantization(operation.input(VALUES), operation.output()).level();
-    }
-
-    @Override
-    public OperandType kernelType(OperationView operation) {
-      return operation.input(VALUES).type();
+      super(
+          OperationCode.EMBEDDING_LOOKUP,
+          Signature.since(V1_0)
+              .inputs(
+                  argument("indexes", TENSOR_INT32).rank(1),
+                  data(
+                          "values",
+                          TypeLevels.since(V1_0, TENSOR_FLOAT32)
+                              .andSince(V1_2, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
+                              .andSince(V1_3, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM_SIGNED))
+                      .rank(2, Integer.MAX_VALUE))
+              .outputs(argument("output", T).quantizedAs("values")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
@@ -364,35 +315,28 @@ public final class Slice {
     private static final int KEYS = 1;
     private static final int VALUES = 2;
     private static final int HITS = 1;
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM);
 
     HashtableLookup() {
-      super(OperationCode.HASHTABLE_LOOKUP);
+      super(
+          OperationCode.HASHTABLE_LOOKUP,
+          Signature.since(V1_0)
+              .inputs(
+                  argument("lookups", TENSOR_INT32).rank(1),
+                  argument("keys", TENSOR_INT32).rank(1),
+                  data(
+                      "values",
+                      TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM)))
+              .outputs(
+                  argument("output", T).quantizedAs("values"),
+                  argument("hits", TENSOR_QUANT8_ASYMM)),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_0, 3, 2);
-      check.inputType(LOOKUPS, TENSOR_INT32).inputRank(LOOKUPS, 1, 1);
-      check.inputType(KEYS, TENSOR_INT32).inputRank(KEYS, 1, 1);
-      OperandCode data = check.inputType(VALUES, types());
-      check.outputType(0, data).sameQuantization(operation.input(VALUES), operation.output(0));
-      check.outputType(HITS, TENSOR_QUANT8_ASYMM);
+    public void check(OperationView operation, Check check) throws ValidationException {
       check.that(
           operation.output(HITS).quantization().equals(Quantization.of(1, 0)),
           "the hits are 0 or 1: they have scale 1 and zero point 0");
-      return check.level();
-    }
-
-    @Override
-    public OperandType kernelType(OperationView operation) {
-      return operation.input(VALUES).type();
     }
 
     @Override

@@ -3,17 +3,12 @@ package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.FLOAT16;
-import static io.thalamus.model.OperandCode.FLOAT32;
 import static io.thalamus.model.OperandCode.INT32;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.REAL;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
@@ -72,41 +67,25 @@ public final class Softmax {
   }
 
   private static final class Probabilities extends NamedDefinition {
-    private static final TypeLevels TYPES =
-        TypeLevels.since(V1_0, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-            .andSince(V1_2, TENSOR_FLOAT16)
-            .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
-
     Probabilities() {
-      super(OperationCode.SOFTMAX);
+      super(
+          OperationCode.SOFTMAX,
+          Signature.since(V1_0)
+              .inputs(
+                  data("input", TypeLevels.numbers(V1_0)).rank(1, 4),
+                  argument("beta", REAL),
+                  argument("axis", INT32).from(V1_2).orElse(-1))
+              .outputs(
+                  argument("output", T).quantized(Quantization.of(1f / 256, 0)).shapedAs("input")));
     }
 
+    /** Ranks but 2 and 4 came with HAL 1.2. */
     @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_0).inputCount(2, 3).outputCount(1);
-      OperandCode data = check.inputType(0, types());
-      check.inputTypesFrom(1, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32, INT32);
-      check.outputType(0, data).inputRank(0, 1, 4);
+    public void check(OperationView operation, Check check) {
       OperandView input = operation.input(0);
-      boolean isRankOld =
-          !input.isRankKnown() || input.shape().rank() == 2 || input.shape().rank() == 4;
-      if (operation.inputs().size() == 3 || !isRankOld) {
+      if (input.isRankKnown() && input.shape().rank() % 2 == 1) {
         check.atLeast(V1_2);
       }
-      if (!isFloat(input)) {
-        check.quantization(Quantization.of(1f / 256, IntRange.of(data).min()));
-      }
-      return check.sameShape(input, operation.output()).level();
-    }
-
-    @Override
-    public boolean isDefault(OperationView operation, int input) {
-      return isLastAxis(operation, input);
     }
 
     @Override
@@ -127,20 +106,14 @@ public final class Softmax {
 
   private static final class LogProbabilities extends NamedDefinition {
     LogProbabilities() {
-      super(OperationCode.LOG_SOFTMAX);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputTypesFrom(1, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32, INT32);
-      return check.outputType(0, data).sameShape(operation.input(0), operation.output()).level();
+      super(
+          OperationCode.LOG_SOFTMAX,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", TypeLevels.floats(V1_2)),
+                  argument("beta", REAL),
+                  argument("axis", INT32))
+              .outputs(argument("output", T).shapedAs("input")));
     }
 
     @Override

@@ -4,15 +4,14 @@ package io.thalamus.operations;
 import static io.thalamus.model.FeatureLevel.V1_0;
 import static io.thalamus.model.FeatureLevel.V1_1;
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.FeatureLevel.V1_3;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.BOOL;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
 
 import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Moves.Part;
@@ -28,6 +27,9 @@ import java.util.OptionalInt;
  * SPACE_TO_BATCH_ND.
  */
 final class SpaceDepthBatch {
+  private static final Argument BLOCKS =
+      argument("block sizes", TENSOR_INT32).rank(1).needsValue(true);
+
   private SpaceDepthBatch() {}
 
   static List<OperationDefinition> definitions() {
@@ -37,47 +39,27 @@ final class SpaceDepthBatch {
   /** What they share: four dimensions, a layout as the last, optional argument. */
   private abstract static class Definition extends NamedDefinition {
     private final int arguments;
-    private final FeatureLevel introducedIn;
-    private final TypeLevels types;
 
-    Definition(OperationCode type, FeatureLevel introducedIn, int arguments) {
-      super(type);
-      this.introducedIn = introducedIn;
-      this.arguments = arguments;
-      this.types =
-          TypeLevels.since(introducedIn, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM)
-              .andSince(V1_2, TENSOR_FLOAT16)
-              .andSince(V1_3, TENSOR_QUANT8_ASYMM_SIGNED);
+    Definition(OperationCode type, FeatureLevel since, Argument... arguments) {
+      super(
+          type,
+          Signature.since(since)
+              .inputs(inputs(since, arguments))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
+      this.arguments = 1 + arguments.length;
+    }
+
+    private static List<Argument> inputs(FeatureLevel since, Argument[] arguments) {
+      List<Argument> inputs = new ArrayList<>();
+      inputs.add(data("input", TypeLevels.numbers(since)).rank(4));
+      inputs.addAll(List.of(arguments));
+      inputs.add(argument("layout", BOOL).from(V1_2));
+      return inputs;
     }
 
     DataLayout layout(OperationView operation) {
       return DataLayout.of(operation.bool(arguments, false));
-    }
-
-    /** Checks the arguments between the data and the layout. */
-    abstract void validateArguments(Check check) throws ValidationException;
-
-    @Override
-    public TypeLevels types() {
-      return types;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check =
-          new Check(operation, introducedIn).inputCount(arguments, arguments + 1).outputCount(1);
-      OperandCode data = check.inputType(0, types());
-      validateArguments(check);
-      if (operation.inputs().size() > arguments) {
-        check.inputType(arguments, OperandCode.BOOL).atLeast(V1_2);
-      }
-      check.outputType(0, data).inputRank(0, 4, 4);
-      return check.sameQuantization(operation.input(0), operation.output()).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input > 0;
     }
 
     /** The only value of a scalar, or both of a tensor of two; all positive. */
@@ -113,12 +95,7 @@ final class SpaceDepthBatch {
 
   private static final class DepthToSpace extends Definition {
     DepthToSpace() {
-      super(OperationCode.DEPTH_TO_SPACE, V1_0, 2);
-    }
-
-    @Override
-    void validateArguments(Check check) throws ValidationException {
-      check.inputType(1, OperandCode.INT32);
+      super(OperationCode.DEPTH_TO_SPACE, V1_0, argument("block size", INT32));
     }
 
     @Override
@@ -171,12 +148,7 @@ final class SpaceDepthBatch {
 
   private static final class SpaceToDepth extends Definition {
     SpaceToDepth() {
-      super(OperationCode.SPACE_TO_DEPTH, V1_0, 2);
-    }
-
-    @Override
-    void validateArguments(Check check) throws ValidationException {
-      check.inputType(1, OperandCode.INT32);
+      super(OperationCode.SPACE_TO_DEPTH, V1_0, argument("block size", INT32));
     }
 
     @Override
@@ -229,12 +201,7 @@ final class SpaceDepthBatch {
 
   private static final class BatchToSpace extends Definition {
     BatchToSpace() {
-      super(OperationCode.BATCH_TO_SPACE_ND, V1_1, 2);
-    }
-
-    @Override
-    void validateArguments(Check check) throws ValidationException {
-      check.inputType(1, TENSOR_INT32).inputRank(1, 1, 1);
+      super(OperationCode.BATCH_TO_SPACE_ND, V1_1, BLOCKS);
     }
 
     @Override
@@ -294,20 +261,17 @@ final class SpaceDepthBatch {
     private static final int PADDINGS = 2;
 
     SpaceToBatch() {
-      super(OperationCode.SPACE_TO_BATCH_ND, V1_1, 3);
+      super(
+          OperationCode.SPACE_TO_BATCH_ND,
+          V1_1,
+          BLOCKS,
+          argument("paddings", TENSOR_INT32).rank(2).needsValue(true));
     }
 
+    /** HAL 1.1 pads with stored zeros, whatever they stand for. */
     @Override
-    void validateArguments(Check check) throws ValidationException {
-      check.inputType(1, TENSOR_INT32).inputRank(1, 1, 1);
-      check.inputType(PADDINGS, TENSOR_INT32).inputRank(PADDINGS, 2, 2);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      FeatureLevel level = super.validate(operation);
-      // HAL 1.1 pads with stored zeros, whatever they stand for.
-      return FeatureLevel.max(level, operation.input(0).zeroPoint() == 0 ? V1_1 : V1_2);
+    public void check(OperationView operation, Check check) {
+      check.atLeast(operation.input(0).zeroPoint() == 0 ? V1_1 : V1_2);
     }
 
     private static int[] paddings(OperationView operation) throws ValidationException {

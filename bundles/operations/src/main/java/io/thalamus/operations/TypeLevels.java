@@ -26,6 +26,19 @@ public final class TypeLevels {
     return new TypeLevels(new EnumMap<>(OperandCode.class)).andSince(level, types);
   }
 
+  /** Returns TENSOR_FLOAT32 since a version, and TENSOR_FLOAT16, which came with HAL 1.2. */
+  public static TypeLevels floats(FeatureLevel level) {
+    return since(level, OperandCode.TENSOR_FLOAT32)
+        .andSince(FeatureLevel.max(level, FeatureLevel.V1_2), OperandCode.TENSOR_FLOAT16);
+  }
+
+  /** Returns floats and TENSOR_QUANT8_ASYMM since a version, and its signed twin of HAL 1.3. */
+  public static TypeLevels numbers(FeatureLevel level) {
+    return floats(level)
+        .andSince(level, OperandCode.TENSOR_QUANT8_ASYMM)
+        .andSince(FeatureLevel.V1_3, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+  }
+
   /** These and more types, which came with a version. */
   public TypeLevels andSince(FeatureLevel level, OperandCode... types) {
     EnumMap<OperandCode, FeatureLevel> all = new EnumMap<>(OperandCode.class);

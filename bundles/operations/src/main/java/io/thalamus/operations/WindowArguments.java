@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import io.thalamus.model.OperandCode;
+import java.util.List;
+import java.util.stream.Stream;
+
 /**
  * Where the arguments stand that all two-dimensional windows have in common, behind the tensors:
  * four paddings (left, right, top, bottom) or one implicit scheme, then the strides (width,
@@ -10,6 +14,17 @@ package io.thalamus.operations;
  * @param isExplicit whether the padding is given in cells
  */
 record WindowArguments(int first, boolean isExplicit) {
+  /** The arguments of one form. */
+  static List<Argument> signature(boolean isExplicit) {
+    Stream<String> padding =
+        isExplicit
+            ? Stream.of("padding left", "padding right", "padding top", "padding bottom")
+            : Stream.of("padding scheme");
+    return Stream.concat(padding, Stream.of("stride width", "stride height"))
+        .map(name -> Argument.argument(name, OperandCode.INT32))
+        .toList();
+  }
+
   /** Index of the first argument behind the strides. */
   int next() {
     return first + (isExplicit ? 6 : 3);

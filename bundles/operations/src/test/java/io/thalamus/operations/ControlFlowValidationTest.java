@@ -149,7 +149,7 @@ class ControlFlowValidationTest {
             Value.of(OperandCode.TENSOR_BOOL8, 1, 1),
             Value.of(OperandCode.BOOL),
             Value.of(OperandCode.TENSOR_INT32, 1))) {
-      assertRefused("condition", branch(wrong, List.of(FLOAT), List.of(FLOAT), graph, graph));
+      assertRefused("TENSOR_BOOL8", branch(wrong, List.of(FLOAT), List.of(FLOAT), graph, graph));
     }
     Subgraph noCondition = graph(List.of(FLOAT), List.of(FLOAT));
     assertRefused("condition", loop(List.of(FLOAT), List.of(FLOAT), noCondition, graph));

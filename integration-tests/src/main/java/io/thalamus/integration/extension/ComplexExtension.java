@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.integration.extension;
 
+import static io.thalamus.operations.Argument.argument;
+
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.FeatureLevel;
@@ -10,7 +12,7 @@ import io.thalamus.operations.NamedDefinition;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationExtension;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.Signature;
 import java.util.List;
 
 /** An operand type and an operation that NNAPI does not know. Immutable. */
@@ -43,15 +45,11 @@ public final class ComplexExtension implements OperationExtension {
 
   private static final class Magnitude extends NamedDefinition {
     Magnitude() {
-      super(MAGNITUDE);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      return check(operation, FeatureLevel.V1_2, 1, 1)
-          .inputType(0, COMPLEX)
-          .outputType(0, OperandCode.TENSOR_FLOAT32)
-          .level();
+      super(
+          MAGNITUDE,
+          Signature.since(FeatureLevel.V1_2)
+              .inputs(argument("input", COMPLEX))
+              .outputs(argument("output", OperandCode.TENSOR_FLOAT32)));
     }
 
     @Override

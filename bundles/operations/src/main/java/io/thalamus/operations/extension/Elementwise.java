@@ -2,67 +2,42 @@
 package io.thalamus.operations.extension;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
 
 import io.thalamus.model.ExtensionOperationType;
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.Shape;
-import io.thalamus.operations.Broadcast;
-import io.thalamus.operations.Check;
-import io.thalamus.operations.NamedDefinition;
+import io.thalamus.operations.ElementwiseDefinition;
 import io.thalamus.operations.OperationDefinition;
-import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Signature;
+import io.thalamus.operations.Trait;
 import io.thalamus.operations.TypeLevels;
-import io.thalamus.operations.ValidationException;
 import java.util.List;
 
 /** Functions of two tensors with broadcasting: SQUARED_DIFFERENCE, FLOOR_DIV. No parameters. */
 final class Elementwise {
-  private static final TypeLevels NUMBERS =
-      TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32);
+  private static final TypeLevels NUMBERS = TypeLevels.floats(V1_2).andSince(V1_2, TENSOR_INT32);
 
   private Elementwise() {}
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Pair(
+        pair(
             ThalamusExtension.SQUARED_DIFFERENCE,
             NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
-        new Pair(ThalamusExtension.FLOOR_DIV, NUMBERS));
+        pair(ThalamusExtension.FLOOR_DIV, NUMBERS, Trait.DISCONTINUOUS));
   }
 
-  private static final class Pair extends NamedDefinition {
-    private final TypeLevels types;
-
-    Pair(ExtensionOperationType type, TypeLevels types) {
-      super(type);
-      this.types = types;
-    }
-
-    @Override
-    public TypeLevels types() {
-      return types;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(1, data).outputType(0, data);
-      if (operation.input(0).isShapeKnown() && operation.input(1).isShapeKnown()) {
-        infer(operation);
-      }
-      return check.level();
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      return List.of(Broadcast.shape(operation.input(0).shape(), operation.input(1).shape()));
-    }
+  private static OperationDefinition pair(
+      ExtensionOperationType type, TypeLevels types, Trait... traits) {
+    return ElementwiseDefinition.of(
+        type,
+        Signature.since(V1_2)
+            .inputs(data("input0", types), argument("input1", T))
+            .outputs(argument("output", T)),
+        traits);
   }
 }

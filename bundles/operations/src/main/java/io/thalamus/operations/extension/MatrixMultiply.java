@@ -8,9 +8,10 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Broadcast;
@@ -23,12 +24,14 @@ import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.Requantization.Rounding;
+import io.thalamus.operations.Signature;
 import io.thalamus.operations.TypeLevels;
 import io.thalamus.operations.ValidationException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** Products of matrices: BATCH_MATMUL. */
 public final class MatrixMultiply {
@@ -70,38 +73,50 @@ public final class MatrixMultiply {
 
   private static final class BatchMatMul extends NamedDefinition {
     private static final int[] TRANSPOSED = {2, 3};
-    private static final TypeLevels TYPES =
-        TypeLevels.since(
-            V1_2,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_INT32,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED);
 
     BatchMatMul() {
-      super(ThalamusExtension.BATCH_MATMUL);
+      super(
+          ThalamusExtension.BATCH_MATMUL,
+          Signature.since(V1_2)
+              .inputs(
+                  data(
+                          "first",
+                          TypeLevels.since(
+                              V1_2,
+                              TENSOR_FLOAT32,
+                              TENSOR_FLOAT16,
+                              TENSOR_INT32,
+                              TENSOR_QUANT8_ASYMM,
+                              TENSOR_QUANT8_ASYMM_SIGNED))
+                      .rank(2, Integer.MAX_VALUE),
+                  argument("second", T).rank(2, Integer.MAX_VALUE),
+                  argument("first transposed", BOOL),
+                  argument("second transposed", BOOL))
+              .outputs(argument("output", T)));
     }
 
     @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 4, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(1, data).inputTypesFrom(2, BOOL, BOOL).outputType(0, data);
-      check.inputRank(0, 2, Integer.MAX_VALUE).inputRank(1, 2, Integer.MAX_VALUE);
+    public void check(OperationView operation, Check check) throws ValidationException {
       boolean areValuesKnown =
           operation.input(2).value().isPresent() && operation.input(3).value().isPresent();
-      if (areValuesKnown
-          && operation.input(0).isShapeKnown()
-          && operation.input(1).isShapeKnown()) {
+      if (areValuesKnown && areShapesKnown(operation, 0, 1)) {
         infer(operation);
       }
-      return check.level();
+    }
+
+    @Override
+    public OptionalLong macs(OperationView operation) {
+      Shape left = operation.inputs().isEmpty() ? Shape.NONE : operation.input(0).shape();
+      Shape out = operation.outputs().isEmpty() ? Shape.NONE : operation.output().shape();
+      if (left.rank() < 2 || out.rank() < 2 || !out.isFullySpecified()) {
+        return OptionalLong.empty();
+      }
+      // The summed dimension is one of the left operand's last two; the other is the result's.
+      int rows = out.dimension(out.rank() - 2);
+      int last = left.dimension(left.rank() - 1);
+      int before = left.dimension(left.rank() - 2);
+      int summed = before == rows ? last : before;
+      return summed == 0 ? OptionalLong.empty() : OptionalLong.of(out.elementCount() * summed);
     }
 
     private static boolean isTransposed(OperationView operation, int input) {

@@ -2,14 +2,13 @@
 package io.thalamus.operations.extension;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
-import static io.thalamus.model.OperandCode.FLOAT16;
-import static io.thalamus.model.OperandCode.FLOAT32;
 import static io.thalamus.model.OperandCode.INT32;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.BIAS;
+import static io.thalamus.operations.ArgumentType.REAL;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.Check;
@@ -17,6 +16,7 @@ import io.thalamus.operations.NamedDefinition;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Signature;
 import io.thalamus.operations.TypeLevels;
 import io.thalamus.operations.ValidationException;
 import java.util.List;
@@ -44,29 +44,26 @@ public final class Normalization {
     private static final int BIAS = 2;
     private static final int AXIS = 3;
     private static final int EPSILON = 4;
-    private static final TypeLevels TYPES = TypeLevels.since(V1_2, TENSOR_FLOAT32, TENSOR_FLOAT16);
 
     LayerNormalization() {
-      super(ThalamusExtension.LAYER_NORMALIZATION);
+      super(
+          ThalamusExtension.LAYER_NORMALIZATION,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", TypeLevels.floats(V1_2)),
+                  argument("scale", T),
+                  argument("bias", T).omittable(),
+                  argument("axis", INT32),
+                  argument("epsilon", REAL))
+              .outputs(argument("output", T).shapedAs("input")));
     }
 
     @Override
-    public TypeLevels types() {
-      return TYPES;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 5, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(SCALE, data).optionalInputType(BIAS, data).inputType(AXIS, INT32);
-      check.inputType(EPSILON, data == TENSOR_FLOAT16 ? FLOAT16 : FLOAT32).outputType(0, data);
-      check.sameShape(operation.input(0), operation.output());
+    public void check(OperationView operation, Check check) throws ValidationException {
       if (operation.input(0).isShapeKnown()) {
         checkFactor(operation, SCALE);
         checkFactor(operation, BIAS);
       }
-      return check.level();
     }
 
     /** A factor that is there is repeated to the shape of the data, and no larger than that. */
@@ -78,11 +75,6 @@ public final class Normalization {
               "input " + input + ", " + operation.input(input).shape() + ", exceeds " + data);
         }
       }
-    }
-
-    @Override
-    public boolean isOptional(int input) {
-      return input == BIAS;
     }
 
     @Override

@@ -9,19 +9,22 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Check;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.NamedDefinition;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Signature;
 import io.thalamus.operations.StridedCopy;
+import io.thalamus.operations.Trait;
 import io.thalamus.operations.TypeLevels;
 import io.thalamus.operations.ValidationException;
 import java.util.ArrayList;
@@ -72,29 +75,21 @@ public final class Rearrange {
     private static final int FIRST = 1;
 
     Pack() {
-      super(ThalamusExtension.PACK);
+      super(
+          ThalamusExtension.PACK,
+          Signature.since(V1_2)
+              .inputs(
+                  argument("axis", INT32),
+                  data("inputs", MOVABLE).repeated(1, "there is nothing to pack"))
+              .outputs(argument("output", T).quantizedAs("inputs")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
-    public TypeLevels types() {
-      return MOVABLE;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = new Check(operation, V1_2).outputCount(1);
-      check.that(operation.inputs().size() > FIRST, "there is nothing to pack");
-      OperandCode data = check.inputType(0, INT32).inputType(FIRST, types());
-      for (int i = FIRST; i < operation.inputs().size(); i++) {
-        check.inputType(i, data).sameQuantization(operation.input(i), operation.output());
-        check.sameShape(operation.input(FIRST), operation.input(i));
+    public void check(OperationView operation, Check check) throws ValidationException {
+      for (OperandView input : operation.inputs().subList(FIRST, operation.inputs().size())) {
+        check.sameShape(operation.input(FIRST), input);
       }
-      return check.outputType(0, data).level();
-    }
-
-    @Override
-    public OperandType kernelType(OperationView operation) {
-      return operation.input(FIRST).type();
     }
 
     private static int count(OperationView operation) {
@@ -146,28 +141,13 @@ public final class Rearrange {
     private static final int AXES = 1;
 
     Reverse() {
-      super(ThalamusExtension.REVERSE);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return MOVABLE;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(AXES, TENSOR_INT32).inputRank(AXES, 1, 1).outputType(0, data);
-      return check
-          .sameQuantization(operation.input(0), operation.output())
-          .sameShape(operation.input(0), operation.output())
-          .level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == AXES;
+      super(
+          ThalamusExtension.REVERSE,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", MOVABLE), argument("axes", TENSOR_INT32).rank(1).needsValue(true))
+              .outputs(argument("output", T).quantizedAs("input").shapedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
@@ -199,29 +179,22 @@ public final class Rearrange {
     private static final int MODE = 2;
 
     MirrorPad() {
-      super(ThalamusExtension.MIRROR_PAD);
+      super(
+          ThalamusExtension.MIRROR_PAD,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", MOVABLE),
+                  argument("paddings", TENSOR_INT32).rank(2).needsValue(true),
+                  argument("mode", INT32))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
-    public TypeLevels types() {
-      return MOVABLE;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 3, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(PADDINGS, TENSOR_INT32).inputRank(PADDINGS, 2, 2);
-      check.inputType(MODE, INT32).outputType(0, data);
+    public void check(OperationView operation, Check check) throws ValidationException {
       if (operation.input(MODE).value().isPresent()) {
         mode(operation);
       }
-      return check.sameQuantization(operation.input(0), operation.output()).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input == PADDINGS || input == MODE;
     }
 
     private static int mode(OperationView operation) throws ValidationException {

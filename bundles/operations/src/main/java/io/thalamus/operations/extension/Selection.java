@@ -3,17 +3,19 @@ package io.thalamus.operations.extension;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Check;
 import io.thalamus.operations.NamedDefinition;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Signature;
 import io.thalamus.operations.StridedCopy;
-import io.thalamus.operations.TypeLevels;
+import io.thalamus.operations.Trait;
 import io.thalamus.operations.ValidationException;
 import java.util.Arrays;
 import java.util.List;
@@ -46,24 +48,19 @@ public final class Selection {
     private static final int INDEXES = 1;
 
     GatherNd() {
-      super(ThalamusExtension.GATHER_ND);
+      super(
+          ThalamusExtension.GATHER_ND,
+          Signature.since(V1_2)
+              .inputs(data("input", Rearrange.MOVABLE), argument("indexes", TENSOR_INT32))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override
-    public TypeLevels types() {
-      return Rearrange.MOVABLE;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 2, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(INDEXES, TENSOR_INT32).outputType(0, data);
-      check.sameQuantization(operation.input(0), operation.output());
-      if (operation.input(0).isShapeKnown() && operation.input(INDEXES).isShapeKnown()) {
+    public void check(OperationView operation, Check check) throws ValidationException {
+      if (areShapesKnown(operation, 0, INDEXES)) {
         infer(operation);
       }
-      return check.level();
     }
 
     @Override

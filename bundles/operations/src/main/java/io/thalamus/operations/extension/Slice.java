@@ -4,19 +4,20 @@ package io.thalamus.operations.extension;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.operations.Argument.argument;
+import static io.thalamus.operations.Argument.data;
+import static io.thalamus.operations.ArgumentType.T;
 
-import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
-import io.thalamus.operations.Check;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.NamedDefinition;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Signature;
 import io.thalamus.operations.StridedCopy;
-import io.thalamus.operations.TypeLevels;
+import io.thalamus.operations.Trait;
 import io.thalamus.operations.ValidationException;
 import java.util.Arrays;
 import java.util.List;
@@ -37,27 +38,16 @@ public final class Slice {
     private static final int OFFSET = 3;
 
     AsStrided() {
-      super(ThalamusExtension.AS_STRIDED);
-    }
-
-    @Override
-    public TypeLevels types() {
-      return Rearrange.MOVABLE;
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      Check check = check(operation, V1_2, 4, 1);
-      OperandCode data = check.inputType(0, types());
-      check.inputType(SIZE, TENSOR_INT32).inputRank(SIZE, 1, 1);
-      check.inputType(STRIDES, TENSOR_INT32).inputRank(STRIDES, 1, 1);
-      check.inputType(OFFSET, INT32).outputType(0, data);
-      return check.sameQuantization(operation.input(0), operation.output()).level();
-    }
-
-    @Override
-    public boolean needsValue(OperationView operation, int input) {
-      return input > 0;
+      super(
+          ThalamusExtension.AS_STRIDED,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", Rearrange.MOVABLE),
+                  argument("size", TENSOR_INT32).rank(1).needsValue(true),
+                  argument("strides", TENSOR_INT32).rank(1).needsValue(true),
+                  argument("offset", INT32))
+              .outputs(argument("output", T).quantizedAs("input")),
+          Trait.DATA_MOVEMENT);
     }
 
     @Override

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.compilation;
 
+import static io.thalamus.operations.Argument.argument;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -25,7 +26,7 @@ import io.thalamus.operations.NamedDefinition;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationExtension;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.Signature;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
 import java.util.List;
@@ -60,15 +61,11 @@ class ExtensionTest {
 
   private static final class Magnitude extends NamedDefinition {
     Magnitude() {
-      super(MAGNITUDE);
-    }
-
-    @Override
-    public FeatureLevel validate(OperationView operation) throws ValidationException {
-      return check(operation, FeatureLevel.V1_2, 1, 1)
-          .inputType(0, COMPLEX)
-          .outputType(0, OperandCode.TENSOR_FLOAT32)
-          .level();
+      super(
+          MAGNITUDE,
+          Signature.since(FeatureLevel.V1_2)
+              .inputs(argument("input", COMPLEX))
+              .outputs(argument("output", OperandCode.TENSOR_FLOAT32)));
     }
 
     @Override
