@@ -7,16 +7,16 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.BufferDesc;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.ExecutionResult.Completed;
-import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.call.Answer;
+import io.thalamus.runtime.call.Answer.Abandoned;
+import io.thalamus.runtime.call.Answer.Unanswered;
 import io.thalamus.runtime.plan.PreparedPlan;
-import io.thalamus.runtime.registry.CallOutcome;
 import io.thalamus.runtime.registry.DeviceMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -327,30 +327,29 @@ final class MemoryState {
       throw failed("it holds nothing");
     }
     makeRoom();
-    CallOutcome outcome = buffer.copyTo(shared);
-    if (outcome.result() instanceof Completed) {
+    Answer<Void> answer = buffer.copyTo(shared);
+    if (!(answer instanceof Unanswered<Void> none)) {
       inShared = true;
       return;
     }
     String device = buffer.device().id();
-    if (outcome.isAbandoned()) {
+    if (none instanceof Abandoned) {
       dropShared();
     }
     dropBuffer();
     considered = null;
-    String why = outcome.result() instanceof Failed failure ? failure.message() : "";
-    die("the only copy was on " + device + ", which does not give it out: " + why);
+    die("the only copy was on " + device + ", which does not give it out: " + none.message());
     throw dead();
   }
 
   private boolean push() {
-    CallOutcome outcome =
+    Answer<Void> answer =
         buffer.copyFrom(shared, layout.operand().isSizeKnown() ? Shape.NONE : shape);
-    inBuffer = outcome.result() instanceof Completed;
-    if (!inBuffer) {
-      objection = outcome.result() instanceof Failed failure ? failure.message() : "";
+    inBuffer = !(answer instanceof Unanswered);
+    if (answer instanceof Unanswered<Void> none) {
+      objection = none.message();
       dropBuffer();
-      if (outcome.isAbandoned()) {
+      if (none instanceof Abandoned) {
         considered = null;
       }
     }

@@ -299,9 +299,9 @@ public final class ExecutionImpl implements Execution {
             .with(control);
     StepRunner steps = new StepRunner(host, config, control, log, scratch, host.takeSample());
     Frame frame = frame(plan, scratch);
-    Ending ending = new PlanRunner(plan, steps, log, config).run(frame);
+    StepResult result = new PlanRunner(plan, steps, log, config).run(frame);
     boolean wasCompound = !plan.planned().isSimple();
-    if (!ending.isDone() && !ending.isFinal() && host.isFallbackAllowed() && wasCompound) {
+    if (!result.isDone() && !result.isFinal() && host.isFallbackAllowed() && wasCompound) {
       PreparedPlan whole = null;
       try {
         whole = host.acquireWholeOnReference(config);
@@ -310,18 +310,18 @@ public final class ExecutionImpl implements Execution {
           memories.restart();
         }
         frame = frame(whole, scratch);
-        ending = new PlanRunner(whole, steps, log, config).run(frame);
+        result = new PlanRunner(whole, steps, log, config).run(frame);
       } catch (NeuralNetworksException e) {
-        ResultCode code = e.code() == ResultCode.DEAD_OBJECT ? e.code() : ending.code();
-        ending = Ending.failed(code, ending.message() + "; " + e.getMessage());
+        ResultCode code = e.code() == ResultCode.DEAD_OBJECT ? e.code() : result.code();
+        result = StepResult.failed(code, result.message() + "; " + e.getMessage());
       } finally {
         if (whole != null) {
           whole.release();
         }
       }
     }
-    if (!ending.isDone()) {
-      return report(ending.code(), ending.message(), ending.outputs(), log);
+    if (!result.isDone()) {
+      return report(result.code(), result.message(), result.outputs(), log);
     }
     arguments.copyOut(scratch, frame, copies);
     return report(ResultCode.NO_ERROR, "", arguments.outputShapes(frame), log);

@@ -33,26 +33,26 @@ final class PlanRunner {
     this.config = config;
   }
 
-  Ending run(Frame frame) {
+  StepResult run(Frame frame) {
     for (PlanNode node : frame.graph().nodes()) {
-      Ending ending =
+      StepResult result =
           switch (node) {
             case ExecutionStep step -> steps.run(plan.step(step.index()), frame);
             case IfNode branch -> run(branch, frame);
             case WhileNode loop -> run(loop, frame);
           };
-      if (!ending.isDone()) {
-        return ending;
+      if (!result.isDone()) {
+        return result;
       }
     }
-    return Ending.DONE;
+    return StepResult.DONE;
   }
 
-  private Ending run(IfNode node, Frame outer) {
+  private StepResult run(IfNode node, Frame outer) {
     long start = System.nanoTime();
     Value condition = outer.get(node.condition());
     if (condition.isOmitted()) {
-      return Ending.failedForGood(ResultCode.BAD_DATA, "the condition of an IF is left out");
+      return StepResult.failedForGood(ResultCode.BAD_DATA, "the condition of an IF is left out");
     }
     Frame branch = outer.inner(isTrue(condition) ? node.thenGraph() : node.elseGraph());
     branch.setAll(branch.graph().graph().inputIndexes(), outer, node.arguments());
@@ -61,7 +61,7 @@ final class PlanRunner {
     return run(branch);
   }
 
-  private Ending run(WhileNode node, Frame outer) {
+  private StepResult run(WhileNode node, Frame outer) {
     long loopStart = System.nanoTime();
     Frame first = outer.inner(node.body());
     List<Integer> bodyOutputs = node.body().graph().outputIndexes();
@@ -72,15 +72,15 @@ final class PlanRunner {
     for (long round = 0; ; round++) {
       Frame condition = outer.inner(node.condition());
       setInputs(condition, state);
-      Ending ending = run(condition);
-      if (!ending.isDone()) {
-        return ending;
+      StepResult result = run(condition);
+      if (!result.isDone()) {
+        return result;
       }
       if (!isTrue(condition.get(node.condition().graph().outputIndexes().get(0)))) {
         break;
       }
       if (config.isLoopOverdue(loopStart)) {
-        return Ending.failed(
+        return StepResult.failed(
             ResultCode.MISSED_DEADLINE_TRANSIENT,
             "WHILE (operation %d) still loops after %d ms"
                 .formatted(node.operation(), config.loopTimeout().toMillis()));
@@ -90,9 +90,9 @@ final class PlanRunner {
       for (int output : bodyOutputs) {
         body.set(output, round % 2 == 0 ? first.get(output) : first.second(output));
       }
-      ending = run(body);
-      if (!ending.isDone()) {
-        return ending;
+      result = run(body);
+      if (!result.isDone()) {
+        return result;
       }
       for (int i = 0; i < bodyOutputs.size(); i++) {
         state[i] = body.get(bodyOutputs.get(i));
@@ -101,7 +101,7 @@ final class PlanRunner {
     long copyStart = System.nanoTime();
     copyOut(node, outer, state);
     note(node, copyStart);
-    return Ending.DONE;
+    return StepResult.DONE;
   }
 
   private static void setInputs(Frame frame, Value[] state) {

@@ -11,11 +11,11 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.health.ReplayProbe;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import io.thalamus.runtime.registry.DevicePreparedModel;
-import io.thalamus.runtime.registry.Recheck;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
@@ -72,7 +72,8 @@ final class SecondOpinion {
     }
     try (SharedMemory own = SharedMemory.allocate(MemoryKind.ASHMEM, bytes)) {
       Request again = again(request, room, own);
-      if (!(reference.execute(again, config).result() instanceof Completed answer)) {
+      if (!(DevicePreparedModel.resultOf(reference.execute(again, config))
+          instanceof Completed answer)) {
         // Nobody can tell who is right; the caller has an answer.
         return Optional.empty();
       }
@@ -82,7 +83,7 @@ final class SecondOpinion {
       } else {
         device.disagreed(
             name + ", " + difference.get(),
-            Recheck.of(
+            ReplayProbe.of(
                 name,
                 step.model(),
                 request.inputs().stream().map(input -> value(input, request)).toList(),
@@ -145,29 +146,30 @@ final class SecondOpinion {
   }
 
   /** An input as it was. */
-  private static Recheck.Value value(Request.Argument input, Request request) {
+  private static ReplayProbe.Value value(Request.Argument input, Request request) {
     if (input instanceof Request.Location place
         && request.pools().get(place.pool()) instanceof MemoryPool.Shared pool) {
       MemorySegment bytes = pool.memory().segment().asSlice(place.offset(), place.length());
-      return new Recheck.Value(bytes.toArray(ValueLayout.JAVA_BYTE), place.shape(), place.shape());
+      return new ReplayProbe.Value(
+          bytes.toArray(ValueLayout.JAVA_BYTE), place.shape(), place.shape());
     }
-    return Recheck.Value.OMITTED;
+    return ReplayProbe.Value.OMITTED;
   }
 
   /** The outputs as they should have been, cut to the size that the reference gave them. */
-  private static List<Recheck.Value> expected(
+  private static List<ReplayProbe.Value> expected(
       ExecutionStep step, Frame frame, Request again, Completed answer, SharedMemory own) {
-    List<Recheck.Value> expected = new ArrayList<>();
+    List<ReplayProbe.Value> expected = new ArrayList<>();
     for (int i = 0; i < again.outputs().size(); i++) {
       if (!(again.outputs().get(i) instanceof Request.Location place)) {
-        expected.add(Recheck.Value.OMITTED);
+        expected.add(ReplayProbe.Value.OMITTED);
         continue;
       }
       Operand operand = frame.operand(step.outputs().get(i));
       Shape shape = operand.isSizeKnown() ? operand.shape() : answer.outputs().get(i).shape();
       long bytes = shape.elementCount() * operand.type().elementSize();
       expected.add(
-          new Recheck.Value(
+          new ReplayProbe.Value(
               own.segment().asSlice(place.offset(), bytes).toArray(ValueLayout.JAVA_BYTE),
               place.shape(),
               shape));

@@ -15,11 +15,13 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
-import io.thalamus.runtime.StatusMapping;
+import io.thalamus.runtime.call.Answer;
+import io.thalamus.runtime.call.Answer.Abandoned;
+import io.thalamus.runtime.call.Answer.Answered;
+import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.domain.MemoryBinding;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedStep;
-import io.thalamus.runtime.registry.CallOutcome;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.util.ArrayList;
@@ -37,7 +39,6 @@ final class StepRunner {
   private final StepLog log;
   private final Scratch scratch;
   private final Optional<SecondOpinion> secondOpinion;
-  private Fault lastFault = Fault.NONE;
 
   /**
    * A runner for one execution.
@@ -60,53 +61,52 @@ final class StepRunner {
     this.log = log;
   }
 
-  /** Runs a step; the ending says whether the whole execution may be repeated. */
-  Ending run(PreparedStep prepared, Frame frame) {
+  /** Runs a step; the result says whether the whole execution may be repeated. */
+  StepResult run(PreparedStep prepared, Frame frame) {
     ExecutionStep step = prepared.step();
     long start = System.nanoTime();
-    Ending ending = attempt(prepared, prepared.primary(), frame);
+    StepResult first = attempt(prepared, prepared.primary(), frame);
     // A sampled one took the time of the second opinion too.
-    if (ending.isDone() && secondOpinion.isEmpty()) {
+    if (first.isDone() && secondOpinion.isEmpty()) {
       prepared.times().add(System.nanoTime() - start);
     }
-    if (ending.isDone() || ending.isFinal()) {
-      return ending;
+    if (first.isDone() || first.isFinal()) {
+      return first;
     }
-    Fault fault = lastFault;
-    Ending lost = recall(step, frame, ending);
+    StepResult lost = recall(step, frame, first);
     if (lost != null) {
-      fault.hold();
+      first.blame(step.device());
       return lost;
     }
     if (!host.isFallbackAllowed()) {
-      fault.hold();
-      return Ending.failedForGood(
-          ending.code(), ending.message() + " (this compilation allows no fallback)");
+      first.blame(step.device());
+      return StepResult.failedForGood(
+          first.code(), first.message() + " (this compilation allows no fallback)");
     }
-    // Where the reference itself has left, another one may have come in its place.
+    // When the reference itself has left, another one may have come in its place.
     if (step.device().isReference() && step.device().isServing()) {
-      return ending;
+      return first;
     }
-    host.fallenBack(step, ending.message());
-    if (ending.code() == ResultCode.RESOURCE_EXHAUSTED_PERSISTENT) {
+    host.fallenBack(step, first.message());
+    if (first.code() == ResultCode.RESOURCE_EXHAUSTED_PERSISTENT) {
       host.neverAgain(step);
     }
     try {
       DevicePreparedModel other =
           prepared.fallback(control, () -> host.prepareElsewhere(step, config));
-      Ending repeated = attempt(prepared, other, frame);
-      // What nobody can execute is no fault of the first who tried.
-      if (repeated.isDone()) {
-        fault.hold();
+      StepResult second = attempt(prepared, other, frame);
+      // A failure that every device has is no fault of the first.
+      if (second.isDone()) {
+        first.blame(step.device());
       }
-      return repeated;
+      return second;
     } catch (NeuralNetworksException e) {
-      Ending reason = stopped();
+      StepResult reason = stopped();
       if (reason != null) {
         return reason;
       }
-      fault.hold();
-      return Ending.failed(ending.code(), ending.message() + "; " + e.getMessage());
+      first.blame(step.device());
+      return StepResult.failed(first.code(), first.message() + "; " + e.getMessage());
     }
   }
 
@@ -116,7 +116,7 @@ final class StepRunner {
    * @param failure of the step, whatever it was
    * @return why that is not possible, or null where it is
    */
-  private static Ending recall(ExecutionStep step, Frame frame, Ending failure) {
+  private static StepResult recall(ExecutionStep step, Frame frame, StepResult failure) {
     for (int operand : step.inputs()) {
       MemoryBinding use = frame.use(operand);
       if (use != null) {
@@ -126,8 +126,8 @@ final class StepRunner {
           String what = failure.message() + "; " + e.getMessage();
           // What the execution has written itself, it can compute again as a whole.
           return use.isWritten()
-              ? Ending.failed(failure.code(), what)
-              : Ending.failedForGood(e.code(), what);
+              ? StepResult.failed(failure.code(), what)
+              : StepResult.failedForGood(e.code(), what);
         }
       }
     }
@@ -137,32 +137,16 @@ final class StepRunner {
         try {
           use.recall(true);
         } catch (NeuralNetworksException e) {
-          return Ending.failedForGood(e.code(), failure.message() + "; " + e.getMessage());
+          return StepResult.failedForGood(e.code(), failure.message() + "; " + e.getMessage());
         }
       }
     }
     return null;
   }
 
-  /**
-   * What a device did wrong in an attempt.
-   *
-   * @param device null where it did nothing wrong
-   */
-  private record Fault(RegisteredDevice device, ErrorStatus status, String what) {
-    private static final Fault NONE = new Fault(null, ErrorStatus.NONE, "");
-
-    void hold() {
-      if (device != null) {
-        device.failed(status, what);
-      }
-    }
-  }
-
-  private Ending attempt(PreparedStep prepared, DevicePreparedModel model, Frame frame) {
+  private StepResult attempt(PreparedStep prepared, DevicePreparedModel model, Frame frame) {
     ExecutionStep step = prepared.step();
-    lastFault = Fault.NONE;
-    Ending stopped = stopped();
+    StepResult stopped = stopped();
     if (stopped != null) {
       return stopped;
     }
@@ -173,33 +157,33 @@ final class StepRunner {
     try {
       request = RequestBuilder.of(step, frame, true, passesPointers);
     } catch (NeuralNetworksException e) {
-      return Ending.failedForGood(e.code(), e.getMessage());
+      return StepResult.failedForGood(e.code(), e.getMessage());
     }
     List<Value> room = isCompared ? step.outputs().stream().map(frame::get).toList() : List.of();
     long start = System.nanoTime();
     StepMemories memories = StepMemories.of(step, frame);
-    CallOutcome outcome;
+    Answer<ExecutionResult> answer;
     long nanos;
-    Ending ending;
+    StepResult result;
     memories.begin();
     try {
-      outcome = model.execute(request, config, memories.buffers());
+      answer = model.execute(request, config, memories.buffers());
       nanos = System.nanoTime() - start;
-      if (outcome.isAbandoned()) {
+      if (answer instanceof Abandoned) {
         scratch.renew();
         memories.abandon();
       }
-      ending = ending(step, model, frame, outcome.result());
-      if (!ending.isDone()) {
-        ending = failure(step, frame, ending);
+      result = result(step, model, frame, DevicePreparedModel.resultOf(answer));
+      if (!result.isDone()) {
+        result = failure(step, frame, result);
       }
     } catch (NeuralNetworksException e) {
-      return Ending.failedForGood(e.code(), e.getMessage());
+      return StepResult.failedForGood(e.code(), e.getMessage());
     } finally {
       memories.end();
     }
     Optional<String> objection = Optional.empty();
-    if (isCompared && ending.isDone() && memories.share(room)) {
+    if (isCompared && result.isDone() && memories.share(room)) {
       try {
         Request compared = memories.isEmpty() ? request : seen(step, frame, room);
         objection =
@@ -207,53 +191,58 @@ final class StepRunner {
                 .get()
                 .objection(prepared, model.device(), frame, compared, room, step.describe());
       } catch (NeuralNetworksException e) {
-        return Ending.failedForGood(e.code(), e.getMessage());
+        return StepResult.failedForGood(e.code(), e.getMessage());
       }
     }
     if (objection.isPresent()) {
-      ending = nonsense(step, model, "it computed something wrong: " + objection.get());
+      result = nonsense(step, model, "it computed something wrong: " + objection.get());
       setOutputs(step, frame, room);
     }
-    log.add(step, model.device().id(), step.operations().size(), nanos, ending.code());
-    if (ending.isDone()) {
-      return ending;
-    }
-    // A wrong answer was told to the device already.
-    if (outcome.isAnswered()
-        && objection.isEmpty()
-        && !ending.isFinal()
-        && reads(model.device(), request)) {
-      ErrorStatus status =
-          outcome.result() instanceof Failed failed ? failed.status() : ErrorStatus.GENERAL_FAILURE;
-      lastFault = new Fault(model.device(), status, ending.message());
+    log.add(step, model.device().id(), step.operations().size(), nanos, result.code());
+    if (result.isDone()) {
+      return result;
     }
     // A device that was told to stop says so in its own words; the caller wants the reason.
-    Ending reason = stopped();
-    return reason != null ? reason : ending;
+    StepResult reason = stopped();
+    if (reason != null) {
+      return reason;
+    }
+    // A wrong answer is held against the device already, and one that hung too.
+    return (answer instanceof Answered || answer instanceof Answer.Failed)
+            && objection.isEmpty()
+            && reads(model.device(), request)
+        ? result.withFault(fault(answer))
+        : result;
   }
 
-  private Ending ending(
+  private static ErrorStatus fault(Answer<ExecutionResult> answer) {
+    return DevicePreparedModel.resultOf(answer) instanceof Failed failed
+        ? failed.status()
+        : ErrorStatus.GENERAL_FAILURE;
+  }
+
+  private StepResult result(
       ExecutionStep step, DevicePreparedModel model, Frame frame, ExecutionResult result) {
     return switch (result) {
       case Completed completed -> completed(step, model, frame, completed);
       case OutputInsufficientSize answer -> insufficient(step, model, frame, answer);
       case Failed failed ->
-          Ending.failed(
+          StepResult.failed(
               StatusMapping.toResultCode(failed.status()),
               step.describe() + " failed on " + model.device().id() + ": " + failed.message());
     };
   }
 
   /** Returns how a step failed: when the caller has closed memory, the device cannot help it. */
-  private static Ending failure(ExecutionStep step, Frame frame, Ending ending) {
+  private static StepResult failure(ExecutionStep step, Frame frame, StepResult result) {
     for (List<Integer> side : List.of(step.inputs(), step.outputs())) {
       for (int operand : side) {
         if (frame.get(operand).pool() instanceof CallerPool caller && caller.isClosed()) {
-          return Ending.failedForGood(ResultCode.BAD_DATA, caller.closedMessage());
+          return StepResult.failedForGood(ResultCode.BAD_DATA, caller.closedMessage());
         }
       }
     }
-    return ending;
+    return result;
   }
 
   private static boolean reads(RegisteredDevice device, Request request) {
@@ -267,12 +256,13 @@ final class StepRunner {
   }
 
   /** Why the execution must not go on, or null where it may. */
-  Ending stopped() {
+  StepResult stopped() {
     return switch (control.checkpoint()) {
       case CONTINUE -> null;
-      case CANCELLED -> Ending.failedForGood(ResultCode.OP_FAILED, "the execution was cancelled");
+      case CANCELLED ->
+          StepResult.failedForGood(ResultCode.OP_FAILED, "the execution was cancelled");
       case DEADLINE ->
-          Ending.failedForGood(
+          StepResult.failedForGood(
               ResultCode.MISSED_DEADLINE_TRANSIENT, "the execution missed its deadline");
     };
   }
@@ -293,7 +283,7 @@ final class StepRunner {
     }
   }
 
-  private Ending completed(
+  private StepResult completed(
       ExecutionStep step, DevicePreparedModel model, Frame frame, Completed completed) {
     List<Integer> outputs = step.outputs();
     List<OutputShape> shapes = completed.outputs();
@@ -337,16 +327,16 @@ final class StepRunner {
     if (config.measureTiming()) {
       log.add(completed.timing());
     }
-    return Ending.DONE;
+    return StepResult.DONE;
   }
 
-  private static Ending nonsense(ExecutionStep step, DevicePreparedModel model, String what) {
-    return Ending.failed(
+  private static StepResult nonsense(ExecutionStep step, DevicePreparedModel model, String what) {
+    return StepResult.failed(
         ResultCode.OP_FAILED, step.describe() + " failed on " + model.device().id() + ": " + what);
   }
 
   /** The outputs of the main graph, as far as the steps until now tell. */
-  private static Ending insufficient(
+  private static StepResult insufficient(
       ExecutionStep step, DevicePreparedModel model, Frame frame, OutputInsufficientSize answer) {
     List<Integer> graphOutputs = frame.graph().graph().outputIndexes();
     List<OutputShape> shapes = new ArrayList<>();
@@ -369,7 +359,7 @@ final class StepRunner {
     if (missing.isEmpty() || frame.graph().subgraph() != 0) {
       return nonsense(step, model, "it found a buffer too small, but named none of the caller's");
     }
-    return Ending.insufficient("a buffer is too small: " + missing, shapes);
+    return StepResult.insufficient("a buffer is too small: " + missing, shapes);
   }
 
   private static Shape knownShape(Frame frame, int index, Operand operand) {

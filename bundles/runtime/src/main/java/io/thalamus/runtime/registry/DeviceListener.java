@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.registry;
 
-/** Learns which devices come and go. Called in the thread of the change, outside of any lock. */
+/**
+ * A listener to devices that come and go. Called in the thread of the change, outside of any lock.
+ */
 public interface DeviceListener {
+  /** Learns nothing. */
+  DeviceListener NONE =
+      new DeviceListener() {
+        @Override
+        public void arrived(RegisteredDevice device) {}
+
+        @Override
+        public void departing(RegisteredDevice device) {}
+      };
+
   /** A device serves from now on: it has come, or a probe let it out of quarantine. */
   void arrived(RegisteredDevice device);
 

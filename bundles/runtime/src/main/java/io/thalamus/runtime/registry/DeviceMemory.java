@@ -3,14 +3,13 @@ package io.thalamus.runtime.registry;
 
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.ExecutionResult.Completed;
-import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.MemoryPool;
+import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Shape;
-import io.thalamus.model.Timing;
-import java.lang.System.Logger.Level;
+import io.thalamus.runtime.call.Answer;
+import io.thalamus.runtime.call.Supervisor.Work;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -21,9 +20,7 @@ import java.util.function.Consumer;
  * back when nobody uses it any more: neither executions that reckon with it, nor calls, be they
  * abandoned.
  */
-public final class DeviceMemory implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(DeviceMemory.class.getPackageName());
-
+public final class DeviceMemory implements DeviceResource {
   private final RegisteredDevice device;
   private final Consumer<DeviceMemory> onDeparture;
   private final Object lock = new Object();
@@ -77,55 +74,43 @@ public final class DeviceMemory implements AutoCloseable {
 
   /** Keeps the device from leaving until {@link #letGo}: what was written is not booked yet. */
   public void hold() {
-    device.beginClosing();
+    device.supervisor().retain();
   }
 
   /** Ends a {@link #hold}. */
   public void letGo() {
-    device.exit();
+    device.supervisor().release();
   }
 
-  /** Copies the contents out, while the device leaves or is in quarantine too. */
-  public CallOutcome copyTo(SharedMemory destination) {
-    return device
-        .buffers()
-        .copy("copyTo", () -> copy(destination, open -> open.copyTo(destination)));
+  /** Copies the contents out, also while the device leaves or is in quarantine. */
+  public Answer<Void> copyTo(SharedMemory destination) {
+    return device.copy("copyTo", copying(destination, open -> open.copyTo(destination)));
   }
 
   /** Copies contents in. */
-  public CallOutcome copyFrom(SharedMemory source, Shape shape) {
-    return device
-        .buffers()
-        .copy("copyFrom", () -> copy(source, open -> open.copyFrom(source, shape)));
+  public Answer<Void> copyFrom(SharedMemory source, Shape shape) {
+    return device.copy("copyFrom", copying(source, open -> open.copyFrom(source, shape)));
   }
 
-  /** What a device is asked to do with a buffer. */
+  /** What a driver is asked to do with a buffer. */
   @FunctionalInterface
   private interface Copy {
     void of(DeviceBuffer open) throws DeviceException;
   }
 
-  private CallOutcome copy(SharedMemory shared, Copy copy) {
-    DeviceBuffer open = enter();
-    if (open == null) {
-      return CallOutcome.refused(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
-    }
-    SharedMemory.Lease lease = shared.lend();
-    try {
-      copy.of(open);
-      return CallOutcome.answered(new Completed(List.of(), Timing.NONE));
-    } catch (DeviceException e) {
-      ErrorStatus status =
-          e.status() == ErrorStatus.NONE || e.status() == ErrorStatus.OUTPUT_INSUFFICIENT_SIZE
-              ? ErrorStatus.GENERAL_FAILURE
-              : e.status();
-      return CallOutcome.answered(new Failed(status, String.valueOf(e.getMessage())));
-    } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
-      return CallOutcome.answered(new Failed(ErrorStatus.GENERAL_FAILURE, "it broke: " + e));
-    } finally {
-      lease.close();
-      exit();
-    }
+  private Work<Void> copying(SharedMemory shared, Copy copy) {
+    return (driver, control) -> {
+      DeviceBuffer open = enter();
+      if (open == null) {
+        throw new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
+      }
+      try (Leases leases = Leases.of(List.of(shared))) {
+        copy.of(open);
+        return null;
+      } finally {
+        exit();
+      }
+    };
   }
 
   /** Begins a call with it; null where it is given back. */
@@ -184,21 +169,12 @@ public final class DeviceMemory implements AutoCloseable {
       return;
     }
     // A departure waits for it, as for any other call.
-    device.beginClosing();
+    device.supervisor().retain();
     try {
-      device.buffers().forget(this);
-      device.close(() -> closeQuietly(open));
+      device.forget(this);
+      device.close("a buffer", open::close);
     } finally {
-      device.exit();
-    }
-  }
-
-  private void closeQuietly(DeviceBuffer open) {
-    try {
-      open.close();
-    } catch (RuntimeException | LinkageError e) {
-      // The next ones must be closed all the same; there is nobody who could mend this one.
-      LOG.log(Level.WARNING, device.id() + " failed to close a buffer", e);
+      device.supervisor().release();
     }
   }
 }

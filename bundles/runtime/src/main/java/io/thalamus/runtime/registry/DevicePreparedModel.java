@@ -3,21 +3,22 @@ package io.thalamus.runtime.registry;
 
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl;
-import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
-import io.thalamus.memory.SharedMemory;
+import io.thalamus.memory.Leases;
+import io.thalamus.memory.ReferenceCount;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
-import io.thalamus.runtime.registry.DeviceCalls.Terms;
-import io.thalamus.runtime.registry.GuardedCall.End;
-import io.thalamus.runtime.registry.GuardedCall.Outcome;
-import java.lang.System.Logger.Level;
+import io.thalamus.runtime.call.Answer;
+import io.thalamus.runtime.call.Answer.Answered;
+import io.thalamus.runtime.call.Answer.Unanswered;
+import io.thalamus.runtime.call.Terms;
+import io.thalamus.runtime.call.Terms.Admission;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -25,20 +26,21 @@ import java.util.Optional;
  * A prepared model together with the device it lives on. Thread-safe. Owned by whoever prepared it;
  * a departing device closes it too. While calls run that were given up, closing waits for them.
  */
-public final class DevicePreparedModel implements AutoCloseable {
-  private static final System.Logger LOG =
-      System.getLogger(DevicePreparedModel.class.getPackageName());
-
+public final class DevicePreparedModel implements DeviceResource {
   private final RegisteredDevice device;
+  private final Purpose purpose;
   private final boolean hasLoop;
-  private final Object lock = new Object();
-  private PreparedModel model;
-  private int running;
-  private boolean closed;
+  private final ReferenceCount uses = new ReferenceCount(this::closeNow);
+
+  /** Null once closed and idle: nothing here may refer to a device that has left. */
+  private volatile PreparedModel model;
+
   private volatile long longestNanos;
 
-  DevicePreparedModel(RegisteredDevice device, PreparedModel prepared, Model model) {
+  DevicePreparedModel(
+      RegisteredDevice device, PreparedModel prepared, Model model, Purpose purpose) {
     this.device = device;
+    this.purpose = purpose;
     this.model = prepared;
     this.hasLoop =
         model
@@ -47,65 +49,60 @@ public final class DevicePreparedModel implements AutoCloseable {
             .anyMatch(operation -> operation.type() == OperationCode.WHILE);
   }
 
-  /** Where it lives. */
+  /** Returns the device it lives on. */
   public RegisteredDevice device() {
     return device;
   }
 
-  /** The very object that the device returned, as roles of buffers need it; empty once closed. */
+  /** Returns the very object of the driver, as roles of buffers need it; empty once closed. */
   public Optional<PreparedModel> unwrap() {
-    synchronized (lock) {
-      return closed ? Optional.empty() : Optional.of(model);
-    }
+    return uses.isClosed() ? Optional.empty() : Optional.ofNullable(model);
   }
 
   /**
-   * Executes. Never throws for what a device does wrong; the memories of the request stay mapped
-   * until the device returns.
+   * Executes. Never throws for what a driver does wrong; the memories of the request stay mapped
+   * until the driver returns.
    *
    * <p>A CPU device computes in the calling thread. Any other device is called in a thread of the
    * runtime: hardware can hang, and its caller must get an answer all the same.
    */
-  public CallOutcome execute(Request request, ExecutionConfig config) {
-    return execute(request, config, List.of(), false);
+  public Answer<ExecutionResult> execute(Request request, ExecutionConfig config) {
+    return execute(request, config, List.of());
   }
 
   /**
    * Executes with buffers of the device.
    *
-   * @param buffers those that the request names; they are not given back before the device returns
+   * @param buffers those that the request names; they are not closed before the driver returns
    */
-  public CallOutcome execute(Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
-    return execute(request, config, buffers, false);
+  public Answer<ExecutionResult> execute(
+      Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
+    Optional<Duration> limit = device.isGuarded() ? Optional.of(limit(config)) : Optional.empty();
+    long start = device.time().nanoTime();
+    Answer<ExecutionResult> answer =
+        device.call(
+            purpose,
+            new Terms(
+                "execute", Admission.UNTIL_DEPARTURE, limit, config.control(), config.control()),
+            (driver, control) -> ask(request, config, buffers, control),
+            late -> {});
+    if (answer instanceof Answered && limit.isPresent()) {
+      measured(device.time().nanoTime() - start);
+    }
+    return answer;
   }
 
-  CallOutcome execute(
-      Request request, ExecutionConfig config, List<DeviceMemory> buffers, boolean isProbe) {
-    if (device.enter(isProbe) == null) {
-      return CallOutcome.refused(
-          ErrorStatus.DEVICE_UNAVAILABLE, device.absence().orElse("it has left"));
-    }
-    if (!device.isGuarded()) {
-      return CallOutcome.answered(
-          device.here(control -> call(request, config, buffers, control), config.control()));
-    }
-    Duration limit = limit(config);
-    long start = device.time().nanoTime();
-    Outcome<ExecutionResult> outcome =
-        device.make(
-            new Terms("execute", limit, config.control()),
-            control -> call(request, config, buffers, control),
-            late -> {});
-    if (outcome.end() != End.NONE) {
-      return RegisteredDevice.unanswered(outcome.end(), limit);
-    }
-    measured(device.time().nanoTime() - start);
-    return CallOutcome.answered(outcome.answer());
+  /** Returns the result of an execution; a failure with the same words when there is no answer. */
+  public static ExecutionResult resultOf(Answer<ExecutionResult> answer) {
+    return switch (answer) {
+      case Answered<ExecutionResult>(ExecutionResult result) -> result;
+      case Unanswered<ExecutionResult> none -> new Failed(none.status(), none.message());
+    };
   }
 
   /**
-   * How long an execution may take: some times the longest until now, for each of those that the
-   * device works on together. A loop may take its time on top of that.
+   * Returns how long an execution may take: some times the longest until now, for each of those
+   * that the device works on together. A loop may take its time on top of that.
    */
   private Duration limit(ExecutionConfig config) {
     HealthSettings settings = device.settings();
@@ -113,50 +110,46 @@ public final class DevicePreparedModel implements AutoCloseable {
     Duration limit =
         longest == 0
             ? settings.firstExecution()
-            : device.limit(longest * Math.max(1, device.calls().size()), settings.executionFloor());
+            : device.limit(
+                longest * Math.max(1, device.supervisor().size()), settings.executionFloor());
     return hasLoop ? limit.plus(config.loopTimeout()) : limit;
   }
 
-  /** Calls the device, which was entered. */
-  private ExecutionResult call(
+  private ExecutionResult ask(
       Request request,
       ExecutionConfig config,
       List<DeviceMemory> buffers,
       ExecutionControl control) {
-    int kept = 0;
-    List<SharedMemory.Lease> leases = new ArrayList<>(request.pools().size());
-    PreparedModel entered = enter();
-    try {
-      if (entered == null) {
-        return unavailable();
-      }
+    if (!uses.retain()) {
+      return unavailable();
+    }
+    int entered = 0;
+    try (Leases leases = new Leases()) {
       for (MemoryPool pool : request.pools()) {
         if (pool instanceof MemoryPool.Shared shared) {
-          leases.add(shared.memory().lend());
+          leases.add(shared.memory());
         }
       }
       for (DeviceMemory buffer : buffers) {
         if (buffer.enter() == null) {
           return unavailable();
         }
-        kept++;
+        entered++;
       }
-      ExecutionResult result = entered.execute(request, config.with(watched(control)));
-      return result != null ? result : failed("it returned no result");
-    } catch (OutOfMemoryError e) {
-      return new ExecutionResult.Failed(
-          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "it ran out of memory: " + e);
-    } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
-      return failed("it broke: " + e);
+      ExecutionResult result = model.execute(request, config.with(control));
+      return result != null
+          ? result
+          : new Failed(ErrorStatus.GENERAL_FAILURE, "it returned no result");
     } finally {
-      leases.forEach(SharedMemory.Lease::close);
-      for (int i = 0; i < kept; i++) {
+      for (int i = 0; i < entered; i++) {
         buffers.get(i).exit();
       }
-      if (entered != null) {
-        exit();
-      }
+      uses.release();
     }
+  }
+
+  private static ExecutionResult unavailable() {
+    return new Failed(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
   }
 
   /** Remembers the longest time, and forgets it slowly: the first one may have been compiling. */
@@ -166,78 +159,22 @@ public final class DevicePreparedModel implements AutoCloseable {
     longestNanos = Math.max(1, Math.max(nanos, decayed));
   }
 
-  private PreparedModel enter() {
-    synchronized (lock) {
-      if (closed) {
-        return null;
-      }
-      running++;
-      return model;
-    }
-  }
-
-  private void exit() {
-    PreparedModel last;
-    synchronized (lock) {
-      running--;
-      last = closed ? takeIfIdle() : null;
-    }
-    closeNow(last);
-  }
-
-  private PreparedModel takeIfIdle() {
-    if (running > 0) {
-      return null;
-    }
-    PreparedModel taken = model;
-    model = null;
-    return taken;
-  }
-
-  private ExecutionControl watched(ExecutionControl control) {
-    return () -> device.isAbandoned() ? Signal.CANCELLED : control.checkpoint();
-  }
-
-  private ExecutionResult unavailable() {
-    return new ExecutionResult.Failed(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
-  }
-
-  private static ExecutionResult failed(String message) {
-    return new ExecutionResult.Failed(ErrorStatus.GENERAL_FAILURE, message);
-  }
-
   @Override
   public void close() {
     // A departure waits for it, as for any other call.
-    device.beginClosing();
+    device.supervisor().retain();
     try {
-      PreparedModel idle;
-      synchronized (lock) {
-        if (closed) {
-          return;
-        }
-        closed = true;
-        idle = takeIfIdle();
+      if (uses.close()) {
+        device.forget(this);
       }
-      device.forget(this);
-      closeNow(idle);
     } finally {
-      device.exit();
+      device.supervisor().release();
     }
   }
 
-  private void closeNow(PreparedModel open) {
-    if (open != null) {
-      device.close(() -> closeQuietly(open));
-    }
-  }
-
-  private void closeQuietly(PreparedModel open) {
-    try {
-      open.close();
-    } catch (RuntimeException | LinkageError e) {
-      // The next ones must be closed all the same; there is nobody who could mend this one.
-      LOG.log(Level.WARNING, device.id() + " failed to close a prepared model", e);
-    }
+  private void closeNow() {
+    PreparedModel open = model;
+    model = null;
+    device.close("a prepared model", open::close);
   }
 }

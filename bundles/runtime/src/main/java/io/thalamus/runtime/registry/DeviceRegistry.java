@@ -5,17 +5,25 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceInfo;
-import io.thalamus.hal.ExecutionControl;
-import io.thalamus.runtime.registry.DeviceCalls.Terms;
-import io.thalamus.runtime.registry.GuardedCall.End;
-import io.thalamus.runtime.registry.GuardedCall.Outcome;
+import io.thalamus.runtime.call.Answer;
+import io.thalamus.runtime.call.Answer.Answered;
+import io.thalamus.runtime.call.Answer.Unanswered;
+import io.thalamus.runtime.call.CallThreads;
+import io.thalamus.runtime.call.Supervisor;
+import io.thalamus.runtime.call.SystemTime;
+import io.thalamus.runtime.call.Terms;
+import io.thalamus.runtime.call.Terms.Admission;
+import io.thalamus.runtime.call.Timekeeper;
+import io.thalamus.runtime.registry.DeviceEntry.Presence;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.FrameworkUtil;
@@ -30,8 +38,8 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
 import org.osgi.service.metatype.annotations.Designate;
 
 /**
- * The devices that are here now. Thread-safe. Devices whose facts are impossible, or whose name is
- * taken, are kept aside with the reason.
+ * The devices that are here now. Thread-safe. A device whose facts are impossible, or whose name is
+ * taken, is kept aside with the reason.
  *
  * <p>A departure is synchronous: when {@link #removeDevice} returns, no call runs on the device but
  * those that were abandoned, and its prepared models are closed.
@@ -49,93 +57,130 @@ public final class DeviceRegistry implements AutoCloseable {
   private final List<DeviceEntry> departed = new ArrayList<>();
   private final CallThreads callThreads = new CallThreads();
   private final Timekeeper time;
-  private final Watch watch;
+  private final DeviceMonitor.Factory monitors;
   private final List<DeviceListener> listeners = new CopyOnWriteArrayList<>();
   private long changes;
   private volatile HealthSettings settings;
 
   @Activate
-  public DeviceRegistry(DeviceSettings settings) {
-    this(HealthSettings.of(settings), new SystemTime());
+  public DeviceRegistry(DeviceSettings settings, @Reference DeviceMonitor.Factory monitors) {
+    this(HealthSettings.of(settings), new SystemTime(), monitors);
   }
 
-  /** A registry with these settings, and the machine's clock. */
-  public DeviceRegistry(HealthSettings settings) {
-    this(settings, new SystemTime());
+  /** A registry that lives by the machine's clock. */
+  public DeviceRegistry(HealthSettings settings, DeviceMonitor.Factory monitors) {
+    this(settings, new SystemTime(), monitors);
   }
 
-  /** A registry with these settings that lives by another clock, which it closes. */
-  public DeviceRegistry(HealthSettings settings, Timekeeper time) {
+  /** A registry that lives by another clock, which it closes. */
+  public DeviceRegistry(HealthSettings settings, Timekeeper time, DeviceMonitor.Factory monitors) {
     this.settings = settings;
     this.time = time;
-    this.watch =
-        new Watch(callThreads, time, () -> this.settings, this::quarantined, this::announce);
+    this.monitors = monitors;
   }
 
-  /** Other settings count from now on. */
+  /** Takes over other settings at once. */
   @Modified
   void modified(DeviceSettings changed) {
     settings = HealthSettings.of(changed);
   }
 
-  /** A device has come. */
+  /** Takes in a device, or refuses it and says why. */
   @Reference(
       cardinality = ReferenceCardinality.MULTIPLE,
       policy = ReferencePolicy.DYNAMIC,
       policyOption = ReferencePolicyOption.GREEDY)
   public void addDevice(Device device, Map<String, Object> properties) {
-    DeviceEntry entry = inspect(device, properties);
-    Optional<RegisteredDevice> arrived;
+    Supervisor supervisor = new Supervisor(device, callThreads, time);
+    Optional<Duration> limit = Optional.of(settings.answerTime());
+    Answer<DeviceInfo> answer =
+        supervisor.call(
+            new Terms("info", Admission.UNTIL_DEPARTURE, limit),
+            (driver, control) -> driver.info(),
+            late -> {});
+    DeviceInfo info = answer instanceof Answered<DeviceInfo>(DeviceInfo facts) ? facts : null;
+    if (info == null) {
+      String why = answer instanceof Unanswered<DeviceInfo> none ? none.message() : "it has none";
+      refused(id(properties, null), "asked for facts, " + why);
+      return;
+    }
+    DeviceEntry entry =
+        new DeviceEntry(
+            new RegisteredDevice(
+                id(properties, info),
+                info,
+                ServiceProperties.of(properties),
+                supervisor,
+                () -> settings,
+                new Changes(),
+                monitors),
+            DeviceInfoValidator.objection(info).orElse(""),
+            isOnTrial(device));
+    boolean isAdmitted;
     synchronized (lock) {
       entries.add(entry);
-      arrived = admit(entry);
+      isAdmitted = admit(entry);
     }
-    if (arrived.isEmpty()) {
-      LOG.log(Level.WARNING, "device {0} is refused: {1}", entry.name(), entry.reason());
-    }
-    if (!entry.isOnTrial()) {
-      arrived.ifPresent(this::announce);
+    if (!isAdmitted) {
+      refused(info.name(), entry.refusal());
+    } else if (!entry.isOnTrial()) {
+      announce(entry.device());
     }
   }
 
-  /** A device goes. */
+  private static void refused(String name, String why) {
+    LOG.log(Level.WARNING, "device {0} is refused: {1}", name, why);
+  }
+
+  /** Lets a device go, and returns when no call runs on it but abandoned ones. */
   public void removeDevice(Device device) {
     DeviceEntry entry;
-    Optional<RegisteredDevice> leaving;
-    Optional<RegisteredDevice> next = Optional.empty();
+    Optional<DeviceEntry> next;
     synchronized (lock) {
-      entry = entries.stream().filter(e -> e.isOf(device)).findFirst().orElse(null);
+      entry =
+          entries.stream()
+              .filter(e -> e.device().supervisor().isOf(device))
+              .findFirst()
+              .orElse(null);
       if (entry == null) {
         return;
       }
       entries.remove(entry);
-      leaving = entry.registered();
-      if (leaving.isPresent()) {
-        leaving.get().refuseCalls();
-        departed.add(entry);
-        changes++;
-        next = admitWhoeverWaits();
+      if (entry.is(Presence.REFUSED)) {
+        return;
       }
+      entry.device().supervisor().refuse();
+      entry.enter(Presence.LEAVING);
+      departed.add(entry);
+      changes++;
+      next = admitNext();
     }
-    if (leaving.isPresent()) {
-      depart(leaving.get());
-      synchronized (lock) {
-        entry.leave();
-        departed.removeIf(DeviceEntry::isGone);
-      }
+    depart(entry.device());
+    synchronized (lock) {
+      entry.enter(Presence.GONE);
+      forgetGone();
     }
-    next.ifPresent(this::announce);
+    next.ifPresent(waiting -> announce(waiting.device()));
+  }
+
+  /** Announces what health decides of a device. */
+  private final class Changes implements DeviceListener {
+    @Override
+    public void arrived(RegisteredDevice device) {
+      announce(device);
+    }
+
+    @Override
+    public void departing(RegisteredDevice device) {
+      changed();
+      listeners.forEach(listener -> listener.departing(device));
+    }
   }
 
   private void announce(RegisteredDevice device) {
     LOG.log(Level.DEBUG, "device {0} {1} serves", device.id(), device.info().version());
     changed();
     listeners.forEach(listener -> listener.arrived(device));
-  }
-
-  private void quarantined(RegisteredDevice device) {
-    changed();
-    listeners.forEach(listener -> listener.departing(device));
   }
 
   private void changed() {
@@ -159,116 +204,71 @@ public final class DeviceRegistry implements AutoCloseable {
     }
   }
 
-  private DeviceEntry inspect(Device device, Map<String, Object> properties) {
-    DeviceCalls calls =
-        new DeviceCalls(callThreads, time, DeviceCalls.classLoader(device), call -> {});
-    Duration limit = settings.answerTime();
-    Outcome<Facts> outcome =
-        calls.make(
-            new Terms("info", limit, ExecutionControl.NONE), control -> facts(device), late -> {});
-    Facts facts =
-        outcome.end() == End.NONE
-            ? outcome.answer()
-            : new Facts(
-                null, "asked for facts, " + RegisteredDevice.describe(outcome.end(), limit));
-    DeviceInfo info = facts.info();
-    String objection = info == null ? facts.objection() : DeviceFacts.objection(info).orElse("");
-    return new DeviceEntry(
-        device,
-        info,
-        idOf(properties.get(DeviceDriver.NAMESPACE), info),
-        ServiceFacts.of(properties),
-        objection,
-        isOnTrial(device));
-  }
-
   private static boolean isOnTrial(Device device) {
     Bundle bundle = FrameworkUtil.getBundle(device.getClass());
     return bundle != null && bundle.getLocation().startsWith(DeviceDescription.TRIAL_LOCATION);
   }
 
-  /** What a device says of itself; null where it says nothing useful. */
-  private record Facts(DeviceInfo info, String objection) {}
-
-  private static Facts facts(Device device) {
-    try {
-      return new Facts(device.info(), "it has no facts");
-    } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
-      return new Facts(null, "it broke when asked for facts: " + e);
-    }
-  }
-
-  private static String idOf(Object property, DeviceInfo info) {
-    if (property instanceof String id && !id.isBlank()) {
+  private static String id(Map<String, Object> properties, DeviceInfo info) {
+    if (properties.get(DeviceDriver.NAMESPACE) instanceof String id && !id.isBlank()) {
       return id;
     }
-    if (info == null) {
-      return "?";
-    }
     // thalamus-cpu is known as cpu to people.
-    return info.name().substring(info.name().lastIndexOf('-') + 1);
+    return info == null ? "?" : info.name().substring(info.name().lastIndexOf('-') + 1);
   }
 
   /** Lets a possible device serve, unless another one has its name. Under the lock. */
-  private Optional<RegisteredDevice> admit(DeviceEntry entry) {
+  private boolean admit(DeviceEntry entry) {
     if (entry.isImpossible()) {
-      return Optional.empty();
+      return false;
     }
     Optional<DeviceEntry> twin =
-        entries.stream()
-            .filter(e -> e.registered().isPresent())
-            .filter(e -> e.hasNameOf(entry))
-            .findFirst();
+        entries.stream().filter(e -> e.is(Presence.HERE) && e.hasNameOf(entry)).findFirst();
     if (twin.isPresent()) {
-      entry.refuse("a device of this name is here already: " + twin.get().name());
-      return Optional.empty();
+      entry.refuse("a device of this name is here already: " + twin.get().device().info().name());
+      return false;
     }
+    entry.enter(Presence.HERE);
     changes++;
-    return Optional.of(entry.register(watch));
+    return true;
   }
 
-  private Optional<RegisteredDevice> admitWhoeverWaits() {
-    return entries.stream()
-        .filter(entry -> entry.registered().isEmpty())
-        .map(this::admit)
-        .flatMap(Optional::stream)
-        .findFirst();
+  /** Lets the first device serve that was refused because of its name. Under the lock. */
+  private Optional<DeviceEntry> admitNext() {
+    return entries.stream().filter(e -> e.is(Presence.REFUSED)).filter(this::admit).findFirst();
   }
 
-  /** Those that serve, in the order of their arrival; the reference is the last. */
+  /** Forgets the devices that have left and hold no thread any more. Under the lock. */
+  private void forgetGone() {
+    departed.removeIf(entry -> entry.is(Presence.GONE) && !entry.device().isStuck());
+  }
+
+  private Stream<RegisteredDevice> here(Predicate<DeviceEntry> condition) {
+    synchronized (lock) {
+      return entries.stream()
+          .filter(entry -> entry.is(Presence.HERE) && condition.test(entry))
+          .map(DeviceEntry::device)
+          .toList()
+          .stream();
+    }
+  }
+
+  /** Returns those that serve, in the order of their arrival; the reference is the last. */
   public List<RegisteredDevice> devices() {
-    synchronized (lock) {
-      List<RegisteredDevice> serving =
-          entries.stream()
-              .filter(entry -> !entry.isOnTrial())
-              .flatMap(entry -> entry.registered().stream())
-              .filter(RegisteredDevice::isServing)
-              .toList();
-      return Stream.concat(
-              serving.stream().filter(device -> !device.isReference()),
-              serving.stream().filter(RegisteredDevice::isReference))
-          .toList();
-    }
+    return here(entry -> !entry.isOnTrial())
+        .filter(RegisteredDevice::isServing)
+        .sorted(Comparator.comparing(RegisteredDevice::isReference))
+        .toList();
   }
 
-  /** Those that a plan may name, and nothing else. */
+  /** Returns those that a plan may name, and nothing else. */
   public List<RegisteredDevice> onTrial() {
-    synchronized (lock) {
-      return entries.stream()
-          .filter(DeviceEntry::isOnTrial)
-          .flatMap(entry -> entry.registered().stream())
-          .toList();
-    }
+    return here(DeviceEntry::isOnTrial).toList();
   }
 
-  /** Those that are in quarantine, in the order of their arrival. */
+  /** Returns those that are in quarantine, in the order of their arrival. */
   public List<RegisteredDevice> quarantined() {
-    synchronized (lock) {
-      return entries.stream()
-          .flatMap(entry -> entry.registered().stream())
-          .filter(RegisteredDevice::isQuarantined)
-          .toList();
-    }
+    return here(entry -> entry.device().isSuspended()).toList();
   }
 
   /** The share of executions that are compared with the reference where nobody says otherwise. */
@@ -284,23 +284,18 @@ public final class DeviceRegistry implements AutoCloseable {
   }
 
   /**
-   * Those that are here, serving or not, the reference being the last; then those that are leaving,
-   * and those that have left but hold a thread.
+   * Returns those that are here, serving or not, the reference being the last; then those that are
+   * leaving, and those that have left but hold a thread.
    */
   public List<DeviceDescription> descriptions() {
-    List<DeviceEntry> now;
-    List<DeviceEntry> before;
     synchronized (lock) {
-      now = entries.stream().filter(DeviceEntry::hasFacts).map(DeviceEntry::copy).toList();
-      departed.removeIf(DeviceEntry::isGone);
-      before = departed.stream().map(DeviceEntry::copy).toList();
+      forgetGone();
+      return Stream.concat(
+              entries.stream().sorted(Comparator.comparing(DeviceEntry::isServingReference)),
+              departed.stream())
+          .map(DeviceEntry::describe)
+          .toList();
     }
-    return Stream.of(
-            now.stream().filter(entry -> !entry.isReference()).map(DeviceEntry::describe),
-            now.stream().filter(DeviceEntry::isReference).map(DeviceEntry::describe),
-            before.stream().map(DeviceEntry::describeDeparted))
-        .flatMap(each -> each)
-        .toList();
   }
 
   /** Tells a listener of changes from now on. */
@@ -319,7 +314,7 @@ public final class DeviceRegistry implements AutoCloseable {
   public void close() {
     List<RegisteredDevice> left;
     synchronized (lock) {
-      left = entries.stream().flatMap(entry -> entry.registered().stream()).toList();
+      left = entries.stream().map(DeviceEntry::device).toList();
     }
     callThreads.close();
     left.forEach(RegisteredDevice::abandon);

@@ -104,13 +104,4 @@ public record HealthSettings(
         longestQuarantine,
         value);
   }
-
-  /** How long the quarantine with this number, from 1 on, lasts. */
-  Duration quarantine(int number) {
-    Duration delay = firstQuarantine;
-    for (int i = 1; i < number && delay.compareTo(longestQuarantine) < 0; i++) {
-      delay = delay.multipliedBy(2);
-    }
-    return delay.compareTo(longestQuarantine) < 0 ? delay : longestQuarantine;
-  }
 }

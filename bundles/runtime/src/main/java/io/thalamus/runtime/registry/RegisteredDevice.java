@@ -4,94 +4,152 @@ package io.thalamus.runtime.registry;
 import io.thalamus.api.DeviceHealth;
 import io.thalamus.hal.BufferDesc;
 import io.thalamus.hal.BufferRole;
+import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionControl;
+import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
-import io.thalamus.runtime.registry.DeviceCalls.Terms;
-import io.thalamus.runtime.registry.GuardedCall.End;
-import io.thalamus.runtime.registry.GuardedCall.Outcome;
+import io.thalamus.runtime.call.Abandonment;
+import io.thalamus.runtime.call.Answer;
+import io.thalamus.runtime.call.Answer.Abandoned;
+import io.thalamus.runtime.call.Answer.Answered;
+import io.thalamus.runtime.call.Answer.Failed;
+import io.thalamus.runtime.call.Answer.Refused;
+import io.thalamus.runtime.call.Answer.Unanswered;
+import io.thalamus.runtime.call.CallThreads;
+import io.thalamus.runtime.call.Supervisor;
+import io.thalamus.runtime.call.Supervisor.Work;
+import io.thalamus.runtime.call.SystemTime;
+import io.thalamus.runtime.call.Terms;
+import io.thalamus.runtime.call.Terms.Admission;
+import io.thalamus.runtime.call.Timekeeper;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
-import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
- * A device as long as it is here, and the only way to call it. Thread-safe.
+ * A device as long as it is here, and the only way to call it. Thread-safe; owned by the registry.
  *
- * <p>Calls are counted, so that a departure can wait for them. Once the device has left, every call
- * is refused, its prepared models are closed, and nothing here refers to its bundle any more.
+ * <p>A departure waits for running calls. Once the device has left, every call is refused, its
+ * prepared models and buffers are closed, and nothing here refers to its bundle any more.
  *
  * <p>All calls of a device but the reference are watched: one that takes too long is given up, and
- * the device goes into quarantine. Only executions of CPU devices run in the threads of their
- * callers, and cannot be given up: handing them over would cost more than small models do.
+ * the monitor learns of it. Only executions of CPU devices run in the threads of their callers, and
+ * cannot be given up: handing them over would cost more than small models do.
  */
 public final class RegisteredDevice {
   /** The name of the CPU device that everything falls back to. */
   public static final String REFERENCE_NAME = "thalamus-cpu";
 
+  private static final System.Logger LOG =
+      System.getLogger(RegisteredDevice.class.getPackageName());
+
   private final String id;
   private final DeviceInfo info;
-  private final ServiceFacts service;
-  private final Watch watch;
-  private final HealthMonitor health;
-  private final Quarantine quarantine;
-  private final DeviceCalls calls;
-  private final Occupancy occupancy;
-  private final DevicePreparations preparations;
-  private final DeviceBuffers buffers;
+  private final ServiceProperties service;
+  private final Supervisor supervisor;
+  private final Supplier<HealthSettings> settings;
+  private final boolean isWatched;
+  private final DeviceListener listener;
+  private final DeviceMonitor monitor;
+  private final Object lock = new Object();
+  private final Set<DeviceResource> open = new HashSet<>();
+  private boolean isDrained;
+  private volatile String suspension;
+  private volatile long longestPrepareNanos;
   private volatile boolean doesNotClose;
+  private volatile boolean doesNotCopy;
 
-  /** A device that serves, watched as the watch says. */
-  RegisteredDevice(String id, Device device, DeviceInfo info, ServiceFacts service, Watch watch) {
+  /**
+   * A device that has arrived.
+   *
+   * @param settings those of the moment
+   * @param listener learns when the device is suspended and resumed
+   * @param monitors makes its monitor
+   */
+  RegisteredDevice(
+      String id,
+      DeviceInfo info,
+      ServiceProperties service,
+      Supervisor supervisor,
+      Supplier<HealthSettings> settings,
+      DeviceListener listener,
+      DeviceMonitor.Factory monitors) {
     this.id = id;
-    this.service = service;
-    this.occupancy = new Occupancy(device);
-    this.preparations = new DevicePreparations(this, occupancy);
-    this.buffers = new DeviceBuffers(this, occupancy);
     this.info = info;
-    this.watch = watch;
-    this.health = new HealthMonitor(watch.time(), watch::settings);
-    this.quarantine = new Quarantine(this, health, watch);
-    this.calls = watch.calls(device, quarantine::hung);
+    this.service = service;
+    this.supervisor = supervisor;
+    this.settings = settings;
+    this.isWatched = !isReference();
+    this.listener = listener;
+    this.monitor = monitors.watch(this);
+    supervisor.setOnHang(monitor::hung);
   }
 
-  /** A device that serves; its calls are not watched. */
+  /** A device whose calls are not watched. */
   public RegisteredDevice(String id, Device device, DeviceInfo info) {
-    this(id, device, info, ServiceFacts.NONE, Watch.none());
+    this.id = id;
+    this.info = info;
+    this.service = ServiceProperties.NONE;
+    this.supervisor = new Supervisor(device, new CallThreads(), new SystemTime());
+    this.settings = () -> HealthSettings.DEFAULT;
+    this.isWatched = false;
+    this.listener = DeviceListener.NONE;
+    this.monitor = DeviceMonitor.NONE;
   }
 
-  /** The short name, for example {@code cpu}. */
+  /** Returns the short name, for example {@code cpu}. */
   public String id() {
     return id;
   }
 
-  /** The facts, as they were when the device arrived. */
+  /** Returns the facts, as they were when the device arrived. */
   public DeviceInfo info() {
     return info;
   }
 
-  /** What its registration says of where it comes from. */
-  public ServiceFacts service() {
+  /** Returns what its registration says of where it comes from. */
+  public ServiceProperties service() {
     return service;
   }
 
-  /** Whether it is the CPU device that everything falls back to. */
+  /** Returns the settings of the moment. */
+  public HealthSettings settings() {
+    return settings.get();
+  }
+
+  /** Returns the clock by which its calls are limited. */
+  public Timekeeper time() {
+    return supervisor.time();
+  }
+
+  Supervisor supervisor() {
+    return supervisor;
+  }
+
+  /** Returns whether it is the CPU device that everything falls back to. */
   public boolean isReference() {
     return info.type() == DeviceType.CPU && info.name().equals(REFERENCE_NAME);
   }
 
-  /** Whether those whose executions it runs do not wait for it for ever. */
+  /** Returns whether its executions may be given up while they still write. */
   public boolean isGuarded() {
-    return isWatched() && info.type() != DeviceType.CPU;
+    return isWatched && info.type() != DeviceType.CPU;
   }
 
   /**
@@ -102,123 +160,116 @@ public final class RegisteredDevice {
     return info.pointerArguments() && !isGuarded();
   }
 
-  /** Whether other calls than executions are watched. */
-  boolean isWatched() {
-    return watch.isOn() && !isReference();
-  }
-
-  /** Whether it takes work: it is neither leaving nor in quarantine. */
+  /** Returns whether it takes work: it is neither leaving nor in quarantine. */
   public boolean isServing() {
-    return absence().isEmpty();
+    return !isLeaving() && suspension == null;
   }
 
-  /** Why it takes no work, or nothing where it does. */
-  Optional<String> absence() {
-    if (isLeaving()) {
-      return Optional.of("it has left");
-    }
-    return health.isQuarantined()
-        ? Optional.of("it is in quarantine: " + health.reason())
-        : Optional.empty();
+  /** Returns whether it takes no more calls but those that give something back. */
+  public boolean isLeaving() {
+    return supervisor.isLeaving();
   }
 
-  /** Whether its departure no longer waits for its running calls. */
-  public boolean isAbandoned() {
-    return occupancy.isAbandoned();
+  boolean isSuspended() {
+    return suspension != null;
   }
 
-  boolean isLeaving() {
-    return occupancy.isLeaving();
-  }
-
-  boolean isQuarantined() {
-    return health.isQuarantined();
-  }
-
-  /** Why it is in quarantine. */
+  /** Returns why it is in quarantine; empty when it is not. */
   public String quarantineReason() {
-    return health.reason();
+    String reason = suspension;
+    return reason == null ? "" : reason;
   }
 
-  /** How it has behaved. */
+  /** Takes it out of use but for probes, or gives another reason for that. */
+  public void suspend(String reason) {
+    boolean isNew = suspension == null;
+    suspension = reason;
+    if (isNew) {
+      listener.departing(this);
+    }
+  }
+
+  /** Lets it serve again. */
+  public void resume() {
+    suspension = null;
+    listener.arrived(this);
+  }
+
+  /** Returns how it has behaved. */
   public DeviceHealth health() {
-    return new DeviceHealth(
-        health.failures(),
-        health.quarantines(),
-        health.until(),
-        health.samples(),
-        health.mismatches(),
-        calls.stuck());
+    return monitor.health(supervisor.stuckCalls());
   }
 
-  /** Whether a thread is in it that nobody waits for. */
+  /** Returns whether a thread is in it that nobody waits for. */
   boolean isStuck() {
-    return calls.isStuck();
+    return !supervisor.stuckCalls().isEmpty();
   }
 
-  DeviceCalls calls() {
-    return calls;
+  /** Returns whether it can map memories of all these kinds: else a failure is no fault of it. */
+  public boolean reads(List<SharedMemory> memories) {
+    return memories.stream().allMatch(memory -> info.memoryKinds().contains(memory.kind()));
   }
 
-  HealthSettings settings() {
-    return watch.settings();
+  /** Reports a failed call to its monitor. */
+  public void failed(ErrorStatus status, String what) {
+    monitor.failed(status, what);
   }
 
-  Timekeeper time() {
-    return watch.time();
+  /** Reports that the reference gave the same answer to a step. */
+  public void agreed() {
+    monitor.agreed();
   }
 
   /**
-   * What the device says of the operations of the main graph.
+   * Reports that the reference gave another answer to a step, which is held against the device.
    *
-   * @return what it promised; nothing where it failed to answer
+   * @param again what the device has to pass before it serves again; closed when it has, or leaves
+   */
+  public void disagreed(String difference, Optional<? extends Probe> again) {
+    monitor.disagreed(difference, again);
+  }
+
+  /**
+   * Asks which operations of the main graph the device supports.
+   *
+   * @return what it promised; nothing when it failed to answer
    */
   public Support supportedOperations(Model model) {
-    return supportedOperations(model, false);
+    return supportedOperations(model, Purpose.WORK);
   }
 
-  Support supportedOperations(Model model, boolean isProbe) {
-    Device entered = enter(isProbe);
-    if (entered == null) {
-      return Support.none(absence().orElse("it has left"));
-    }
-    Function<ExecutionControl, Support> work = control -> ask(entered, model);
-    if (!isWatched()) {
-      return here(work, ExecutionControl.NONE);
-    }
-    Outcome<Support> outcome =
-        make(
-            new Terms("supportedOperations", settings().answerTime(), ExecutionControl.NONE),
-            work,
+  /** Asks as {@link #supportedOperations(Model)} does, for a purpose. */
+  public Support supportedOperations(Model model, Purpose purpose) {
+    int operations = model.main().operations().size();
+    Answer<BitSet> answer =
+        call(
+            purpose,
+            terms("supportedOperations", settings().answerTime()),
+            (driver, control) -> {
+              try (Leases leases = Leases.of(model.pools())) {
+                BitSet promised = driver.supportedOperations(model);
+                return promised == null ? null : (BitSet) promised.clone();
+              }
+            },
             late -> {});
-    return outcome.end() == End.NONE
-        ? outcome.answer()
-        : Support.broken(describe(outcome.end(), settings().answerTime()));
-  }
-
-  /** Asks the device, which was entered. */
-  private Support ask(Device entered, Model model) {
-    List<SharedMemory.Lease> leases = new ArrayList<>();
-    try {
-      model.pools().forEach(pool -> leases.add(pool.lend()));
-      BitSet answer = entered.supportedOperations(model);
-      int operations = model.main().operations().size();
-      if (answer == null || answer.length() > operations) {
-        return broken("its answer does not have " + operations + " flags");
+    return switch (answer) {
+      case Answered<BitSet>(BitSet promised) -> {
+        if (promised == null || promised.length() > operations) {
+          String why = "its answer does not have " + operations + " flags";
+          failed(ErrorStatus.GENERAL_FAILURE, why);
+          yield Support.broken(why);
+        }
+        yield new Support(promised, "it does not support it", false);
       }
-      return new Support((BitSet) answer.clone(), "it does not support it", false);
-    } catch (DeviceException e) {
-      return Support.none("it refused the model: " + e.getMessage());
-    } catch (RuntimeException | LinkageError | AssertionError | StackOverflowError e) {
-      return broken("it broke when asked: " + e);
-    } finally {
-      leases.forEach(SharedMemory.Lease::close);
-    }
-  }
-
-  private Support broken(String why) {
-    failed(ErrorStatus.GENERAL_FAILURE, why);
-    return Support.broken(why);
+      case Failed<BitSet> failed when failed.isBroken() -> {
+        failed(failed.status(), failed.message());
+        yield Support.broken(failed.message());
+      }
+      case Failed<BitSet> failed -> Support.none("it refused the model: " + failed.message());
+      case Refused<BitSet> refused when refused.status() == ErrorStatus.DEVICE_UNAVAILABLE ->
+          Support.none(refused.message());
+      case Unanswered<BitSet> none -> Support.broken(none.message());
+    };
   }
 
   /**
@@ -226,201 +277,272 @@ public final class RegisteredDevice {
    * leaves. The cache files of the config are closed once the device has returned, however late, or
    * was not called.
    *
-   * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE where it has left, is in
+   * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE when it has left, is in
    *     quarantine or did not answer
    */
   public DevicePreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
-    return prepare(model, config, false);
+    return prepare(model, config, Purpose.WORK);
   }
 
-  DevicePreparedModel prepare(Model model, PrepareConfig config, boolean isProbe)
+  /** Prepares as {@link #prepare(Model, PrepareConfig)} does, a model for a purpose. */
+  public DevicePreparedModel prepare(Model model, PrepareConfig config, Purpose purpose)
       throws DeviceException {
-    return preparations.prepare(model, config, isProbe);
+    Work<PreparedModel> work =
+        (driver, control) -> {
+          try (Leases leases = Leases.of(model.pools())) {
+            long start = time().nanoTime();
+            PreparedModel prepared = driver.prepare(model, config.with(control));
+            longestPrepareNanos = Math.max(longestPrepareNanos, time().nanoTime() - start);
+            return prepared;
+          }
+        };
+    return prepare("prepare", model, config, purpose, work, "prepared nothing");
   }
 
   /**
    * Restores a model from the cache files of the config; in all else as {@link #prepare(Model,
-   * PrepareConfig)}. That the files do not hold it is no fault of the device.
+   * PrepareConfig)}. A device is not to blame when the files do not hold it.
    *
    * @param model what was stored
    */
   public DevicePreparedModel prepareFromCache(Model model, PrepareConfig config)
       throws DeviceException {
-    return preparations.prepareFromCache(model, config);
+    return prepare(
+        "prepareFromCache",
+        model,
+        config,
+        Purpose.WORK,
+        (driver, control) -> driver.prepareFromCache(config.with(control)),
+        "restored nothing");
+  }
+
+  private DevicePreparedModel prepare(
+      String name,
+      Model model,
+      PrepareConfig config,
+      Purpose purpose,
+      Work<PreparedModel> work,
+      String nothing)
+      throws DeviceException {
+    ExecutionControl stop =
+        () -> config.deadline().hasPassed() ? Signal.DEADLINE : config.control().checkpoint();
+    Optional<Duration> limit =
+        isWatched
+            ? Optional.of(limit(longestPrepareNanos, settings().prepareFloor()))
+            : Optional.empty();
+    Answer<DevicePreparedModel> answer =
+        call(
+            purpose,
+            new Terms(name, Admission.UNTIL_DEPARTURE, limit, stop, stop),
+            (driver, control) -> {
+              try {
+                PreparedModel prepared = work.ask(driver, control);
+                if (prepared == null) {
+                  throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " " + nothing);
+                }
+                return adopt(new DevicePreparedModel(this, prepared, model, purpose));
+              } finally {
+                closeFiles(config);
+              }
+            },
+            late -> {
+              blame(late, false);
+              closeLate(late);
+            });
+    if (answer instanceof Refused) {
+      closeFiles(config);
+    }
+    // A device that ends because it is told to does nothing wrong.
+    boolean blames =
+        name.equals("prepare") && stop.checkpoint() == Signal.CONTINUE && reads(model.pools());
+    blame(answer, blames);
+    return answer.orThrow(id);
+  }
+
+  /** Reports a failure of the driver; of those that it tells, only where it can be blamed. */
+  private void blame(Answer<?> answer, boolean alsoForExceptions) {
+    if (answer instanceof Failed<?> failed && (failed.isBroken() || alsoForExceptions)) {
+      failed(failed.status(), failed.message());
+    }
+  }
+
+  private static void closeLate(Answer<? extends DeviceResource> late) {
+    if (late instanceof Answered<? extends DeviceResource> answered) {
+      answered.value().close();
+    }
+  }
+
+  private static void closeFiles(PrepareConfig config) {
+    if (config.cache().isPresent()) {
+      config.cache().get().modelCache().forEach(CacheFile::close);
+      config.cache().get().dataCache().forEach(CacheFile::close);
+    }
   }
 
   /**
    * Allocates a buffer. The result is owned by the caller, and closed at the latest when the device
    * leaves.
    *
-   * @param onDeparture told before that, when no call runs on the device any more: the last moment
-   *     to copy the contents out
-   * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE where it has left, is in
+   * @param onDeparture called before that, when no call runs on the device any more: the last
+   *     moment to copy the contents out
+   * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE when it has left, is in
    *     quarantine or did not answer
    */
   public DeviceMemory allocate(
       BufferDesc desc, List<BufferRole> roles, Consumer<DeviceMemory> onDeparture)
       throws DeviceException {
-    return buffers.allocate(desc, roles, onDeparture);
+    if (!info.memoryDomain()) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " has no memory of its own");
+    }
+    Answer<DeviceMemory> answer =
+        call(
+            Purpose.WORK,
+            terms("allocate", settings().answerTime()),
+            (driver, control) -> {
+              DeviceBuffer buffer = driver.allocate(desc, roles);
+              if (buffer == null) {
+                throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " allocated nothing");
+              }
+              DeviceMemory memory = adopt(new DeviceMemory(this, buffer, onDeparture));
+              int token = buffer.token();
+              if (token <= 0) {
+                memory.close();
+                throw new DeviceException(
+                    ErrorStatus.GENERAL_FAILURE,
+                    id + " allocated a buffer with the token " + token);
+              }
+              return memory;
+            },
+            RegisteredDevice::closeLate);
+    // A device that has no room, or no such memory, is not to blame.
+    blame(answer, false);
+    return answer.orThrow(id);
   }
 
-  DeviceBuffers buffers() {
-    return buffers;
+  /** Keeps a resource open until its owner closes it or the device leaves. */
+  private <T extends DeviceResource> T adopt(T resource) throws DeviceException {
+    synchronized (lock) {
+      // While the device leaves, the departure waits for the call that made it, and closes it then.
+      if (!isDrained) {
+        open.add(resource);
+        return resource;
+      }
+    }
+    resource.close();
+    throw new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, id + " left meanwhile");
   }
 
-  /** Whether it can map memories of all these kinds: a failure over others is no fault of it. */
-  public boolean reads(List<SharedMemory> memories) {
-    return memories.stream().allMatch(memory -> info.memoryKinds().contains(memory.kind()));
+  void forget(DeviceResource resource) {
+    synchronized (lock) {
+      open.remove(resource);
+    }
+  }
+
+  private List<DeviceResource> open() {
+    synchronized (lock) {
+      return List.copyOf(open);
+    }
+  }
+
+  /** Calls the driver, unless the device is in quarantine and this is no probe. */
+  <T> Answer<T> call(Purpose purpose, Terms terms, Work<T> work, Consumer<Answer<T>> late) {
+    String reason = purpose == Purpose.PROBE || isLeaving() ? null : suspension;
+    return reason == null
+        ? supervisor.call(terms, work, late)
+        : new Refused<>(ErrorStatus.DEVICE_UNAVAILABLE, "it is in quarantine: " + reason);
+  }
+
+  /** Has the driver copy from or to a buffer, also while the device leaves or is suspended. */
+  Answer<Void> copy(String name, Work<Void> copying) {
+    // One that hung once will hardly answer the next time: then nobody waits.
+    if (doesNotCopy && !isServing()) {
+      return new Refused<>(ErrorStatus.DEVICE_UNAVAILABLE, "it does not answer");
+    }
+    Terms terms = new Terms(name, Admission.UNTIL_LEFT, watched(settings().answerTime()));
+    Answer<Void> answer = supervisor.call(terms, copying, late -> {});
+    doesNotCopy = isHung(answer);
+    return answer;
   }
 
   /** Closes something of the device, and does not wait for ever for it. */
-  void close(Runnable closing) {
-    if (!isWatched()) {
-      closing.run();
-      return;
-    }
+  void close(String what, Runnable closing) {
     // One that did not close once will hardly do so at the next: then nobody waits.
     Duration limit = doesNotClose ? Duration.ZERO : settings().answerTime();
-    Outcome<Boolean> outcome =
-        calls.make(
-            new Terms(DeviceCalls.CLOSE, limit, ExecutionControl.NONE),
-            control -> {
-              closing.run();
-              return true;
-            },
-            late -> {});
-    if (outcome.end() == End.HUNG) {
-      doesNotClose = true;
-    } else if (outcome.end() == End.NO_THREAD) {
-      closing.run();
+    Work<Void> work =
+        (driver, control) -> {
+          closing.run();
+          return null;
+        };
+    Answer<Void> answer =
+        supervisor.call(
+            new Terms("close", Admission.ALWAYS, watched(limit)), work, late -> warn(what, late));
+    if (answer instanceof Refused) {
+      // There is no thread for it: what holds up its caller is better than what stays open.
+      answer =
+          supervisor.call(new Terms("close", Admission.ALWAYS, Optional.empty()), work, late -> {});
+    }
+    doesNotClose |= isHung(answer);
+    warn(what, answer);
+  }
+
+  private void warn(String what, Answer<Void> answer) {
+    if (answer instanceof Failed<Void> failed) {
+      // The next ones must be closed all the same; there is nobody who could mend this one.
+      LOG.log(Level.WARNING, id + " failed to close " + what, failed.thrown());
     }
   }
 
-  /** How long a call may take, of which the longest until now took so long. */
+  private static boolean isHung(Answer<?> answer) {
+    return answer instanceof Abandoned<?> abandoned && abandoned.why() == Abandonment.HUNG;
+  }
+
+  private Terms terms(String name, Duration limit) {
+    return new Terms(name, Admission.UNTIL_DEPARTURE, watched(limit));
+  }
+
+  private Optional<Duration> watched(Duration limit) {
+    return isWatched ? Optional.of(limit) : Optional.empty();
+  }
+
+  /** Returns how long a call may take, when the longest until now took so long. */
   Duration limit(long longestNanos, Duration floor) {
     long estimate = longestNanos * settings().executionFactor();
     return estimate > floor.toNanos() ? Duration.ofNanos(estimate) : floor;
   }
 
-  /** Why there is no answer, for people. */
-  static String describe(End end, Duration limit) {
-    return switch (end) {
-      case HUNG -> "it did not answer within " + limit.toMillis() + " ms";
-      case DEADLINE, CANCELLED -> "it did not stop when it was told to";
-      case LEFT -> "it left before it was done";
-      case NO_THREAD -> "too many calls wait for devices";
-      case NONE -> "";
-    };
-  }
-
-  /** What a caller learns of a call that ended without an answer. */
-  static CallOutcome unanswered(End end, Duration limit) {
-    return end == End.NO_THREAD
-        ? CallOutcome.refused(status(end), describe(end, limit))
-        : CallOutcome.abandoned(status(end), describe(end, limit));
-  }
-
-  static ErrorStatus status(End end) {
-    return switch (end) {
-      case DEADLINE -> ErrorStatus.MISSED_DEADLINE_TRANSIENT;
-      case HUNG, LEFT -> ErrorStatus.DEVICE_UNAVAILABLE;
-      case NO_THREAD -> ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT;
-      case CANCELLED, NONE -> ErrorStatus.GENERAL_FAILURE;
-    };
-  }
-
-  /** Holds a failed call against the device; see {@link Quarantine#failed}. */
-  public void failed(ErrorStatus status, String what) {
-    quarantine.failed(status, what);
-  }
-
-  /** A step was executed again on the reference, which said the same. */
-  public void agreed() {
-    quarantine.agreed();
-  }
-
-  /**
-   * A step was executed again on the reference, which said something else: that is held against the
-   * device.
-   *
-   * @param again what the device has to compute before it is used again; closed when it has, or
-   *     leaves
-   */
-  public void disagreed(String difference, Optional<Recheck> again) {
-    quarantine.disagreed(difference, again);
-  }
-
-  /** Begins a call, unless the device takes no work: then null. */
-  Device enter(boolean isProbe) {
-    return isProbe || !health.isQuarantined() ? occupancy.enter() : null;
-  }
-
-  /** Makes a call of the device, which was entered, in this thread, and leaves it. */
-  <T> T here(Function<ExecutionControl, T> work, ExecutionControl control) {
-    try {
-      return work.apply(control);
-    } finally {
-      exit();
-    }
-  }
-
-  /**
-   * Makes a call of the device, which was entered, in a thread of the runtime, and leaves it when
-   * its caller has the answer: a departure must not take an answer for one that never came.
-   */
-  <T> Outcome<T> make(Terms terms, Function<ExecutionControl, T> work, Consumer<T> late) {
-    Outcome<T> outcome = calls.make(terms, work, late, this::exit);
-    if (outcome.end() == End.NO_THREAD) {
-      exit();
-    }
-    return outcome;
-  }
-
-  /** Begins a call that gives something back, which is welcome even while the device leaves. */
-  void beginClosing() {
-    occupancy.beginClosing();
-  }
-
-  /** Ends a call. */
-  void exit() {
-    occupancy.exit();
-  }
-
-  void forget(DevicePreparedModel model) {
-    occupancy.forget(model);
-  }
-
-  /** Refuses calls from now on. */
-  void refuseCalls() {
-    occupancy.refuseCalls();
-  }
-
   /**
    * Waits for the running calls, has the owners of buffers copy out what they still need, and
-   * closes buffers and prepared models; forgets the device. What calls that were abandoned still
+   * closes buffers and prepared models; forgets the driver. What calls that were abandoned still
    * use is closed when they return.
    *
    * @param patience how long to wait before the calls that still run are abandoned
    * @return how many calls were abandoned
    */
   int drain(Duration patience) {
-    long end = System.nanoTime() + patience.toNanos();
+    long end = time().nanoTime() + patience.toNanos();
     // Contents are copied out by the last calls of all.
-    occupancy.awaitCalls(end, calls::stuckInside);
-    occupancy.buffers().forEach(DeviceMemory::depart);
+    supervisor.await(end);
+    for (DeviceResource resource : open()) {
+      if (resource instanceof DeviceMemory buffer) {
+        buffer.depart();
+      }
+    }
     // Calls that were given up already are not waited for a second time.
-    Occupancy.Left left = occupancy.drain(end, calls::stuckInside);
-    abandon();
-    left.models().forEach(DevicePreparedModel::close);
+    int left = supervisor.leave(end);
+    synchronized (lock) {
+      isDrained = true;
+    }
+    monitor.close();
+    open().forEach(DeviceResource::close);
     // Some of them others may have begun to close meanwhile: they are not open when this returns.
-    occupancy.awaitCalls(end, calls::stuckInside);
-    return left.running();
+    supervisor.await(end);
+    return left;
   }
 
   /** Has all callers go on without an answer, and keeps nothing for a time after. */
   void abandon() {
-    calls.abandon();
-    quarantine.forget();
+    supervisor.abandon();
+    monitor.close();
   }
 
   @Override

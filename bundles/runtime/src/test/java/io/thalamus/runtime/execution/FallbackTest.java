@@ -18,7 +18,7 @@ import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OperationCode;
-import io.thalamus.runtime.StatusMapping;
+import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;

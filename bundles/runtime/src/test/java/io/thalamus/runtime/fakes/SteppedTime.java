@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.fakes;
 
-import io.thalamus.runtime.registry.Timekeeper;
+import io.thalamus.runtime.call.Timekeeper;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -17,6 +17,7 @@ import io.thalamus.runtime.compilation.NnapiRules;
 import io.thalamus.runtime.compilation.Policies;
 import io.thalamus.runtime.domain.MemoryDomains;
 import io.thalamus.runtime.execution.AsyncThreads;
+import io.thalamus.runtime.health.Health;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.registry.DeviceRegistry;
@@ -80,18 +81,18 @@ public final class TestRuntime implements AutoCloseable {
 
   /** With these rules and devices, in order. */
   public static TestRuntime of(ModelRules rules, Device... devices) {
-    return of(rules, new DeviceRegistry(SETTINGS), devices);
+    return of(rules, new DeviceRegistry(SETTINGS, new Health()), devices);
   }
 
   /** With NNAPI's rules and these devices, whose departure waits for no call. */
   public static TestRuntime impatient(Device... devices) {
     HealthSettings settings = SETTINGS.withDrainTime(Duration.ofMillis(100));
-    return of(new NnapiRules(), new DeviceRegistry(settings), devices);
+    return of(new NnapiRules(), new DeviceRegistry(settings, new Health()), devices);
   }
 
   /** With a clock that the test moves, and these devices, in order. */
   public static TestRuntime stepped(SteppedTime time, HealthSettings settings, Device... devices) {
-    return of(new NnapiRules(), new DeviceRegistry(settings, time), devices);
+    return of(new NnapiRules(), new DeviceRegistry(settings, time, new Health()), devices);
   }
 
   private static TestRuntime of(ModelRules rules, DeviceRegistry registry, Device... devices) {

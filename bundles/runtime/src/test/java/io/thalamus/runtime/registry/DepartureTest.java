@@ -16,6 +16,7 @@ import io.thalamus.model.Model;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
+import io.thalamus.runtime.health.Health;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
@@ -90,7 +91,7 @@ class DepartureTest {
   @Test
   void whatAnotherThreadIsClosingIsClosedToo() throws Exception {
     SlowlyClosing device = new SlowlyClosing();
-    try (DeviceRegistry registry = new DeviceRegistry(TestRuntime.SETTINGS)) {
+    try (DeviceRegistry registry = new DeviceRegistry(TestRuntime.SETTINGS, new Health())) {
       registry.addDevice(device, Map.of());
       RegisteredDevice registered = registry.devices().getFirst();
       for (int i = 0; i < 2; i++) {

@@ -14,6 +14,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.LimitedDevice;
+import io.thalamus.runtime.health.Health;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +29,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Order, names, refusals and notices. */
 class DeviceRegistryTest {
   private final DeviceRegistry registry =
-      new DeviceRegistry(HealthSettings.DEFAULT.withDrainTime(Duration.ofMillis(100)));
+      new DeviceRegistry(
+          HealthSettings.DEFAULT.withDrainTime(Duration.ofMillis(100)), new Health());
 
   @AfterEach
   void close() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.runtime;
+package io.thalamus.runtime.call;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

@@ -2,40 +2,43 @@
 package io.thalamus.runtime.registry;
 
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * What the registration of a device says of where it comes from. Immutable; keeps nothing of the
- * device's bundle.
+ * The properties of a device's registration that say where it comes from. Immutable; keeps nothing
+ * of the device's bundle.
  *
  * @param bundle the id of the bundle that offers it; empty without a framework
  * @param settings its properties as text, but for those that count or name registrations
  */
-public record ServiceFacts(OptionalLong bundle, Map<String, String> settings) {
-  /** Nothing is known. */
-  static final ServiceFacts NONE = new ServiceFacts(OptionalLong.empty(), Map.of());
+public record ServiceProperties(OptionalLong bundle, Map<String, String> settings) {
+  /** No properties. */
+  static final ServiceProperties NONE = new ServiceProperties(OptionalLong.empty(), Map.of());
 
   private static final String BUNDLE = "service.bundleid";
 
-  /** They differ from one start to the next. */
+  /** Beginnings of names whose values differ from one start to the next. */
   private static final List<String> PASSING =
       List.of("service.", "component.", "objectclass", "felix.", "event.");
 
-  static ServiceFacts of(Map<String, Object> properties) {
+  /** Returns those of a registration. */
+  static ServiceProperties of(Map<String, Object> properties) {
     SortedMap<String, String> settings = new TreeMap<>();
     properties.forEach(
         (name, value) -> {
-          if (PASSING.stream().noneMatch(name.toLowerCase(java.util.Locale.ROOT)::startsWith)) {
+          if (PASSING.stream().noneMatch(name.toLowerCase(Locale.ROOT)::startsWith)) {
             settings.put(name, text(value));
           }
         });
-    return new ServiceFacts(
+    return new ServiceProperties(
         properties.get(BUNDLE) instanceof Long id ? OptionalLong.of(id) : OptionalLong.empty(),
-        java.util.Collections.unmodifiableSortedMap(settings));
+        Collections.unmodifiableSortedMap(settings));
   }
 
   private static String text(Object value) {

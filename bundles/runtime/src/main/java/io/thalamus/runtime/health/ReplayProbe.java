@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.runtime.registry;
+package io.thalamus.runtime.health;
+
+import static io.thalamus.runtime.registry.DevicePreparedModel.resultOf;
 
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
@@ -14,6 +16,10 @@ import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.registry.Probe;
+import io.thalamus.runtime.registry.Purpose;
+import io.thalamus.runtime.registry.RegisteredDevice;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +30,7 @@ import java.util.Optional;
  * the device is let back: small models of other operations would say nothing of it. Thread-safe;
  * keeps the constants of the model mapped until it is closed.
  */
-public final class Recheck implements AutoCloseable {
+public final class ReplayProbe implements Probe {
   /** Of more inputs and outputs than that, none are kept. */
   private static final long MOST_BYTES = 32 << 20;
 
@@ -60,7 +66,7 @@ public final class Recheck implements AutoCloseable {
     Optional<String> difference(int output, MemorySegment actual, MemorySegment expected);
   }
 
-  private Recheck(
+  private ReplayProbe(
       String name, Model model, List<Value> inputs, List<Value> outputs, Comparison comparison) {
     this.name = name;
     this.model = model;
@@ -76,31 +82,31 @@ public final class Recheck implements AutoCloseable {
    * @param name for people
    * @param outputs the right ones
    */
-  public static Optional<Recheck> of(
+  public static Optional<ReplayProbe> of(
       String name, Model model, List<Value> inputs, List<Value> outputs, Comparison comparison) {
     return bytes(inputs) + bytes(outputs) > MOST_BYTES
         ? Optional.empty()
-        : Optional.of(new Recheck(name, model, inputs, outputs, comparison));
+        : Optional.of(new ReplayProbe(name, model, inputs, outputs, comparison));
   }
 
   private static long bytes(List<Value> values) {
-    return values.stream().mapToLong(Recheck::aligned).sum();
+    return values.stream().mapToLong(ReplayProbe::aligned).sum();
   }
 
   private static long aligned(Value value) {
     return value.isOmitted() ? 0 : Math.ceilDiv(value.bytes().length, ALIGNMENT) * ALIGNMENT;
   }
 
-  /** Has a device compute it again, and says why it must not come back; nothing where it may. */
-  Optional<String> fails(RegisteredDevice device) {
+  @Override
+  public Optional<String> failure(RegisteredDevice device) {
     // A device that is given up may still write to the memory of its call: each has its own.
     SharedMemory memory =
         SharedMemory.allocate(MemoryKind.ASHMEM, Math.max(1, bytes(inputs) + bytes(outputs)));
-    try (DevicePreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT, true)) {
+    try (DevicePreparedModel prepared =
+        device.prepare(model, PrepareConfig.DEFAULT, Purpose.PROBE)) {
       Request request = request(memory);
-      CallOutcome outcome = prepared.execute(request, ExecutionConfig.DEFAULT, List.of(), true);
       Optional<String> failure =
-          switch (outcome.result()) {
+          switch (resultOf(prepared.execute(request, ExecutionConfig.DEFAULT))) {
             case Completed completed -> difference(request, completed, memory.segment());
             case Failed failed -> Optional.of(failed.message());
             default -> Optional.of("it found a buffer too small");

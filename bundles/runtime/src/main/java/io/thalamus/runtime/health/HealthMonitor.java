@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.runtime.registry;
+package io.thalamus.runtime.health;
 
+import io.thalamus.api.DeviceHealth;
+import io.thalamus.api.DeviceHealth.StuckCall;
+import io.thalamus.runtime.call.Timekeeper;
+import io.thalamus.runtime.registry.HealthSettings;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * What is held against a device, and whether it is in quarantine for it. Thread-safe.
+ * The account of what is held against a device, and of its quarantines. Thread-safe.
  *
  * <p>Failures that pass by themselves weigh a quarter of the others. A device that hung or computed
  * something wrong goes into quarantine at once. A quarantine that follows another one soon is twice
@@ -31,8 +36,7 @@ final class HealthMonitor {
   private int inRow;
   private long servingSince;
   private Instant until;
-  private volatile String reason = "";
-  private volatile boolean quarantined;
+  private boolean quarantined;
 
   HealthMonitor(Timekeeper time, Supplier<HealthSettings> settings) {
     this.time = time;
@@ -40,35 +44,15 @@ final class HealthMonitor {
     this.servingSince = time.nanoTime();
   }
 
-  /** Whether the device is not to be used. */
-  boolean isQuarantined() {
-    return quarantined;
-  }
-
-  /** Why it is in quarantine. */
-  String reason() {
-    return reason;
-  }
-
-  /** When it is tried again. */
-  synchronized Optional<Instant> until() {
-    return quarantined ? Optional.of(until) : Optional.empty();
-  }
-
-  synchronized long failures() {
-    return failures;
-  }
-
-  synchronized long quarantines() {
-    return quarantines;
-  }
-
-  synchronized long samples() {
-    return samples;
-  }
-
-  synchronized long mismatches() {
-    return mismatches;
+  /** Returns what is known of the device, with the calls that it does not return from. */
+  synchronized DeviceHealth snapshot(List<StuckCall> stuck) {
+    return new DeviceHealth(
+        failures,
+        quarantines,
+        quarantined ? Optional.of(until) : Optional.empty(),
+        samples,
+        mismatches,
+        stuck);
   }
 
   /** A step was executed again on the reference. */
@@ -118,7 +102,7 @@ final class HealthMonitor {
    *
    * @return how long it lasts; empty where the device is in quarantine already
    */
-  synchronized Optional<Duration> quarantine(String why) {
+  synchronized Optional<Duration> quarantine() {
     if (quarantined) {
       return Optional.empty();
     }
@@ -128,19 +112,24 @@ final class HealthMonitor {
     }
     quarantined = true;
     quarantines++;
-    reason = why;
     return Optional.of(extend());
   }
 
   /** A probe failed: the quarantine goes on. */
-  synchronized Duration prolong(String why) {
-    reason = why;
+  synchronized Duration prolong() {
     return extend();
   }
 
   private Duration extend() {
     inRow++;
-    Duration delay = settings.get().quarantine(inRow);
+    HealthSettings now = settings.get();
+    Duration delay = now.firstQuarantine();
+    for (int i = 1; i < inRow && delay.compareTo(now.longestQuarantine()) < 0; i++) {
+      delay = delay.multipliedBy(2);
+    }
+    if (delay.compareTo(now.longestQuarantine()) > 0) {
+      delay = now.longestQuarantine();
+    }
     until = time.now().plus(delay);
     return delay;
   }
@@ -148,7 +137,6 @@ final class HealthMonitor {
   /** The probe passed. */
   synchronized void release() {
     quarantined = false;
-    reason = "";
     servingSince = time.nanoTime();
     whens = new long[0];
     weights = new int[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.runtime;
+package io.thalamus.runtime.call;
 
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;

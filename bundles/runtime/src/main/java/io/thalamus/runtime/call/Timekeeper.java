@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.runtime.registry;
+package io.thalamus.runtime.call;
 
 import java.time.Duration;
 import java.time.Instant;

@@ -11,14 +11,17 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Whether a device can be as it says. The rules are those that AOSP's tests hold devices to. */
-final class DeviceFacts {
+/**
+ * The rules for what a device says of itself: those of NNAPI, and those that AOSP's tests hold
+ * devices to. Stateless.
+ */
+final class DeviceInfoValidator {
   private static final Pattern NAME = Pattern.compile("[^-\\s]+-[^-\\s]+");
   private static final Pattern EXTENSION = Pattern.compile("[a-z0-9_]+(\\.[a-z0-9_]+)+");
 
-  private DeviceFacts() {}
+  private DeviceInfoValidator() {}
 
-  /** The first fact that is impossible, in words, or empty where all are possible. */
+  /** Returns the first fact that is impossible, in words; empty when all are possible. */
   static Optional<String> objection(DeviceInfo info) {
     if (!NAME.matcher(info.name()).matches()) {
       return Optional.of(

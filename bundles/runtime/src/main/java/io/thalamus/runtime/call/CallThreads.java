@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.runtime.registry;
+package io.thalamus.runtime.call;
 
-import io.thalamus.runtime.RuntimeThreads;
 import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -12,13 +11,14 @@ import java.util.concurrent.TimeUnit;
  * such calls; they end when they have nothing to do. A thread that a device holds cannot be ended
  * from outside.
  */
-final class CallThreads implements Executor, AutoCloseable {
+public final class CallThreads implements Executor, AutoCloseable {
   private static final int MOST = 256;
   private static final long IDLE_SECONDS = 5;
 
   private final ThreadPoolExecutor threads;
 
-  CallThreads() {
+  /** Creates the threads; none runs until there is a call. */
+  public CallThreads() {
     threads =
         new ThreadPoolExecutor(
             0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.runtime.registry;
+package io.thalamus.runtime.health;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -17,14 +17,16 @@ import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.SteppedTime;
 import io.thalamus.runtime.fakes.TestRuntime;
-import io.thalamus.runtime.registry.Recheck.Value;
+import io.thalamus.runtime.health.ReplayProbe.Value;
+import io.thalamus.runtime.registry.DeviceRegistry;
+import io.thalamus.runtime.registry.RegisteredDevice;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** What is kept of a step that was computed wrongly. */
-class RecheckTest {
+class ReplayProbeTest {
   private static final int ELEMENTS = 64;
 
   private static Model model(SharedMemory pool) {
@@ -43,16 +45,16 @@ class RecheckTest {
     return Model.of(graph.build());
   }
 
-  private static Optional<Recheck> recheck(Model model, int bytes) {
+  private static Optional<ReplayProbe> replay(Model model, int bytes) {
     Value value = new Value(new byte[bytes], Shape.NONE, Shape.NONE);
-    return Recheck.of(
+    return ReplayProbe.of(
         "SUB", model, List.of(value), List.of(value), (index, is, expected) -> Optional.empty());
   }
 
   @Test
   void constantsStayMappedUntilItIsClosed() {
     SharedMemory pool = SharedMemory.allocate(MemoryKind.ASHMEM, 4 * ELEMENTS);
-    Recheck kept = recheck(model(pool), 4 * ELEMENTS).orElseThrow();
+    ReplayProbe kept = replay(model(pool), 4 * ELEMENTS).orElseThrow();
     pool.close();
     assertTrue(pool.segment().scope().isAlive());
     kept.close();
@@ -63,13 +65,13 @@ class RecheckTest {
   void constantsAreGivenBackWhenTheDeviceLeaves() {
     SharedMemory pool = SharedMemory.allocate(MemoryKind.ASHMEM, 4 * ELEMENTS);
     SteppedTime time = new SteppedTime();
-    try (DeviceRegistry registry = new DeviceRegistry(TestRuntime.SETTINGS, time)) {
+    try (DeviceRegistry registry = new DeviceRegistry(TestRuntime.SETTINGS, time, new Health())) {
       LimitedDevice device = LimitedDevice.of("sub", 0.5, OperationCode.SUB);
       registry.addDevice(device, Map.of());
       RegisteredDevice registered = registry.devices().getFirst();
-      registered.disagreed("it is wrong", recheck(model(pool), 4 * ELEMENTS));
+      registered.disagreed("it is wrong", replay(model(pool), 4 * ELEMENTS));
       // The second one is not kept: what brought it there is reason enough.
-      registered.disagreed("it is wrong again", recheck(model(pool), 4 * ELEMENTS));
+      registered.disagreed("it is wrong again", replay(model(pool), 4 * ELEMENTS));
       pool.close();
       assertTrue(pool.segment().scope().isAlive());
       registry.removeDevice(device);
@@ -81,7 +83,7 @@ class RecheckTest {
   @Test
   void hugeValuesAreNotKept() {
     try (SharedMemory pool = SharedMemory.allocate(MemoryKind.ASHMEM, 4 * ELEMENTS)) {
-      assertEquals(Optional.empty(), recheck(model(pool), 17 << 20));
+      assertEquals(Optional.empty(), replay(model(pool), 17 << 20));
     }
   }
 }

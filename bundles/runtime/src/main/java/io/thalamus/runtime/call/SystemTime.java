@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.runtime.registry;
+package io.thalamus.runtime.call;
 
-import io.thalamus.runtime.RuntimeThreads;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
@@ -10,7 +9,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /** The machine's clocks, and one thread, which ends when nothing waits for its time. */
-final class SystemTime implements Timekeeper {
+public final class SystemTime implements Timekeeper {
   private static final System.Logger LOG = System.getLogger(SystemTime.class.getPackageName());
   private static final long IDLE_SECONDS = 5;
   private static final long END_SECONDS = 5;
@@ -18,7 +17,8 @@ final class SystemTime implements Timekeeper {
   private final ScheduledThreadPoolExecutor thread =
       new ScheduledThreadPoolExecutor(1, RuntimeThreads.named("thalamus-health-"));
 
-  SystemTime() {
+  /** Creates clocks whose thread runs only while something waits for its time. */
+  public SystemTime() {
     thread.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
     thread.allowCoreThreadTimeOut(true);
   }

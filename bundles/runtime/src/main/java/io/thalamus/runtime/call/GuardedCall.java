@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.call;
+
+import io.thalamus.hal.ExecutionControl.Signal;
+import io.thalamus.runtime.call.Answer.Abandoned;
+import java.time.Duration;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * A call in a thread of the runtime, so that its caller need not wait for a driver that never
+ * answers. Thread-safe; used once.
+ *
+ * @param <T> what the driver returns
+ */
+final class GuardedCall<T> implements Runnable {
+  /** How often a waiting caller looks whether it should wait any longer. */
+  private static final long LOOK_MILLIS = 20;
+
+  /** How long a driver may take to stop once it was told to, before its caller goes on. */
+  private static final long GRACE_NANOS = Duration.ofMillis(500).toNanos();
+
+  private final Terms terms;
+  private final Duration limit;
+  private final Timekeeper time;
+  private final long startNanos;
+  private final Consumer<Answer<T>> late;
+
+  /** Null once begun: what it refers to must not live as long as a stuck call. */
+  private Supplier<Answer<T>> work;
+
+  private Thread thread;
+
+  /** Null while the caller waits. */
+  private volatile Answer<T> answer;
+
+  private boolean isOver;
+
+  /**
+   * A call that begins now.
+   *
+   * @param terms with a limit
+   * @param late gets an answer that nobody waits for any more
+   */
+  GuardedCall(Terms terms, Timekeeper time, Consumer<Answer<T>> late) {
+    this.terms = terms;
+    this.limit = terms.limit().orElseThrow();
+    this.time = time;
+    this.startNanos = time.nanoTime();
+    this.late = late;
+  }
+
+  /** Sets what is done, once, before the call runs. */
+  void setWork(Supplier<Answer<T>> value) {
+    work = value;
+  }
+
+  @Override
+  public void run() {
+    Supplier<Answer<T>> mine;
+    synchronized (this) {
+      thread = Thread.currentThread();
+      mine = work;
+      work = null;
+    }
+    // Whatever becomes of the driver and of this thread: the caller gets an answer.
+    Answer<T> own = Supervisor.lost();
+    boolean isLate = false;
+    try {
+      own = mine.get();
+    } finally {
+      synchronized (this) {
+        isOver = true;
+        thread = null;
+        isLate = answer != null;
+        if (!isLate) {
+          answer = own;
+        }
+        notifyAll();
+      }
+    }
+    if (isLate) {
+      late.accept(own);
+    }
+  }
+
+  /** Has the caller go on without an answer, unless there is one. */
+  synchronized void abandon(Abandonment why) {
+    if (answer == null) {
+      answer = new Abandoned<>(why, limit);
+      notifyAll();
+    }
+  }
+
+  /** Returns the answer once there is one, or the caller must not wait any longer. */
+  Answer<T> await() {
+    boolean interrupted = false;
+    boolean isStopping = false;
+    long stopNanos = 0;
+    while (true) {
+      synchronized (this) {
+        if (answer == null) {
+          try {
+            wait(LOOK_MILLIS);
+          } catch (InterruptedException e) {
+            // A call is not interruptible; the caller may look at its flag afterwards.
+            interrupted = true;
+          }
+        }
+        if (answer != null) {
+          break;
+        }
+      }
+      long now = time.nanoTime();
+      if (now - startNanos >= limit.toNanos()) {
+        abandon(Abandonment.HUNG);
+        continue;
+      }
+      Signal wish = terms.look().checkpoint();
+      if (wish == Signal.CONTINUE) {
+        continue;
+      }
+      if (!isStopping) {
+        isStopping = true;
+        stopNanos = now + GRACE_NANOS;
+      }
+      if (now - stopNanos >= 0) {
+        abandon(wish == Signal.CANCELLED ? Abandonment.CANCELLED : Abandonment.DEADLINE);
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return answer;
+  }
+
+  /** Returns whether nobody waits for it, so that the driver is to stop. */
+  boolean isAbandoned() {
+    return answer instanceof Abandoned;
+  }
+
+  /** Returns whether the driver keeps a thread that nobody waits for. */
+  synchronized boolean isStuck() {
+    return !isOver && answer != null;
+  }
+
+  /** Returns what the driver is asked to do. */
+  String name() {
+    return terms.name();
+  }
+
+  /** Returns the time since the call began. */
+  Duration age() {
+    return Duration.ofNanos(time.nanoTime() - startNanos);
+  }
+
+  /** Returns the time until the limit is reached; zero afterwards. */
+  Duration left() {
+    Duration left = limit.minus(age());
+    return left.isNegative() ? Duration.ZERO : left;
+  }
+
+  /** Returns the name of the thread that is in the driver; empty when none is. */
+  synchronized String threadName() {
+    return thread == null ? "" : thread.getName();
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.call;
+
+import io.thalamus.hal.Device;
+import io.thalamus.runtime.call.Terms.Admission;
+import java.util.function.IntSupplier;
+
+/**
+ * The count of the calls in a device, for which its departure waits. Thread-safe. Once the device
+ * has left, nothing here refers to it.
+ */
+final class InFlight {
+  /** How often a departure that waits looks at the clock. */
+  private static final long LOOK_MILLIS = 20;
+
+  private final Timekeeper time;
+  private final Object lock = new Object();
+
+  /** Null once the device has left. */
+  private Device driver;
+
+  private int running;
+  private boolean leaving;
+  private volatile boolean hasLeft;
+
+  InFlight(Device driver, Timekeeper time) {
+    this.driver = driver;
+    this.time = time;
+  }
+
+  /** Returns whether this is about a device that has not left. */
+  boolean isOf(Device other) {
+    synchronized (lock) {
+      return driver == other;
+    }
+  }
+
+  boolean isLeaving() {
+    synchronized (lock) {
+      return leaving;
+    }
+  }
+
+  boolean hasLeft() {
+    return hasLeft;
+  }
+
+  /** Begins a call, and returns whether the device takes it. */
+  boolean enter(Admission admission) {
+    synchronized (lock) {
+      boolean isAdmitted =
+          switch (admission) {
+            case UNTIL_DEPARTURE -> !leaving;
+            case UNTIL_LEFT -> driver != null;
+            case ALWAYS -> true;
+          };
+      if (isAdmitted) {
+        running++;
+      }
+      return isAdmitted;
+    }
+  }
+
+  /** Returns the driver; null once it has left. */
+  Device driver() {
+    synchronized (lock) {
+      return driver;
+    }
+  }
+
+  /** Ends a call. */
+  void exit() {
+    synchronized (lock) {
+      running--;
+      lock.notifyAll();
+    }
+  }
+
+  /** Has a departure that waits count again: a call was abandoned. */
+  void recount() {
+    synchronized (lock) {
+      lock.notifyAll();
+    }
+  }
+
+  /** Refuses calls from now on, but for those that give something back. */
+  void refuse() {
+    synchronized (lock) {
+      leaving = true;
+    }
+  }
+
+  /**
+   * Waits until no call runs but stuck ones.
+   *
+   * @param end the time at which to wait no longer
+   * @param stuck counts the calls that nobody waits for
+   */
+  void await(long end, IntSupplier stuck) {
+    synchronized (lock) {
+      boolean interrupted = false;
+      while (running > stuck.getAsInt() && time.nanoTime() - end < 0) {
+        try {
+          lock.wait(LOOK_MILLIS);
+        } catch (InterruptedException e) {
+          // Whoever stops the bundle is in a hurry: wait no longer.
+          interrupted = true;
+          break;
+        }
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /**
+   * Waits as {@link #await} does, and forgets the device.
+   *
+   * @return how many calls still run
+   */
+  int leave(long end, IntSupplier stuck) {
+    synchronized (lock) {
+      leaving = true;
+      await(end, stuck);
+      driver = null;
+      hasLeft = true;
+      return running;
+    }
+  }
+}

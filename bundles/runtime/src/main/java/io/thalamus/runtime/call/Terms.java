@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.call;
+
+import io.thalamus.hal.ExecutionControl;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * The terms of one call. Immutable.
+ *
+ * @param name of the method, for people
+ * @param admission until when the device takes such calls
+ * @param limit after which the call hangs; empty for a call in the thread of its caller, which
+ *     waits for as long as it takes
+ * @param control that the driver asks at its checkpoints; may pause the driver's thread
+ * @param look that the waiting caller asks whether to wait on; must return at once
+ */
+public record Terms(
+    String name,
+    Admission admission,
+    Optional<Duration> limit,
+    ExecutionControl control,
+    ExecutionControl look) {
+  /** Until when a device takes calls. */
+  public enum Admission {
+    /** Until the device begins to leave. */
+    UNTIL_DEPARTURE,
+    /** Until the device has left: for contents that must be copied out of it. */
+    UNTIL_LEFT,
+    /** Always: for what gives something back to the device. */
+    ALWAYS
+  }
+
+  /** Terms of a call that only its limit ends. */
+  public Terms(String name, Admission admission, Optional<Duration> limit) {
+    this(name, admission, limit, ExecutionControl.NONE, ExecutionControl.NONE);
+  }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.health;
+
+import static io.thalamus.runtime.registry.DevicePreparedModel.resultOf;
+
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult.Completed;
+import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.MemoryPool;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.Request;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Elements;
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.Tolerance;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.registry.Purpose;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import io.thalamus.runtime.registry.Support;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A small model with a known answer. A device in quarantine executes those that it supports; it
+ * comes back where all answers are right. One that supports none of them comes back where it
+ * answers at all.
+ *
+ * @param name for people
+ * @param model of one operation
+ * @param input the values of the only input
+ * @param expected those of the only output
+ */
+record KnownAnswerProbe(String name, Model model, float[] input, float[] expected) {
+  /** Small whole numbers: a device that computes in half precision is exact for them too. */
+  private static final List<KnownAnswerProbe> ALL =
+      List.of(
+          addFloat(),
+          mulFloat(),
+          relu(),
+          addQuantized(),
+          fullyConnected(),
+          fullyConnectedQuantized());
+
+  private static final int INPUT_OFFSET = 0;
+  private static final int OUTPUT_OFFSET = 64;
+  private static final int POOL_BYTES = 128;
+  private static final int ZERO_POINT = 128;
+
+  /** Returns why a device does not come back; empty when it passes. */
+  static Optional<String> failure(RegisteredDevice device) {
+    for (KnownAnswerProbe probe : ALL) {
+      Support support = device.supportedOperations(probe.model, Purpose.PROBE);
+      if (support.isBroken()) {
+        return Optional.of("the probe " + probe.name + " failed: " + support.reason());
+      }
+      if (support.operations().get(0)) {
+        Optional<String> failure = probe.run(device);
+        if (failure.isPresent()) {
+          return failure.map(what -> "the probe " + probe.name + " failed: " + what);
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private Optional<String> run(RegisteredDevice device) {
+    SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, POOL_BYTES);
+    try (DevicePreparedModel prepared =
+        device.prepare(model, PrepareConfig.DEFAULT, Purpose.PROBE)) {
+      Operand operand = model.main().input(0);
+      MemorySegment bytes = memory.segment();
+      for (int i = 0; i < input.length; i++) {
+        Elements.of(operand.type())
+            .setFloat(
+                bytes.asSlice(INPUT_OFFSET), i, input[i] + operand.quantization().zeroPoint());
+      }
+      return switch (resultOf(prepared.execute(request(memory), ExecutionConfig.DEFAULT))) {
+        case Completed completed -> difference(bytes.asSlice(OUTPUT_OFFSET));
+        case Failed failed -> Optional.of(failed.message());
+        default -> Optional.of("it found a buffer too small");
+      };
+    } catch (DeviceException e) {
+      return Optional.of(e.getMessage());
+    } finally {
+      // A call that hangs has it lent: it is unmapped when that returns.
+      memory.close();
+    }
+  }
+
+  private Request request(SharedMemory memory) {
+    return new Request(
+        List.of(place(INPUT_OFFSET, 0)),
+        List.of(place(OUTPUT_OFFSET, 1)),
+        List.of(new MemoryPool.Shared(memory)));
+  }
+
+  private Request.Argument place(long offset, int output) {
+    long bytes = output == 0 ? model.main().input(0).byteSize() : model.main().output(0).byteSize();
+    return new Request.Location(0, offset, bytes, Shape.NONE);
+  }
+
+  private Optional<String> difference(MemorySegment output) {
+    Operand operand = model.main().output(0);
+    Tolerance tolerance = Tolerance.of(operand.type(), true);
+    for (int i = 0; i < expected.length; i++) {
+      float actual =
+          Elements.of(operand.type()).getFloat(output, i) - operand.quantization().zeroPoint();
+      if (!tolerance.accepts(expected[i], actual)) {
+        return Optional.of("element %d is %s, not %s".formatted(i, actual, expected[i]));
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static KnownAnswerProbe addFloat() {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    int in = graph.input("x", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
+    int out = graph.output("y", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
+    graph.operation(OperationCode.ADD, List.of(in, in, graph.int32(0)), List.of(out));
+    return new KnownAnswerProbe(
+        "ADD", Model.of(graph.build()), new float[] {1, -2, 3, 100}, new float[] {2, -4, 6, 200});
+  }
+
+  private static KnownAnswerProbe mulFloat() {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    int in = graph.input("x", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
+    int out = graph.output("y", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
+    graph.operation(OperationCode.MUL, List.of(in, in, graph.int32(0)), List.of(out));
+    return new KnownAnswerProbe(
+        "MUL", Model.of(graph.build()), new float[] {1, -2, 3, 10}, new float[] {1, 4, 9, 100});
+  }
+
+  private static KnownAnswerProbe relu() {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    int in = graph.input("x", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
+    int out = graph.output("y", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
+    graph.operation(OperationCode.RELU, List.of(in), List.of(out));
+    return new KnownAnswerProbe(
+        "RELU", Model.of(graph.build()), new float[] {1, -2, 3, -4}, new float[] {1, 0, 3, 0});
+  }
+
+  private static KnownAnswerProbe addQuantized() {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    Quantization whole = Quantization.of(1, ZERO_POINT);
+    int in = graph.input("x", OperandCode.TENSOR_QUANT8_ASYMM, Shape.of(1, 4), whole);
+    int out = graph.output("y", OperandCode.TENSOR_QUANT8_ASYMM, Shape.of(1, 4), whole);
+    graph.operation(OperationCode.ADD, List.of(in, in, graph.int32(0)), List.of(out));
+    return new KnownAnswerProbe(
+        "quantized ADD",
+        Model.of(graph.build()),
+        new float[] {1, -2, 3, 40},
+        new float[] {2, -4, 6, 80});
+  }
+
+  private static KnownAnswerProbe fullyConnected() {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    int in = graph.input("x", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
+    int weights = floats(graph, Shape.of(2, 4), 1, 2, 3, 4, -1, 0, 1, 0);
+    int bias = floats(graph, Shape.of(2), 10, 0);
+    int out = graph.output("y", OperandCode.TENSOR_FLOAT32, Shape.of(1, 2), Quantization.NONE);
+    graph.operation(
+        OperationCode.FULLY_CONNECTED, List.of(in, weights, bias, graph.int32(0)), List.of(out));
+    return new KnownAnswerProbe(
+        "FULLY_CONNECTED", Model.of(graph.build()), new float[] {1, 1, 2, 2}, new float[] {27, 1});
+  }
+
+  private static KnownAnswerProbe fullyConnectedQuantized() {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    Quantization half = Quantization.of(0.5f, ZERO_POINT);
+    int in = graph.input("x", OperandCode.TENSOR_QUANT8_ASYMM, Shape.of(1, 4), half);
+    byte[] values = new byte[8];
+    int[] stored = {1, 2, 3, 4, -1, 0, 1, 0};
+    for (int i = 0; i < stored.length; i++) {
+      values[i] = (byte) (ZERO_POINT + stored[i]);
+    }
+    int weights =
+        graph.constant(
+            "w", OperandCode.TENSOR_QUANT8_ASYMM, Shape.of(2, 4), half, new ConstantCopy(values));
+    int bias =
+        graph.constant(
+            "b",
+            OperandCode.TENSOR_INT32,
+            Shape.of(2),
+            Quantization.of(0.25f, 0),
+            new ConstantCopy(new byte[8]));
+    int out =
+        graph.output(
+            "y", OperandCode.TENSOR_QUANT8_ASYMM, Shape.of(1, 2), Quantization.of(1, ZERO_POINT));
+    graph.operation(
+        OperationCode.FULLY_CONNECTED, List.of(in, weights, bias, graph.int32(0)), List.of(out));
+    // In stored units: 4 + 8 + 24 + 32 = 68 and -4 + 0 + 8 + 0 = 4, times 0.5 * 0.5 / 1.
+    return new KnownAnswerProbe(
+        "quantized FULLY_CONNECTED",
+        Model.of(graph.build()),
+        new float[] {4, 4, 8, 8},
+        new float[] {17, 1});
+  }
+
+  private static int floats(SubgraphBuilder graph, Shape shape, float... values) {
+    byte[] bytes = new byte[4 * values.length];
+    MemorySegment segment = MemorySegment.ofArray(bytes);
+    for (int i = 0; i < values.length; i++) {
+      segment.set(ValueLayout.JAVA_FLOAT_UNALIGNED, 4L * i, values[i]);
+    }
+    return graph.constant(
+        "c", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE, new ConstantCopy(bytes));
+  }
+}
