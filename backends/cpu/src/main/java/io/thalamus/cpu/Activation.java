@@ -8,6 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Activation.Exponential;
 import io.thalamus.operations.Activation.QuantizedPrelu;
@@ -108,24 +109,24 @@ final class Activation {
   }
 
   private static Kernel floating(ResolvedOperation operation, FloatUnaryOperator function) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
-        elements.set(outputs[0], i, function.apply(elements.get(inputs[0], i)));
+        elements.setFloat(outputs[0], i, function.apply(elements.getFloat(inputs[0], i)));
       }
     };
   }
 
   /** A function from stored inputs to stored results. */
   private static Kernel stored(ResolvedOperation operation, IntUnaryOperator function) {
-    IntElements elements = IntElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
-        elements.set(outputs[0], i, function.applyAsInt(elements.get(inputs[0], i)));
+        elements.setInt(outputs[0], i, function.applyAsInt(elements.getInt(inputs[0], i)));
       }
     };
   }

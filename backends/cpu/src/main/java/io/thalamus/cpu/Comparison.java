@@ -10,6 +10,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ResolvedOperation;
@@ -58,7 +59,7 @@ final class Comparison {
             work,
             (a, b, result) -> {
               boolean answer = question.ask(first.get(inputs[0], a), second.get(inputs[1], b));
-              IntElements.UNSIGNED8.set(outputs[0], result, answer ? 1 : 0);
+              Elements.UINT8.setInt(outputs[0], result, answer ? 1 : 0);
             });
   }
 }

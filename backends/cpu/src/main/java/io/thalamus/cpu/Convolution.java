@@ -8,6 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Accumulation;
@@ -70,15 +71,15 @@ final class Convolution {
   }
 
   private static Kernel floating(ResolvedOperation operation, Filter filter, Windows windows) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     FloatRange range = operation.parameters(Parameters.class).activation().range();
     long inputs = operation.inputShape(0).elementCount();
     long weights = operation.inputShape(1).elementCount();
     long step = windows.channelStride();
     Kernel kernel =
         (in, out, scratch, work) -> {
-          elements.widen(work, in[0], inputs, scratch, 0);
-          elements.widen(work, in[1], weights, scratch, inputs);
+          Widening.floats(work, elements, in[0], inputs, scratch, 0);
+          Widening.floats(work, elements, in[1], weights, scratch, inputs);
           windows.forEach(
               work,
               (at, result) -> {
@@ -97,8 +98,8 @@ final class Convolution {
                     }
                   }
                 }
-                sum += elements.get(in[2], at.channel());
-                elements.set(out[0], result, range.clamp(sum));
+                sum += elements.getFloat(in[2], at.channel());
+                elements.setFloat(out[0], result, range.clamp(sum));
               });
         };
     return kernel.withScratch((inputs + weights) * Float.BYTES);
@@ -106,21 +107,27 @@ final class Convolution {
 
   private static Kernel quantized(ResolvedOperation operation, Filter filter, Windows windows) {
     Accumulation accumulation = operation.parameters(Parameters.class).quantized().orElseThrow();
-    IntElements elements = IntElements.of(operation.view().output().type());
-    IntElements weightElements = IntElements.of(operation.view().input(1).type());
+    Elements elements = Elements.of(operation.view().output().type());
+    Elements weightElements = Elements.of(operation.view().input(1).type());
     long inputs = operation.inputShape(0).elementCount();
     long weights = operation.inputShape(1).elementCount();
     long step = windows.channelStride();
     Kernel kernel =
         (in, out, scratch, work) -> {
-          elements.widen(work, in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
-          weightElements.widen(
-              work, in[1], accumulation.filterZeroPoint(), weights, scratch, inputs);
+          Widening.ints(work, elements, in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
+          Widening.ints(
+              work,
+              weightElements,
+              in[1],
+              accumulation.filterZeroPoint(),
+              weights,
+              scratch,
+              inputs);
           windows.forEach(
               work,
               (at, result) -> {
                 int firstChannel = filter.firstChannel(at.channel());
-                int sum = IntElements.SIGNED32.get(in[2], at.channel());
+                int sum = Elements.INT32.getInt(in[2], at.channel());
                 for (int y = at.firstY(); y < at.endY(); y++) {
                   at.startRow(filter.depth);
                   for (int x = at.firstX(); x < at.endX(); x++) {
@@ -134,7 +141,7 @@ final class Convolution {
                     }
                   }
                 }
-                elements.set(out[0], result, accumulation.stored(sum, at.channel()));
+                elements.setInt(out[0], result, accumulation.stored(sum, at.channel()));
               });
         };
     return kernel.withScratch((inputs + weights) * Integer.BYTES);

@@ -12,6 +12,7 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Detection.NmsParameters;
@@ -123,7 +124,7 @@ final class Detection {
   }
 
   static int imageOf(MemorySegment imageOfBox, int box, int images) {
-    int image = IntElements.SIGNED32.get(imageOfBox, box);
+    int image = Elements.INT32.getInt(imageOfBox, box);
     if (image < 0 || image >= images) {
       throw new KernelException(
           "box " + box + " belongs to image " + image + ", outside of [0, " + images + ")");
@@ -167,8 +168,8 @@ final class Detection {
       // The boxes of an image stand together.
       while (first < parameters.boxes()) {
         int end = first;
-        int image = IntElements.SIGNED32.get(inputs[2], first);
-        while (end < parameters.boxes() && IntElements.SIGNED32.get(inputs[2], end) == image) {
+        int image = Elements.INT32.getInt(inputs[2], first);
+        while (end < parameters.boxes() && Elements.INT32.getInt(inputs[2], end) == image) {
           for (int c = 0; c < classes; c++) {
             Boxes.check(corners, end * classes + c);
           }
@@ -188,7 +189,7 @@ final class Detection {
         count = writeByClass(chosen, found, scores, scratch, count);
         first = end;
       }
-      IntElements.SIGNED32.set(scratch, 0, count);
+      Elements.INT32.setInt(scratch, 0, count);
       return List.of(Shape.of(count), Shape.of(count, CORNERS), Shape.of(count), Shape.of(count));
     }
 
@@ -199,8 +200,8 @@ final class Detection {
       for (int c = 1; c < parameters.classes(); c++) {
         for (int i = 0; i < found; i++) {
           if (chosen[i] % parameters.classes() == c) {
-            IntElements.SIGNED32.set(scratch, 1 + 2L * next, chosen[i]);
-            FloatElements.FLOAT32.set(scratch, 2 + 2L * next, scores[chosen[i]]);
+            Elements.INT32.setInt(scratch, 1 + 2L * next, chosen[i]);
+            Elements.FLOAT32.setFloat(scratch, 2 + 2L * next, scores[chosen[i]]);
             next++;
           }
         }
@@ -213,16 +214,16 @@ final class Detection {
         MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
       RealElements scores = RealElements.of(view.output(0));
       Mover corners = Mover.of(view.output(1).type());
-      IntElements integers = IntElements.SIGNED32;
-      int count = integers.get(scratch, 0);
+      Elements integers = Elements.INT32;
+      int count = integers.getInt(scratch, 0);
       for (int i = 0; i < count; i++) {
-        int score = integers.get(scratch, 1 + 2L * i);
-        scores.set(outputs[0], i, FloatElements.FLOAT32.get(scratch, 2 + 2L * i));
+        int score = integers.getInt(scratch, 1 + 2L * i);
+        scores.set(outputs[0], i, Elements.FLOAT32.getFloat(scratch, 2 + 2L * i));
         corners.copy(
             work, inputs[1], (long) score * CORNERS, outputs[1], (long) i * CORNERS, CORNERS);
-        integers.set(outputs[2], i, score % parameters.classes());
-        int image = integers.get(inputs[2], score / parameters.classes());
-        integers.set(outputs[3], i, image);
+        integers.setInt(outputs[2], i, score % parameters.classes());
+        int image = integers.getInt(inputs[2], score / parameters.classes());
+        integers.setInt(outputs[3], i, image);
       }
     }
   }
@@ -279,14 +280,14 @@ final class Detection {
         end = all.suppress(chosen, 0, end, parameters.mostAfter(), rule);
         for (int i = 0; i < end; i++) {
           long at = 1 + (long) NUMBERS * count++;
-          FloatElements.FLOAT32.set(scratch, at, scores[chosen[i]]);
+          Elements.FLOAT32.setFloat(scratch, at, scores[chosen[i]]);
           for (int c = 0; c < CORNERS; c++) {
-            FloatElements.FLOAT32.set(scratch, at + 1 + c, corners[chosen[i] * CORNERS + c]);
+            Elements.FLOAT32.setFloat(scratch, at + 1 + c, corners[chosen[i] * CORNERS + c]);
           }
-          IntElements.SIGNED32.set(scratch, at + 1 + CORNERS, image);
+          Elements.INT32.setInt(scratch, at + 1 + CORNERS, image);
         }
       }
-      IntElements.SIGNED32.set(scratch, 0, count);
+      Elements.INT32.setInt(scratch, 0, count);
       return List.of(Shape.of(count), Shape.of(count, CORNERS), Shape.of(count));
     }
 
@@ -350,16 +351,16 @@ final class Detection {
         MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
       RealElements scores = RealElements.of(view.output(0));
       RealElements corners = RealElements.of(view.output(1));
-      int count = IntElements.SIGNED32.get(scratch, 0);
+      int count = Elements.INT32.getInt(scratch, 0);
       for (int i = 0; i < count; i++) {
         long at = 1 + (long) NUMBERS * i;
-        scores.set(outputs[0], i, FloatElements.FLOAT32.get(scratch, at));
+        scores.set(outputs[0], i, Elements.FLOAT32.getFloat(scratch, at));
         for (int c = 0; c < CORNERS; c++) {
-          float corner = FloatElements.FLOAT32.get(scratch, at + 1 + c);
+          float corner = Elements.FLOAT32.getFloat(scratch, at + 1 + c);
           corners.set(outputs[1], (long) i * CORNERS + c, corner);
         }
-        int image = IntElements.SIGNED32.get(scratch, at + 1 + CORNERS);
-        IntElements.SIGNED32.set(outputs[2], i, image);
+        int image = Elements.INT32.getInt(scratch, at + 1 + CORNERS);
+        Elements.INT32.setInt(outputs[2], i, image);
       }
     }
   }
@@ -383,7 +384,7 @@ final class Detection {
             parameters.isRegular()
                 ? regular(parameters, own, corners, writer, work)
                 : byBestClass(parameters, own, corners, writer, work);
-        IntElements.SIGNED32.set(outputs[3], image, count);
+        Elements.INT32.setInt(outputs[3], image, count);
       }
     };
   }
@@ -498,7 +499,7 @@ final class Detection {
       for (int c = 0; c < CORNERS; c++) {
         boxes.set(outputs[1], next * CORNERS + c, corners[box * CORNERS + c]);
       }
-      IntElements.SIGNED32.set(outputs[2], next, label - backgroundClasses);
+      Elements.INT32.setInt(outputs[2], next, label - backgroundClasses);
       next++;
     }
   }

@@ -2,6 +2,7 @@
 package io.thalamus.cpu;
 
 import io.thalamus.driver.WorkMeter;
+import io.thalamus.model.Elements;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -10,14 +11,14 @@ import java.lang.foreign.MemorySegment;
  * elements.
  */
 final class FloatRows {
-  private final FloatElements elements;
+  private final Elements elements;
 
-  FloatRows(FloatElements elements) {
+  FloatRows(Elements elements) {
     this.elements = elements;
   }
 
   float get(MemorySegment operand, long index) {
-    return elements.get(operand, index);
+    return elements.getFloat(operand, index);
   }
 
   /** Copies a row of an operand into scratch memory. */
@@ -25,7 +26,7 @@ final class FloatRows {
       WorkMeter work, MemorySegment operand, long from, MemorySegment scratch, long to, int count) {
     work.done(count);
     for (int i = 0; i < count; i++) {
-      FloatElements.FLOAT32.set(scratch, to + i, elements.get(operand, from + i));
+      Elements.FLOAT32.setFloat(scratch, to + i, elements.getFloat(operand, from + i));
     }
   }
 
@@ -34,7 +35,7 @@ final class FloatRows {
       WorkMeter work, MemorySegment scratch, long from, MemorySegment operand, long to, int count) {
     work.done(count);
     for (int i = 0; i < count; i++) {
-      elements.set(operand, to + i, FloatElements.FLOAT32.get(scratch, from + i));
+      elements.setFloat(operand, to + i, Elements.FLOAT32.getFloat(scratch, from + i));
     }
   }
 
@@ -49,7 +50,9 @@ final class FloatRows {
     float sum = 0;
     work.done(count);
     for (int i = 0; i < count; i++) {
-      sum += elements.get(matrix, row * count + i) * FloatElements.FLOAT32.get(scratch, vector + i);
+      sum +=
+          elements.getFloat(matrix, row * count + i)
+              * Elements.FLOAT32.getFloat(scratch, vector + i);
     }
     return sum;
   }

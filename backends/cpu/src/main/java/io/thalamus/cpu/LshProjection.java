@@ -7,6 +7,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.LshProjection.Form;
 import io.thalamus.operations.LshProjection.Parameters;
@@ -16,11 +17,11 @@ import java.lang.foreign.MemorySegment;
 /** LSH_PROJECTION. Scratch memory: a seed in float and the bytes of an item, which are hashed. */
 final class LshProjection implements Kernel {
   private final Parameters parameters;
-  private final FloatElements elements;
+  private final Elements elements;
 
   private LshProjection(ResolvedOperation operation) {
     parameters = operation.parameters(Parameters.class);
-    elements = FloatElements.of(operation.view().input(0).type());
+    elements = Elements.of(operation.view().input(0).type());
   }
 
   static void register(KernelTable.Builder table) {
@@ -39,30 +40,30 @@ final class LshProjection implements Kernel {
       int signature = 0;
       for (int i = 0; i < parameters.bits(); i++) {
         long index = (long) table * parameters.bits() + i;
-        int bit = bit(inputs, elements.get(inputs[0], index), scratch, work);
+        int bit = bit(inputs, elements.getFloat(inputs[0], index), scratch, work);
         signature = signature << 1 | bit;
         if (parameters.form() == Form.DENSE) {
-          IntElements.SIGNED32.set(outputs[0], index, bit);
+          Elements.INT32.setInt(outputs[0], index, bit);
         }
       }
       if (parameters.form() == Form.SPARSE) {
         signature += table * (1 << parameters.bits());
       }
       if (parameters.form() != Form.DENSE) {
-        IntElements.SIGNED32.set(outputs[0], table, signature);
+        Elements.INT32.setInt(outputs[0], table, signature);
       }
     }
   }
 
   private int bit(MemorySegment[] inputs, float seed, MemorySegment scratch, WorkMeter work) {
     int size = parameters.itemSize();
-    FloatElements.FLOAT32.set(scratch, 0, seed);
+    Elements.FLOAT32.setFloat(scratch, 0, seed);
     double score = 0;
     for (int i = 0; i < parameters.items(); i++) {
       work.done(size);
       MemorySegment.copy(inputs[1], (long) i * size, scratch, Float.BYTES, size);
       double hash = FarmHash.fingerprint(scratch, Float.BYTES + size);
-      score += parameters.hasWeights() ? elements.get(inputs[2], i) * hash : hash;
+      score += parameters.hasWeights() ? elements.getFloat(inputs[2], i) * hash : hash;
     }
     return score > 0 ? 1 : 0;
   }

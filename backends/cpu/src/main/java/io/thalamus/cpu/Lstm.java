@@ -7,6 +7,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.CellActivation;
 import io.thalamus.operations.Lstm.Cell;
@@ -28,14 +29,14 @@ final class Lstm implements Kernel {
   /** What a variance of 0 is taken for, as in TensorFlow Lite. */
   private static final double LEAST_VARIANCE = 1e-8;
 
-  private static final FloatElements FLOATS = FloatElements.FLOAT32;
+  private static final Elements FLOATS = Elements.FLOAT32;
 
   private final Parameters parameters;
   private final FloatRows rows;
 
   private Lstm(ResolvedOperation operation) {
     parameters = operation.parameters(Parameters.class);
-    rows = new FloatRows(FloatElements.of(operation.view().input(0).type()));
+    rows = new FloatRows(Elements.of(operation.view().input(0).type()));
   }
 
   static void register(KernelTable.Builder table) {
@@ -147,13 +148,13 @@ final class Lstm implements Kernel {
         work);
     gate(cell, cell.cellGate(), at, at.cellGate(), activation, inputs, scratch, work);
     for (int i = 0; i < cell.cells(); i++) {
-      float forget = FLOATS.get(scratch, at.forgetGate() + i);
+      float forget = FLOATS.getFloat(scratch, at.forgetGate() + i);
       float admit =
-          cell.inputGate().isPresent() ? FLOATS.get(scratch, at.inputGate() + i) : 1 - forget;
+          cell.inputGate().isPresent() ? FLOATS.getFloat(scratch, at.inputGate() + i) : 1 - forget;
       float state =
-          forget * FLOATS.get(scratch, at.cellState() + i)
-              + admit * FLOATS.get(scratch, at.cellGate() + i);
-      FLOATS.set(scratch, at.cellState() + i, clip(state, parameters.cellClip()));
+          forget * FLOATS.getFloat(scratch, at.cellState() + i)
+              + admit * FLOATS.getFloat(scratch, at.cellGate() + i);
+      FLOATS.setFloat(scratch, at.cellState() + i, clip(state, parameters.cellClip()));
     }
     gate(
         cell,
@@ -165,16 +166,16 @@ final class Lstm implements Kernel {
         scratch,
         work);
     for (int i = 0; i < cell.cells(); i++) {
-      float shown = activation.apply(FLOATS.get(scratch, at.cellState() + i));
-      float gate = FLOATS.get(scratch, at.outputGate() + i);
-      FLOATS.set(scratch, at.outputGate() + i, gate * shown);
+      float shown = activation.apply(FLOATS.getFloat(scratch, at.cellState() + i));
+      float gate = FLOATS.getFloat(scratch, at.outputGate() + i);
+      FLOATS.setFloat(scratch, at.outputGate() + i, gate * shown);
     }
     for (int i = 0; i < cell.outputs(); i++) {
       float output =
           cell.projectionWeights() < 0
-              ? FLOATS.get(scratch, at.outputGate() + i)
+              ? FLOATS.getFloat(scratch, at.outputGate() + i)
               : projection(cell, at, i, inputs, scratch, work);
-      FLOATS.set(scratch, at.outputState() + i, output);
+      FLOATS.setFloat(scratch, at.outputState() + i, output);
     }
   }
 
@@ -199,15 +200,15 @@ final class Lstm implements Kernel {
       MemorySegment recurrent = inputs[gate.recurrentWeights()];
       sum += rows.dot(work, recurrent, i, scratch, at.outputState(), cell.outputs());
       if (gate.peephole() >= 0) {
-        sum += rows.get(inputs[gate.peephole()], i) * FLOATS.get(scratch, at.cellState() + i);
+        sum += rows.get(inputs[gate.peephole()], i) * FLOATS.getFloat(scratch, at.cellState() + i);
       }
-      FLOATS.set(scratch, result + i, sum);
+      FLOATS.setFloat(scratch, result + i, sum);
     }
     if (isNormalized) {
       normalize(cell, gate, result, inputs, scratch);
     }
     for (int i = 0; i < cell.cells(); i++) {
-      FLOATS.set(scratch, result + i, activation.apply(FLOATS.get(scratch, result + i)));
+      FLOATS.setFloat(scratch, result + i, activation.apply(FLOATS.getFloat(scratch, result + i)));
     }
   }
 
@@ -215,20 +216,20 @@ final class Lstm implements Kernel {
       Cell cell, Gate gate, long result, MemorySegment[] inputs, MemorySegment scratch) {
     double mean = 0;
     for (int i = 0; i < cell.cells(); i++) {
-      mean += FLOATS.get(scratch, result + i);
+      mean += FLOATS.getFloat(scratch, result + i);
     }
     mean /= cell.cells();
     double variance = 0;
     for (int i = 0; i < cell.cells(); i++) {
-      double distance = FLOATS.get(scratch, result + i) - mean;
+      double distance = FLOATS.getFloat(scratch, result + i) - mean;
       variance += distance * distance;
     }
     variance /= cell.cells();
     double factor = 1 / Math.sqrt(variance == 0 ? LEAST_VARIANCE : variance);
     for (int i = 0; i < cell.cells(); i++) {
-      float normalized = (float) ((FLOATS.get(scratch, result + i) - mean) * factor);
+      float normalized = (float) ((FLOATS.getFloat(scratch, result + i) - mean) * factor);
       float weighted = normalized * rows.get(inputs[gate.norm()], i);
-      FLOATS.set(scratch, result + i, weighted + rows.get(inputs[gate.bias()], i));
+      FLOATS.setFloat(scratch, result + i, weighted + rows.get(inputs[gate.bias()], i));
     }
   }
 

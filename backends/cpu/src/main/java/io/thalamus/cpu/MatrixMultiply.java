@@ -8,6 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.FloatRange;
@@ -32,7 +33,7 @@ final class MatrixMultiply {
 
   private static Kernel floating(ResolvedOperation operation) {
     Parameters parameters = operation.parameters(Parameters.class);
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     FloatRange range = parameters.activation().range();
     int size = parameters.inputSize();
     int units = parameters.units();
@@ -40,8 +41,8 @@ final class MatrixMultiply {
     long weights = (long) units * size;
     Kernel kernel =
         (in, out, scratch, work) -> {
-          elements.widen(work, in[0], inputs, scratch, 0);
-          elements.widen(work, in[1], weights, scratch, inputs);
+          Widening.floats(work, elements, in[0], inputs, scratch, 0);
+          Widening.floats(work, elements, in[1], weights, scratch, inputs);
           for (long batch = 0; batch < parameters.batches(); batch++) {
             for (long unit = 0; unit < units; unit++) {
               work.done(size);
@@ -53,8 +54,8 @@ final class MatrixMultiply {
                     scratch.getAtIndex(ValueLayout.JAVA_FLOAT, input + i)
                         * scratch.getAtIndex(ValueLayout.JAVA_FLOAT, weight + i);
               }
-              sum += elements.get(in[2], unit);
-              elements.set(out[0], batch * units + unit, range.clamp(sum));
+              sum += elements.getFloat(in[2], unit);
+              elements.setFloat(out[0], batch * units + unit, range.clamp(sum));
             }
           }
         };
@@ -64,27 +65,28 @@ final class MatrixMultiply {
   private static Kernel quantized(ResolvedOperation operation) {
     Parameters parameters = operation.parameters(Parameters.class);
     Accumulation accumulation = parameters.quantized().orElseThrow();
-    IntElements elements = IntElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     int size = parameters.inputSize();
     int units = parameters.units();
     long inputs = (long) parameters.batches() * size;
     long weights = (long) units * size;
     Kernel kernel =
         (in, out, scratch, work) -> {
-          elements.widen(work, in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
-          elements.widen(work, in[1], accumulation.filterZeroPoint(), weights, scratch, inputs);
+          Widening.ints(work, elements, in[0], accumulation.inputZeroPoint(), inputs, scratch, 0);
+          Widening.ints(
+              work, elements, in[1], accumulation.filterZeroPoint(), weights, scratch, inputs);
           for (long batch = 0; batch < parameters.batches(); batch++) {
             for (int unit = 0; unit < units; unit++) {
               work.done(size);
               long input = batch * size;
               long weight = inputs + (long) unit * size;
-              int sum = IntElements.SIGNED32.get(in[2], unit);
+              int sum = Elements.INT32.getInt(in[2], unit);
               for (int i = 0; i < size; i++) {
                 sum +=
                     scratch.getAtIndex(ValueLayout.JAVA_INT, input + i)
                         * scratch.getAtIndex(ValueLayout.JAVA_INT, weight + i);
               }
-              elements.set(out[0], batch * units + unit, accumulation.stored(sum, unit));
+              elements.setInt(out[0], batch * units + unit, accumulation.stored(sum, unit));
             }
           }
         };

@@ -3,6 +3,7 @@ package io.thalamus.cpu;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.WorkMeter;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandType;
 import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.Moves;
@@ -92,15 +93,15 @@ public final class Mover {
       WorkMeter work,
       StridedCopy copy,
       LookupTable rescaling,
-      IntElements elements,
+      Elements elements,
       MemorySegment from,
       MemorySegment to) {
     copy.forEachRun(
         (source, target) -> {
           work.done(copy.runLength());
           for (int i = 0; i < copy.runLength(); i++) {
-            int stored = elements.get(from, source + i * copy.runSourceStride());
-            elements.set(to, target + i * copy.runTargetStride(), rescaling.apply(stored));
+            int stored = elements.getInt(from, source + i * copy.runSourceStride());
+            elements.setInt(to, target + i * copy.runTargetStride(), rescaling.apply(stored));
           }
         });
   }
@@ -125,7 +126,7 @@ public final class Mover {
         MemorySegment from = inputs[part.input()];
         MemorySegment to = outputs[part.output()];
         if (part.rescaling().isPresent()) {
-          rescale(work, part.copy(), part.rescaling().get(), IntElements.of(type), from, to);
+          rescale(work, part.copy(), part.rescaling().get(), Elements.of(type), from, to);
         } else {
           mover.copy(work, part.copy(), from, to);
         }

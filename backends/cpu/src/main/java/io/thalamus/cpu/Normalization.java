@@ -8,6 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
@@ -48,7 +49,7 @@ final class Normalization {
   }
 
   private static Kernel l2(ResolvedOperation operation) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Norm.class).axis());
     return (inputs, outputs, scratch, work) ->
         lines.forEach(
@@ -56,19 +57,19 @@ final class Normalization {
             (first, end, step) -> {
               float sum = 0;
               for (long i = first; i < end; i += step) {
-                float value = elements.get(inputs[0], i);
+                float value = elements.getFloat(inputs[0], i);
                 sum += value * value;
               }
               float norm = Math.max((float) Math.sqrt(sum), LEAST_NORM);
               for (long i = first; i < end; i += step) {
-                elements.set(outputs[0], i, elements.get(inputs[0], i) / norm);
+                elements.setFloat(outputs[0], i, elements.getFloat(inputs[0], i) / norm);
               }
             });
   }
 
   /** Results have scale 1/128, hence the factor. */
   private static Kernel quantizedL2(ResolvedOperation operation) {
-    IntElements elements = IntElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     IntRange range = IntRange.of((OperandCode) operation.view().output().type());
     int inputZeroPoint = operation.view().input(0).zeroPoint();
     int outputZeroPoint = operation.view().output().zeroPoint();
@@ -79,13 +80,13 @@ final class Normalization {
             (first, end, step) -> {
               int sum = 0;
               for (long i = first; i < end; i += step) {
-                int value = elements.get(inputs[0], i) - inputZeroPoint;
+                int value = elements.getInt(inputs[0], i) - inputZeroPoint;
                 sum += value * value;
               }
               Requantization byNorm = FixedPointFunctions.inverseSquareRoot(sum);
               for (long i = first; i < end; i += step) {
-                int value = elements.get(inputs[0], i) - inputZeroPoint;
-                elements.set(
+                int value = elements.getInt(inputs[0], i) - inputZeroPoint;
+                elements.setInt(
                     outputs[0], i, range.clamp(byNorm.apply(value * 128) + outputZeroPoint));
               }
             });
@@ -93,7 +94,7 @@ final class Normalization {
 
   private static Kernel localResponse(ResolvedOperation operation) {
     Response response = operation.parameters(Response.class);
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     Lines lines = Lines.of(operation.inputShape(0), response.axis());
     long radius = response.radius();
     return (inputs, outputs, scratch, work) ->
@@ -106,19 +107,19 @@ final class Normalization {
                 for (long j = Math.max(first, i - radius * step);
                     j < Math.min(end, i + (radius + 1) * step);
                     j += step) {
-                  float value = elements.get(inputs[0], j);
+                  float value = elements.getFloat(inputs[0], j);
                   sum += value * value;
                 }
                 float factor =
                     (float) Math.pow(response.bias() + response.alpha() * sum, -response.beta());
-                elements.set(outputs[0], i, elements.get(inputs[0], i) * factor);
+                elements.setFloat(outputs[0], i, elements.getFloat(inputs[0], i) * factor);
               }
             });
   }
 
   private static Kernel instance(ResolvedOperation operation) {
     Moments moments = operation.parameters(Moments.class);
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     Shape shape = operation.inputShape(0);
     DataLayout layout = moments.layout();
     int height = layout.height(shape);
@@ -131,14 +132,14 @@ final class Normalization {
           float sum = 0;
           for (int y = 0; y < height; y++) {
             for (int x = 0; x < width; x++) {
-              sum += elements.get(inputs[0], index.of(b, y, x, c));
+              sum += elements.getFloat(inputs[0], index.of(b, y, x, c));
             }
           }
           float mean = sum / (height * width);
           float squares = 0;
           for (int y = 0; y < height; y++) {
             for (int x = 0; x < width; x++) {
-              float difference = elements.get(inputs[0], index.of(b, y, x, c)) - mean;
+              float difference = elements.getFloat(inputs[0], index.of(b, y, x, c)) - mean;
               squares += difference * difference;
             }
           }
@@ -146,8 +147,8 @@ final class Normalization {
           for (int y = 0; y < height; y++) {
             for (int x = 0; x < width; x++) {
               long i = index.of(b, y, x, c);
-              float difference = elements.get(inputs[0], i) - mean;
-              elements.set(
+              float difference = elements.getFloat(inputs[0], i) - mean;
+              elements.setFloat(
                   outputs[0], i, difference * moments.gamma() / deviation + moments.beta());
             }
           }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.operations.OperandView;
@@ -16,10 +17,7 @@ interface NumberReader {
 
   /** Elements as they are stored. */
   static NumberReader stored(OperandType type) {
-    if (type == OperandCode.TENSOR_FLOAT32 || type == OperandCode.TENSOR_FLOAT16) {
-      return FloatElements.of(type)::get;
-    }
-    return IntElements.of(type)::get;
+    return Elements.of(type)::getDouble;
   }
 
   /** Elements as the numbers that they stand for; scaled in float, as NNAPI does it. */
@@ -28,9 +26,9 @@ interface NumberReader {
         && operand.type() != OperandCode.TENSOR_QUANT8_ASYMM_SIGNED) {
       return stored(operand.type());
     }
-    IntElements elements = IntElements.of(operand.type());
+    Elements elements = Elements.of(operand.type());
     int zeroPoint = operand.zeroPoint();
     float scale = operand.scale();
-    return (segment, index) -> (elements.get(segment, index) - zeroPoint) * scale;
+    return (segment, index) -> (elements.getInt(segment, index) - zeroPoint) * scale;
   }
 }

@@ -2,6 +2,7 @@
 package io.thalamus.cpu;
 
 import io.thalamus.driver.Kernel;
+import io.thalamus.model.Elements;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.ResolvedOperation;
 import java.util.function.IntBinaryOperator;
@@ -18,30 +19,32 @@ public final class PairKernels {
 
   /** A function of the real values of a floating-point type. */
   public static Kernel floating(ResolvedOperation operation, FloatBinaryOperator function) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     BroadcastPairs pairs = BroadcastPairs.of(operation);
     return (inputs, outputs, scratch, work) ->
         pairs.forEach(
             work,
             (a, b, result) ->
-                elements.set(
+                elements.setFloat(
                     outputs[0],
                     result,
-                    function.apply(elements.get(inputs[0], a), elements.get(inputs[1], b))));
+                    function.apply(
+                        elements.getFloat(inputs[0], a), elements.getFloat(inputs[1], b))));
   }
 
   /** A function from the stored values of an integer type to stored results. */
   public static Kernel stored(ResolvedOperation operation, IntBinaryOperator function) {
-    IntElements elements = IntElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     BroadcastPairs pairs = BroadcastPairs.of(operation);
     return (inputs, outputs, scratch, work) ->
         pairs.forEach(
             work,
             (a, b, result) ->
-                elements.set(
+                elements.setInt(
                     outputs[0],
                     result,
-                    function.applyAsInt(elements.get(inputs[0], a), elements.get(inputs[1], b))));
+                    function.applyAsInt(
+                        elements.getInt(inputs[0], a), elements.getInt(inputs[1], b))));
   }
 
   /**

@@ -8,6 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.IntRange;
@@ -28,7 +29,7 @@ final class Pooling {
             TENSOR_FLOAT16)
         .add(
             OperationCode.AVERAGE_POOL_2D,
-            operation -> quantized(operation, Pooling::average),
+            operation -> quantized(operation, Pooling::averageStored),
             TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED)
         .add(
@@ -38,7 +39,7 @@ final class Pooling {
             TENSOR_FLOAT16)
         .add(
             OperationCode.MAX_POOL_2D,
-            operation -> quantized(operation, Pooling::maximum),
+            operation -> quantized(operation, Pooling::maximumStored),
             TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED)
         .add(
@@ -51,66 +52,68 @@ final class Pooling {
   /** The result for one window. */
   @FunctionalInterface
   private interface FloatPool {
-    float apply(FloatElements elements, MemorySegment input, Windows.Position at);
+    float apply(Elements elements, MemorySegment input, Windows.Position at);
   }
 
   /** The stored result for one window. */
   @FunctionalInterface
   private interface IntPool {
-    int apply(IntElements elements, MemorySegment input, Windows.Position at);
+    int apply(Elements elements, MemorySegment input, Windows.Position at);
   }
 
   private static Kernel floating(ResolvedOperation operation, FloatPool pool) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     FloatRange range = operation.parameters(Parameters.class).activation().range();
     Windows windows = windows(operation);
     return (inputs, outputs, scratch, work) ->
         windows.forEach(
             work,
             (at, result) ->
-                elements.set(outputs[0], result, range.clamp(pool.apply(elements, inputs[0], at))));
+                elements.setFloat(
+                    outputs[0], result, range.clamp(pool.apply(elements, inputs[0], at))));
   }
 
   private static Kernel quantized(ResolvedOperation operation, IntPool pool) {
-    IntElements elements = IntElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     IntRange range = operation.parameters(Parameters.class).stored().orElseThrow();
     Windows windows = windows(operation);
     return (inputs, outputs, scratch, work) ->
         windows.forEach(
             work,
             (at, result) ->
-                elements.set(outputs[0], result, range.clamp(pool.apply(elements, inputs[0], at))));
+                elements.setInt(
+                    outputs[0], result, range.clamp(pool.apply(elements, inputs[0], at))));
   }
 
-  private static float average(FloatElements elements, MemorySegment input, Windows.Position at) {
+  private static float average(Elements elements, MemorySegment input, Windows.Position at) {
     float sum = 0;
     for (int y = at.firstY(); y < at.endY(); y++) {
       at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
-        sum += elements.get(input, at.input(y, x, at.channel()));
+        sum += elements.getFloat(input, at.input(y, x, at.channel()));
       }
     }
     return sum / at.cells();
   }
 
-  private static float maximum(FloatElements elements, MemorySegment input, Windows.Position at) {
+  private static float maximum(Elements elements, MemorySegment input, Windows.Position at) {
     float maximum = Float.NEGATIVE_INFINITY;
     for (int y = at.firstY(); y < at.endY(); y++) {
       at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
-        maximum = Math.max(maximum, elements.get(input, at.input(y, x, at.channel())));
+        maximum = Math.max(maximum, elements.getFloat(input, at.input(y, x, at.channel())));
       }
     }
     return maximum;
   }
 
   /** The root of the mean square. */
-  private static float norm(FloatElements elements, MemorySegment input, Windows.Position at) {
+  private static float norm(Elements elements, MemorySegment input, Windows.Position at) {
     float sum = 0;
     for (int y = at.firstY(); y < at.endY(); y++) {
       at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
-        float value = elements.get(input, at.input(y, x, at.channel()));
+        float value = elements.getFloat(input, at.input(y, x, at.channel()));
         sum += value * value;
       }
     }
@@ -118,23 +121,23 @@ final class Pooling {
   }
 
   /** Rounded to nearest; a tie goes up, in both quantized types alike. */
-  private static int average(IntElements elements, MemorySegment input, Windows.Position at) {
+  private static int averageStored(Elements elements, MemorySegment input, Windows.Position at) {
     int sum = 0;
     for (int y = at.firstY(); y < at.endY(); y++) {
       at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
-        sum += elements.get(input, at.input(y, x, at.channel()));
+        sum += elements.getInt(input, at.input(y, x, at.channel()));
       }
     }
     return Math.floorDiv(sum + at.cells() / 2, at.cells());
   }
 
-  private static int maximum(IntElements elements, MemorySegment input, Windows.Position at) {
+  private static int maximumStored(Elements elements, MemorySegment input, Windows.Position at) {
     int maximum = Integer.MIN_VALUE;
     for (int y = at.firstY(); y < at.endY(); y++) {
       at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
-        maximum = Math.max(maximum, elements.get(input, at.input(y, x, at.channel())));
+        maximum = Math.max(maximum, elements.getInt(input, at.input(y, x, at.channel())));
       }
     }
     return maximum;

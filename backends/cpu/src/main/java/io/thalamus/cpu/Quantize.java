@@ -14,6 +14,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
@@ -53,23 +54,24 @@ final class Quantize {
 
   private static Kernel quantize(ResolvedOperation operation) {
     OperandView output = operation.view().output();
-    FloatElements from = FloatElements.of(operation.view().input(0).type());
-    IntElements to = IntElements.of(output.type());
+    Elements from = Elements.of(operation.view().input(0).type());
+    Elements to = Elements.of(output.type());
     IntRange range = IntRange.of((OperandCode) output.type());
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
-        long rounded = FixedPoint.round(from.get(inputs[0], i) / output.scale());
-        to.set(outputs[0], i, Math.clamp(rounded + output.zeroPoint(), range.min(), range.max()));
+        long rounded = FixedPoint.round(from.getFloat(inputs[0], i) / output.scale());
+        to.setInt(
+            outputs[0], i, Math.clamp(rounded + output.zeroPoint(), range.min(), range.max()));
       }
     };
   }
 
   private static Kernel dequantize(ResolvedOperation operation) {
     OperandView input = operation.view().input(0);
-    IntElements from = IntElements.of(input.type());
-    FloatElements to = FloatElements.of(operation.view().output().type());
+    Elements from = Elements.of(input.type());
+    Elements to = Elements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
     float[] scales = {input.scale()};
     long run = count;
@@ -86,7 +88,7 @@ final class Quantize {
       for (long i = 0; i < count; i++) {
         work.done(1);
         float scale = byChannel[(int) (i / elementsOfChannel % byChannel.length)];
-        to.set(outputs[0], i, scale * (from.get(inputs[0], i) - input.zeroPoint()));
+        to.setFloat(outputs[0], i, scale * (from.getInt(inputs[0], i) - input.zeroPoint()));
       }
     };
   }
@@ -99,42 +101,42 @@ final class Quantize {
       return Mover.unchanged();
     }
     if (isFloat(from) && isFloat(to)) {
-      FloatElements source = FloatElements.of(from);
-      FloatElements target = FloatElements.of(to);
+      Elements source = Elements.of(from);
+      Elements target = Elements.of(to);
       return (inputs, outputs, scratch, work) -> {
         for (long i = 0; i < count; i++) {
           work.done(1);
-          target.set(outputs[0], i, source.get(inputs[0], i));
+          target.setFloat(outputs[0], i, source.getFloat(inputs[0], i));
         }
       };
     }
     if (isFloat(to)) {
-      IntElements source = IntElements.of(from);
-      FloatElements target = FloatElements.of(to);
+      Elements source = Elements.of(from);
+      Elements target = Elements.of(to);
       return (inputs, outputs, scratch, work) -> {
         for (long i = 0; i < count; i++) {
           work.done(1);
-          target.set(outputs[0], i, source.get(inputs[0], i));
+          target.setFloat(outputs[0], i, source.getInt(inputs[0], i));
         }
       };
     }
     // Towards integers, fractions are cut off and values out of range become the nearest in range.
-    IntElements target = IntElements.of(to);
+    Elements target = Elements.of(to);
     IntRange range = IntRange.of((OperandCode) to);
     if (isFloat(from)) {
-      FloatElements source = FloatElements.of(from);
+      Elements source = Elements.of(from);
       return (inputs, outputs, scratch, work) -> {
         for (long i = 0; i < count; i++) {
           work.done(1);
-          target.set(outputs[0], i, range.clamp((int) source.get(inputs[0], i)));
+          target.setInt(outputs[0], i, range.clamp((int) source.getFloat(inputs[0], i)));
         }
       };
     }
-    IntElements source = IntElements.of(from);
+    Elements source = Elements.of(from);
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
-        target.set(outputs[0], i, range.clamp(source.get(inputs[0], i)));
+        target.setInt(outputs[0], i, range.clamp(source.getInt(inputs[0], i)));
       }
     };
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.cpu.IntElements.SIGNED16;
-import static io.thalamus.cpu.IntElements.SIGNED32;
-import static io.thalamus.cpu.IntElements.SIGNED8;
-import static io.thalamus.cpu.IntElements.UNSIGNED8;
+import static io.thalamus.model.Elements.INT16;
+import static io.thalamus.model.Elements.INT32;
+import static io.thalamus.model.Elements.INT8;
+import static io.thalamus.model.Elements.UINT8;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
@@ -69,13 +69,13 @@ final class QuantizedLstm {
           int admitted =
               FixedPoint16.multiplyByPowerOfTwo(
                   FixedPoint16.multiply(admit, candidate), -STATE_BITS);
-          int kept = FixedPoint16.multiply(forget, SIGNED16.get(inputs[CELL_STATE], index));
+          int kept = FixedPoint16.multiply(forget, INT16.getInt(inputs[CELL_STATE], index));
           int state = FixedPoint16.saturate(admitted + kept);
           int ofGateBits = FixedPoint16.multiplyByPowerOfTwo(state, STATE_BITS - GATE_BITS);
           int output = FixedPoint16.multiply(show, FixedPoint16.tanh(ofGateBits, GATE_BITS));
           int stored = FixedPoint.roundingDivideByPowerOfTwo(output, Byte.SIZE);
-          SIGNED16.set(outputs[0], index, state);
-          UNSIGNED8.set(
+          INT16.setInt(outputs[0], index, state);
+          UINT8.setInt(
               outputs[1], index, Math.clamp(stored, Byte.MIN_VALUE, Byte.MAX_VALUE) + ZERO_POINT);
         }
       }
@@ -88,16 +88,16 @@ final class QuantizedLstm {
     private int argument(MemorySegment[] inputs, int gate, long batch, long unit) {
       int size = parameters.inputSize();
       int units = parameters.units();
-      int sum = SIGNED32.get(inputs[BIAS + gate], unit);
+      int sum = INT32.getInt(inputs[BIAS + gate], unit);
       for (int i = 0; i < size + units; i++) {
         int value =
             i < size
-                ? UNSIGNED8.get(inputs[0], batch * size + i)
-                : UNSIGNED8.get(inputs[OUTPUT_STATE], batch * units + i - size);
+                ? UINT8.getInt(inputs[0], batch * size + i)
+                : UINT8.getInt(inputs[OUTPUT_STATE], batch * units + i - size);
         int weight =
             i < units
-                ? UNSIGNED8.get(inputs[RECURRENT_WEIGHTS + gate], unit * units + i)
-                : UNSIGNED8.get(inputs[WEIGHTS + gate], unit * size + i - units);
+                ? UINT8.getInt(inputs[RECURRENT_WEIGHTS + gate], unit * units + i)
+                : UINT8.getInt(inputs[WEIGHTS + gate], unit * size + i - units);
         sum += (value - ZERO_POINT) * (weight - parameters.weightZeroPoint());
       }
       return FixedPoint16.saturate(parameters.toGate().apply(sum));
@@ -143,24 +143,24 @@ final class QuantizedLstm {
           gate(parameters.inputGate().get(), inputs, b, oldState, scratch, admitted, work);
         }
         for (int u = 0; u < units; u++) {
-          int forget = FixedPoint16.logistic(SIGNED16.get(scratch, forgotten + u), GATE_BITS);
+          int forget = FixedPoint16.logistic(INT16.getInt(scratch, forgotten + u), GATE_BITS);
           int admit =
               parameters.inputGate().isPresent()
-                  ? FixedPoint16.logistic(SIGNED16.get(scratch, admitted + u), GATE_BITS)
+                  ? FixedPoint16.logistic(INT16.getInt(scratch, admitted + u), GATE_BITS)
                   : FixedPoint16.ONE - forget;
-          int candidate = FixedPoint16.tanh(SIGNED16.get(scratch, candidates + u), GATE_BITS);
-          int kept = product(forget, SIGNED16.get(oldState, first + u), 15);
+          int candidate = FixedPoint16.tanh(INT16.getInt(scratch, candidates + u), GATE_BITS);
+          int kept = product(forget, INT16.getInt(oldState, first + u), 15);
           int added = product(admit, candidate, 15 + stateBits);
           int state = FixedPoint16.saturate(kept + added);
           int limit = parameters.cellClip();
-          SIGNED16.set(newState, first + u, limit > 0 ? Math.clamp(state, -limit, limit) : state);
+          INT16.setInt(newState, first + u, limit > 0 ? Math.clamp(state, -limit, limit) : state);
         }
         gate(parameters.outputGate(), inputs, b, newState, scratch, shown, work);
         for (int u = 0; u < units; u++) {
-          int show = FixedPoint16.logistic(SIGNED16.get(scratch, shown + u), GATE_BITS);
-          int state = FixedPoint16.tanh(SIGNED16.get(newState, first + u), stateBits);
+          int show = FixedPoint16.logistic(INT16.getInt(scratch, shown + u), GATE_BITS);
+          int state = FixedPoint16.tanh(INT16.getInt(newState, first + u), stateBits);
           int value = parameters.toHidden().apply(show * state) - parameters.hiddenZeroPoint();
-          SIGNED16.set(scratch, hidden + u, Math.clamp(value, Byte.MIN_VALUE, Byte.MAX_VALUE));
+          INT16.setInt(scratch, hidden + u, Math.clamp(value, Byte.MIN_VALUE, Byte.MAX_VALUE));
         }
         for (int o = 0; o < parameters.outputs(); o++) {
           work.done(units);
@@ -168,9 +168,9 @@ final class QuantizedLstm {
           int output =
               parameters.projection().isPresent()
                   ? projected(parameters.projection().get(), inputs, scratch, hidden, o)
-                  : SIGNED16.get(scratch, hidden + o);
-          SIGNED8.set(outputs[0], index, output);
-          SIGNED8.set(outputs[2], index, output);
+                  : INT16.getInt(scratch, hidden + o);
+          INT8.setInt(outputs[0], index, output);
+          INT8.setInt(outputs[2], index, output);
         }
       }
     }
@@ -201,7 +201,7 @@ final class QuantizedLstm {
                 u,
                 parameters.inputSize());
         if (gate.norm().isEmpty()) {
-          ofInput += SIGNED32.get(inputs[gate.bias()], u);
+          ofInput += INT32.getInt(inputs[gate.bias()], u);
         }
         int ofState =
             dot(
@@ -216,11 +216,11 @@ final class QuantizedLstm {
         if (gate.peephole().isPresent()) {
           Peephole peephole = gate.peephole().get();
           int seen =
-              SIGNED16.get(inputs[peephole.weights()], u)
-                  * SIGNED16.get(cellState, (long) batch * units + u);
+              INT16.getInt(inputs[peephole.weights()], u)
+                  * INT16.getInt(cellState, (long) batch * units + u);
           sum = FixedPoint16.saturate(sum + peephole.scale().apply(seen));
         }
-        SIGNED16.set(scratch, result + u, sum);
+        INT16.setInt(scratch, result + u, sum);
       }
       if (gate.norm().isPresent()) {
         normalize(gate.norm().get(), inputs, inputs[gate.bias()], scratch, result);
@@ -237,8 +237,8 @@ final class QuantizedLstm {
       int sum = 0;
       for (int i = 0; i < length; i++) {
         sum +=
-            (SIGNED8.get(vectors, vector * length + i) - zeroPoint)
-                * SIGNED8.get(matrix, row * length + i);
+            (INT8.getInt(vectors, vector * length + i) - zeroPoint)
+                * INT8.getInt(matrix, row * length + i);
       }
       return sum;
     }
@@ -251,7 +251,7 @@ final class QuantizedLstm {
       long sum = 0;
       long sumOfSquares = 0;
       for (int u = 0; u < units; u++) {
-        int value = SIGNED16.get(scratch, row + u);
+        int value = INT16.getInt(scratch, row + u);
         sum += value;
         sumOfSquares += (long) value * value;
       }
@@ -261,13 +261,13 @@ final class QuantizedLstm {
       Requantization inverse =
           FixedPointFunctions.inverseSquareRoot(variance < 1 ? norm.leastVariance() : variance);
       for (int u = 0; u < units; u++) {
-        int distance = (SIGNED16.get(scratch, row + u) << NORM_BITS) - mean;
+        int distance = (INT16.getInt(scratch, row + u) << NORM_BITS) - mean;
         long weighted =
-            (long) inverse.apply(distance) * SIGNED16.get(inputs[norm.weights()], u)
-                + SIGNED32.get(bias, u);
+            (long) inverse.apply(distance) * INT16.getInt(inputs[norm.weights()], u)
+                + INT32.getInt(bias, u);
         int half = 1 << NORM_BITS - 1;
         int rounded = (int) ((weighted > 0 ? weighted + half : weighted - half) / (2 * half));
-        SIGNED16.set(scratch, row + u, FixedPoint16.saturate(norm.scale().apply(rounded)));
+        INT16.setInt(scratch, row + u, FixedPoint16.saturate(norm.scale().apply(rounded)));
       }
     }
 
@@ -277,13 +277,13 @@ final class QuantizedLstm {
         MemorySegment scratch,
         long hidden,
         int output) {
-      int sum = projection.bias() < 0 ? 0 : SIGNED32.get(inputs[projection.bias()], output);
+      int sum = projection.bias() < 0 ? 0 : INT32.getInt(inputs[projection.bias()], output);
       int units = parameters.units();
       for (int u = 0; u < units; u++) {
         // The zero point was subtracted from the hidden state, so it is added here.
         sum +=
-            (SIGNED16.get(scratch, hidden + u) + parameters.hiddenZeroPoint())
-                * SIGNED8.get(inputs[projection.weights()], (long) output * units + u);
+            (INT16.getInt(scratch, hidden + u) + parameters.hiddenZeroPoint())
+                * INT8.getInt(inputs[projection.weights()], (long) output * units + u);
       }
       int stored = projection.scale().apply(sum) + parameters.outputStateZeroPoint();
       return projection.range().clamp(stored);

@@ -6,6 +6,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.RandomMultinomial.Parameters;
 import io.thalamus.operations.ResolvedOperation;
@@ -26,7 +27,7 @@ final class RandomMultinomial {
 
   private static Kernel kernel(ResolvedOperation operation) {
     Parameters parameters = operation.parameters(Parameters.class);
-    FloatElements elements = FloatElements.of(operation.view().input(0).type());
+    Elements elements = Elements.of(operation.view().input(0).type());
     int classes = parameters.classes();
     return (inputs, outputs, scratch, work) -> {
       Philox random = random(inputs[2]);
@@ -40,15 +41,15 @@ final class RandomMultinomial {
           while (chosen < classes - 1 && sums[chosen] <= target) {
             chosen++;
           }
-          IntElements.SIGNED32.set(outputs[0], (long) b * parameters.samples() + s, chosen);
+          Elements.INT32.setInt(outputs[0], (long) b * parameters.samples() + s, chosen);
         }
       }
     };
   }
 
   private static Philox random(MemorySegment seeds) {
-    int seed = IntElements.SIGNED32.get(seeds, 0);
-    int seed2 = IntElements.SIGNED32.get(seeds, 1);
+    int seed = Elements.INT32.getInt(seeds, 0);
+    int seed2 = Elements.INT32.getInt(seeds, 1);
     if (seed == 0 && seed2 == 0) {
       SplittableRandom chance = new SplittableRandom();
       return new Philox(chance.nextLong(), chance.nextLong());
@@ -58,17 +59,17 @@ final class RandomMultinomial {
 
   /** The sums of the probabilities up to each class; what is not finite has none. */
   private static void accumulate(
-      FloatElements elements, MemorySegment logits, long first, double[] sums) {
+      Elements elements, MemorySegment logits, long first, double[] sums) {
     float largest = -Float.MAX_VALUE;
     for (int c = 0; c < sums.length; c++) {
-      float logit = elements.get(logits, first + c);
+      float logit = elements.getFloat(logits, first + c);
       if (Float.isFinite(logit)) {
         largest = Math.max(largest, logit);
       }
     }
     double sum = 0;
     for (int c = 0; c < sums.length; c++) {
-      float logit = elements.get(logits, first + c);
+      float logit = elements.getFloat(logits, first + c);
       if (Float.isFinite(logit)) {
         sum += Math.exp((double) logit - largest);
       }

@@ -4,6 +4,7 @@ package io.thalamus.cpu;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
@@ -21,27 +22,27 @@ interface RealElements {
   /** For floats or quantized integers. */
   static RealElements of(OperandView operand) {
     if (operand.type() == TENSOR_FLOAT32 || operand.type() == TENSOR_FLOAT16) {
-      FloatElements elements = FloatElements.of(operand.type());
+      Elements elements = Elements.of(operand.type());
       return new RealElements() {
         @Override
         public float get(MemorySegment segment, long index) {
-          return elements.get(segment, index);
+          return elements.getFloat(segment, index);
         }
 
         @Override
         public void set(MemorySegment segment, long index, float value) {
-          elements.set(segment, index, value);
+          elements.setFloat(segment, index, value);
         }
       };
     }
-    IntElements elements = IntElements.of(operand.type());
+    Elements elements = Elements.of(operand.type());
     IntRange range = IntRange.of((OperandCode) operand.type());
     float scale = operand.scale();
     int zeroPoint = operand.zeroPoint();
     return new RealElements() {
       @Override
       public float get(MemorySegment segment, long index) {
-        return (elements.get(segment, index) - zeroPoint) * scale;
+        return (elements.getInt(segment, index) - zeroPoint) * scale;
       }
 
       @Override
@@ -49,7 +50,7 @@ interface RealElements {
         // Counted from the least stored value, so that signed and unsigned types round alike.
         double counted = value / scale + zeroPoint - range.min();
         double rounded = Math.floor(counted + 0.5) + range.min();
-        elements.set(segment, index, (int) Math.clamp(rounded, range.min(), range.max()));
+        elements.setInt(segment, index, (int) Math.clamp(rounded, range.min(), range.max()));
       }
     };
   }

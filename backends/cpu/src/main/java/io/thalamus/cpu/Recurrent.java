@@ -7,6 +7,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Recurrent.RnnCell;
 import io.thalamus.operations.Recurrent.RnnParameters;
@@ -36,7 +37,7 @@ final class Recurrent {
 
     Rnn(ResolvedOperation operation) {
       parameters = operation.parameters(RnnParameters.class);
-      rows = new FloatRows(FloatElements.of(operation.view().input(0).type()));
+      rows = new FloatRows(Elements.of(operation.view().input(0).type()));
     }
 
     @Override
@@ -95,7 +96,7 @@ final class Recurrent {
         }
         sum += rows.dot(work, inputs[cell.recurrentWeights()], u, scratch, state, cell.units());
         float result = parameters.activation().apply(sum);
-        FloatElements.FLOAT32.set(scratch, state + cell.units() + u, result);
+        Elements.FLOAT32.setFloat(scratch, state + cell.units() + u, result);
       }
       long bytes = (long) cell.units() * Float.BYTES;
       MemorySegment.copy(scratch, state * Float.BYTES + bytes, scratch, state * Float.BYTES, bytes);
@@ -112,7 +113,7 @@ final class Recurrent {
 
     Svdf(ResolvedOperation operation) {
       parameters = operation.parameters(SvdfParameters.class);
-      rows = new FloatRows(FloatElements.of(operation.view().input(0).type()));
+      rows = new FloatRows(Elements.of(operation.view().input(0).type()));
     }
 
     @Override
@@ -124,7 +125,7 @@ final class Recurrent {
     @Override
     public void run(
         MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
-      FloatElements floats = FloatElements.FLOAT32;
+      Elements floats = Elements.FLOAT32;
       int size = parameters.inputSize();
       int memory = parameters.memory();
       long sums = (long) size + memory;
@@ -133,19 +134,19 @@ final class Recurrent {
         for (int f = 0; f < parameters.filters(); f++) {
           long state = ((long) b * parameters.filters() + f) * memory;
           rows.load(work, inputs[4], state, scratch, size, memory);
-          floats.set(scratch, sums - 1, rows.dot(work, inputs[1], f, scratch, 0, size));
-          floats.set(scratch, sums + f, rows.dot(work, inputs[2], f, scratch, size, memory));
+          floats.setFloat(scratch, sums - 1, rows.dot(work, inputs[1], f, scratch, 0, size));
+          floats.setFloat(scratch, sums + f, rows.dot(work, inputs[2], f, scratch, size, memory));
           // The oldest product leaves; the place of the newest waits for the next input.
-          floats.set(scratch, size, 0);
+          floats.setFloat(scratch, size, 0);
           rows.store(work, scratch, size + 1L, outputs[0], state, memory - 1);
           rows.store(work, scratch, size, outputs[0], state + memory - 1, 1);
         }
         for (int u = 0; u < parameters.units(); u++) {
           float sum = parameters.hasBias() ? rows.get(inputs[3], u) : 0;
           for (int r = 0; r < parameters.rank(); r++) {
-            sum += floats.get(scratch, sums + (long) u * parameters.rank() + r);
+            sum += floats.getFloat(scratch, sums + (long) u * parameters.rank() + r);
           }
-          floats.set(scratch, 0, parameters.activation().apply(sum));
+          floats.setFloat(scratch, 0, parameters.activation().apply(sum));
           rows.store(work, scratch, 0, outputs[1], (long) b * parameters.units() + u, 1);
         }
       }

@@ -10,6 +10,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.IntRange;
@@ -98,8 +99,8 @@ final class Reduction {
   private static Kernel floating(
       ResolvedOperation operation, float start, FloatBinaryOperator function, int divisor) {
     Parameters parameters = operation.parameters(Parameters.class);
-    FloatElements elements = FloatElements.of(operation.view().output().type());
-    FloatElements sums = FloatElements.FLOAT32;
+    Elements elements = Elements.of(operation.view().output().type());
+    Elements sums = Elements.FLOAT32;
     StridedCopy walk = parameters.walk();
     return new Accumulating(parameters.results()) {
       @Override
@@ -107,20 +108,21 @@ final class Reduction {
           MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
         for (int i = 0; i < parameters.results(); i++) {
           work.done(1);
-          sums.set(scratch, i, start);
+          sums.setFloat(scratch, i, start);
         }
         walk.forEachRun(
             (source, target) -> {
               work.done(walk.runLength());
               for (int i = 0; i < walk.runLength(); i++) {
                 long result = target + i * walk.runTargetStride();
-                float value = elements.get(inputs[0], source + i * walk.runSourceStride());
-                sums.set(scratch, result, function.apply(sums.get(scratch, result), value));
+                float value = elements.getFloat(inputs[0], source + i * walk.runSourceStride());
+                sums.setFloat(
+                    scratch, result, function.apply(sums.getFloat(scratch, result), value));
               }
             });
         for (int i = 0; i < parameters.results(); i++) {
           work.done(1);
-          elements.set(outputs[0], i, sums.get(scratch, i) / divisor);
+          elements.setFloat(outputs[0], i, sums.getFloat(scratch, i) / divisor);
         }
       }
     };
@@ -129,8 +131,8 @@ final class Reduction {
   private static Kernel integers(
       ResolvedOperation operation, int start, IntBinaryOperator function, IntUnaryOperator finish) {
     Parameters parameters = operation.parameters(Parameters.class);
-    IntElements elements = IntElements.of(operation.view().output().type());
-    IntElements sums = IntElements.SIGNED32;
+    Elements elements = Elements.of(operation.view().output().type());
+    Elements sums = Elements.INT32;
     StridedCopy walk = parameters.walk();
     return new Accumulating(parameters.results()) {
       @Override
@@ -138,20 +140,21 @@ final class Reduction {
           MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
         for (int i = 0; i < parameters.results(); i++) {
           work.done(1);
-          sums.set(scratch, i, start);
+          sums.setInt(scratch, i, start);
         }
         walk.forEachRun(
             (source, target) -> {
               work.done(walk.runLength());
               for (int i = 0; i < walk.runLength(); i++) {
                 long result = target + i * walk.runTargetStride();
-                int value = elements.get(inputs[0], source + i * walk.runSourceStride());
-                sums.set(scratch, result, function.applyAsInt(sums.get(scratch, result), value));
+                int value = elements.getInt(inputs[0], source + i * walk.runSourceStride());
+                sums.setInt(
+                    scratch, result, function.applyAsInt(sums.getInt(scratch, result), value));
               }
             });
         for (int i = 0; i < parameters.results(); i++) {
           work.done(1);
-          elements.set(outputs[0], i, finish.applyAsInt(sums.get(scratch, i)));
+          elements.setInt(outputs[0], i, finish.applyAsInt(sums.getInt(scratch, i)));
         }
       }
     };

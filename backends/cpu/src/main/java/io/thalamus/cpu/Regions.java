@@ -11,6 +11,7 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
@@ -192,7 +193,7 @@ final class Regions {
   /** See He et al., "Mask R-CNN" (2017), section 3. */
   private static Kernel align(ResolvedOperation operation) {
     Grid grid = new Grid(operation);
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     return (inputs, outputs, scratch, work) ->
         forEachCell(
             grid,
@@ -211,7 +212,7 @@ final class Regions {
                     (y, x) ->
                         sum[0] +=
                             interpolated(grid, elements, inputs[0], region.image(), y, x, channel));
-                elements.set(
+                elements.setFloat(
                     outputs[0],
                     grid.targets.of(box, row, column, c),
                     sum[0] / ((float) rows.count() * columns.count()));
@@ -221,17 +222,17 @@ final class Regions {
 
   private static float interpolated(
       Grid grid,
-      FloatElements elements,
+      Elements elements,
       MemorySegment segment,
       int image,
       Between y,
       Between x,
       int channel) {
     Index4 at = grid.sources;
-    float topLeft = elements.get(segment, at.of(image, y.first(), x.first(), channel));
-    float topRight = elements.get(segment, at.of(image, y.first(), x.second(), channel));
-    float bottomLeft = elements.get(segment, at.of(image, y.second(), x.first(), channel));
-    float bottomRight = elements.get(segment, at.of(image, y.second(), x.second(), channel));
+    float topLeft = elements.getFloat(segment, at.of(image, y.first(), x.first(), channel));
+    float topRight = elements.getFloat(segment, at.of(image, y.first(), x.second(), channel));
+    float bottomLeft = elements.getFloat(segment, at.of(image, y.second(), x.first(), channel));
+    float bottomRight = elements.getFloat(segment, at.of(image, y.second(), x.second(), channel));
     return (1 - x.weight()) * (1 - y.weight()) * topLeft
         + x.weight() * (1 - y.weight()) * topRight
         + (1 - x.weight()) * y.weight() * bottomLeft
@@ -242,7 +243,7 @@ final class Regions {
     Grid grid = new Grid(operation);
     OperandView input = operation.view().input(0);
     OperandView output = operation.view().output();
-    IntElements elements = IntElements.of(input.type());
+    Elements elements = Elements.of(input.type());
     IntRange range = IntRange.of((OperandCode) output.type());
     return (inputs, outputs, scratch, work) ->
         forEachCell(
@@ -269,14 +270,15 @@ final class Regions {
                             weighted(
                                 grid, elements, input, inputs[0], region.image(), y, x, channel));
                 int stored = average.apply(sum[0]) + output.zeroPoint();
-                elements.set(outputs[0], grid.targets.of(box, row, column, c), range.clamp(stored));
+                elements.setInt(
+                    outputs[0], grid.targets.of(box, row, column, c), range.clamp(stored));
               }
             });
   }
 
   private static int weighted(
       Grid grid,
-      IntElements elements,
+      Elements elements,
       OperandView input,
       MemorySegment segment,
       int image,
@@ -294,7 +296,7 @@ final class Regions {
               image, isBottom ? y.second() : y.first(), isRight ? x.second() : x.first(), channel);
       sum +=
           FixedPoint.round(weight / WEIGHT_SCALE)
-              * (elements.get(segment, index) - input.zeroPoint());
+              * (elements.getInt(segment, index) - input.zeroPoint());
     }
     return sum;
   }

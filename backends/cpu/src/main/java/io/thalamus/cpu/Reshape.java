@@ -14,6 +14,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ResolvedOperation;
 
@@ -63,7 +64,7 @@ final class Reshape {
 
   private static Kernel rank(ResolvedOperation operation) {
     int rank = operation.inputShape(0).rank();
-    return (inputs, outputs, scratch, work) -> IntElements.SIGNED32.set(outputs[0], 0, rank);
+    return (inputs, outputs, scratch, work) -> Elements.INT32.setInt(outputs[0], 0, rank);
   }
 
   private static Kernel fill(ResolvedOperation operation) {

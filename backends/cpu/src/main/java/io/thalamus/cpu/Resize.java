@@ -9,6 +9,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
@@ -75,26 +76,26 @@ final class Resize {
   }
 
   private static Kernel bilinear(ResolvedOperation operation) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     Interpolation interpolation = new Interpolation(operation);
     return (inputs, outputs, scratch, work) ->
         interpolation.run(
             work,
-            index -> elements.get(inputs[0], index),
-            (index, value) -> elements.set(outputs[0], index, value));
+            index -> elements.getFloat(inputs[0], index),
+            (index, value) -> elements.setFloat(outputs[0], index, value));
   }
 
   /** Counts from the least stored value, so that both types round alike: to nearest, half up. */
   private static Kernel quantizedBilinear(ResolvedOperation operation) {
     OperandCode type = (OperandCode) operation.view().output().type();
-    IntElements elements = IntElements.of(type);
+    Elements elements = Elements.of(type);
     int least = IntRange.of(type).min();
     Interpolation interpolation = new Interpolation(operation);
     return (inputs, outputs, scratch, work) ->
         interpolation.run(
             work,
-            index -> elements.get(inputs[0], index) - least,
-            (index, value) -> elements.set(outputs[0], index, (int) (value + 0.5f) + least));
+            index -> elements.getInt(inputs[0], index) - least,
+            (index, value) -> elements.setInt(outputs[0], index, (int) (value + 0.5f) + least));
   }
 
   private static final class Interpolation {

@@ -9,6 +9,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
@@ -44,12 +45,12 @@ final class Selection {
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
-        boolean isFirst = IntElements.UNSIGNED8.get(inputs[0], i) != 0;
+        boolean isFirst = Elements.UINT8.getInt(inputs[0], i) != 0;
         MemorySegment chosen = isFirst ? inputs[1] : inputs[2];
         Optional<LookupTable> rescaling = isFirst ? choice.first() : choice.second();
         if (rescaling.isPresent()) {
-          IntElements elements = IntElements.of(type);
-          elements.set(outputs[0], i, rescaling.get().apply(elements.get(chosen, i)));
+          Elements elements = Elements.of(type);
+          elements.setInt(outputs[0], i, rescaling.get().apply(elements.getInt(chosen, i)));
         } else {
           mover.copy(work, chosen, i, outputs[0], i, 1);
         }
@@ -81,7 +82,7 @@ final class Selection {
               bestNumber = number;
             }
           }
-          IntElements.SIGNED32.set(outputs[0], result++, best);
+          Elements.INT32.setInt(outputs[0], result++, best);
         }
       }
     };
@@ -116,7 +117,7 @@ final class Selection {
           values.copy(work, outputs[0], target, outputs[0], target + 1, moved);
           indexes.copy(work, outputs[1], target, outputs[1], target + 1, moved);
           values.copy(work, inputs[0], source, outputs[0], target, 1);
-          IntElements.SIGNED32.set(outputs[1], target, i);
+          Elements.INT32.setInt(outputs[1], target, i);
         }
       }
     };

@@ -10,6 +10,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ResolvedOperation;
@@ -53,7 +54,7 @@ final class Slice {
       long target = 0;
       for (long outer = 0; outer < lookup.outer(); outer++) {
         for (int i = 0; i < lookup.indexes(); i++) {
-          int row = IntElements.SIGNED32.get(inputs[lookup.indexInput()], i);
+          int row = Elements.INT32.getInt(inputs[lookup.indexInput()], i);
           if (row < 0 || row >= lookup.rows()) {
             throw new KernelException(
                 "index " + i + " is " + row + ", outside of [0, " + lookup.rows() + ")");
@@ -73,11 +74,11 @@ final class Slice {
     return (inputs, outputs, scratch, work) -> {
       outputs[0].fill((byte) 0);
       for (int i = 0; i < lookup.lookups(); i++) {
-        int row = find(inputs[1], lookup.keys(), IntElements.SIGNED32.get(inputs[0], i));
+        int row = find(inputs[1], lookup.keys(), Elements.INT32.getInt(inputs[0], i));
         if (row >= 0) {
           mover.copy(work, inputs[2], (long) row * length, outputs[0], (long) i * length, length);
         }
-        IntElements.UNSIGNED8.set(outputs[1], i, row >= 0 ? 1 : 0);
+        Elements.UINT8.setInt(outputs[1], i, row >= 0 ? 1 : 0);
       }
     };
   }
@@ -88,7 +89,7 @@ final class Slice {
     int high = count - 1;
     while (low <= high) {
       int middle = (low + high) >>> 1;
-      int found = IntElements.SIGNED32.get(keys, middle);
+      int found = Elements.INT32.getInt(keys, middle);
       if (found == key) {
         return middle;
       }

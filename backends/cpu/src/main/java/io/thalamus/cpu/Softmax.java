@@ -8,6 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.FixedPoint;
@@ -33,7 +34,7 @@ final class Softmax {
   }
 
   private static Kernel probabilities(ResolvedOperation operation) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     float beta = operation.parameters(Parameters.class).beta();
     Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Parameters.class).axis());
     return (inputs, outputs, scratch, work) ->
@@ -42,21 +43,21 @@ final class Softmax {
             (first, end, step) -> {
               float max = Float.NEGATIVE_INFINITY;
               for (long i = first; i < end; i += step) {
-                max = Math.max(max, elements.get(inputs[0], i));
+                max = Math.max(max, elements.getFloat(inputs[0], i));
               }
               float sum = 0;
               for (long i = first; i < end; i += step) {
-                sum += (float) Math.exp((elements.get(inputs[0], i) - max) * beta);
+                sum += (float) Math.exp((elements.getFloat(inputs[0], i) - max) * beta);
               }
               for (long i = first; i < end; i += step) {
-                float exp = (float) Math.exp((elements.get(inputs[0], i) - max) * beta);
-                elements.set(outputs[0], i, exp / sum);
+                float exp = (float) Math.exp((elements.getFloat(inputs[0], i) - max) * beta);
+                elements.setFloat(outputs[0], i, exp / sum);
               }
             });
   }
 
   private static Kernel logProbabilities(ResolvedOperation operation) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     float beta = operation.parameters(Parameters.class).beta();
     Lines lines = Lines.of(operation.inputShape(0), operation.parameters(Parameters.class).axis());
     return (inputs, outputs, scratch, work) ->
@@ -65,16 +66,16 @@ final class Softmax {
             (first, end, step) -> {
               float max = Float.NEGATIVE_INFINITY;
               for (long i = first; i < end; i += step) {
-                max = Math.max(max, elements.get(inputs[0], i));
+                max = Math.max(max, elements.getFloat(inputs[0], i));
               }
               double sum = 0;
               for (long i = first; i < end; i += step) {
-                sum += Math.exp((elements.get(inputs[0], i) - max) * beta);
+                sum += Math.exp((elements.getFloat(inputs[0], i) - max) * beta);
               }
               double logSum = Math.log(sum);
               for (long i = first; i < end; i += step) {
-                double scaled = (elements.get(inputs[0], i) - max) * beta;
-                elements.set(outputs[0], i, (float) (scaled - logSum));
+                double scaled = (elements.getFloat(inputs[0], i) - max) * beta;
+                elements.setFloat(outputs[0], i, (float) (scaled - logSum));
               }
             });
   }
@@ -83,7 +84,7 @@ final class Softmax {
   private static Kernel storedProbabilities(ResolvedOperation operation) {
     // Sums of exponentials have 12 integer bits, which is room for 4,096 of them.
     int sumBits = 12;
-    IntElements elements = IntElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     IntRange range = IntRange.of((OperandCode) operation.view().output().type());
     int zeroPoint = operation.view().output().zeroPoint();
     StoredScores scores = operation.parameters(Parameters.class).quantized().orElseThrow();
@@ -94,11 +95,11 @@ final class Softmax {
             (first, end, step) -> {
               int max = Integer.MIN_VALUE;
               for (long i = first; i < end; i += step) {
-                max = Math.max(max, elements.get(inputs[0], i));
+                max = Math.max(max, elements.getInt(inputs[0], i));
               }
               int sum = 0;
               for (long i = first; i < end; i += step) {
-                int difference = elements.get(inputs[0], i) - max;
+                int difference = elements.getInt(inputs[0], i) - max;
                 if (difference >= scores.leastDifference()) {
                   sum += FixedPoint.roundingDivideByPowerOfTwo(exp(scores, difference), sumBits);
                 }
@@ -108,7 +109,7 @@ final class Softmax {
                   FixedPointFunctions.oneOverOnePlus((sum << headroom) - Integer.MIN_VALUE);
               int shift = sumBits - headroom + 31 - 8;
               for (long i = first; i < end; i += step) {
-                int difference = elements.get(inputs[0], i) - max;
+                int difference = elements.getInt(inputs[0], i) - max;
                 int probability = 0;
                 if (difference >= scores.leastDifference()) {
                   probability =
@@ -117,7 +118,7 @@ final class Softmax {
                               reciprocal, exp(scores, difference)),
                           shift);
                 }
-                elements.set(outputs[0], i, range.clamp(probability + zeroPoint));
+                elements.setInt(outputs[0], i, range.clamp(probability + zeroPoint));
               }
             });
   }

@@ -8,6 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_INT32;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ResolvedOperation;
 import java.util.function.DoubleUnaryOperator;
@@ -41,23 +42,24 @@ final class UnaryMath {
   }
 
   private static Kernel floating(ResolvedOperation operation, DoubleUnaryOperator function) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
-        elements.set(outputs[0], i, (float) function.applyAsDouble(elements.get(inputs[0], i)));
+        elements.setFloat(
+            outputs[0], i, (float) function.applyAsDouble(elements.getFloat(inputs[0], i)));
       }
     };
   }
 
   private static Kernel integers(ResolvedOperation operation, IntUnaryOperator function) {
-    IntElements elements = IntElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
-        elements.set(outputs[0], i, function.applyAsInt(elements.get(inputs[0], i)));
+        elements.setInt(outputs[0], i, function.applyAsInt(elements.getInt(inputs[0], i)));
       }
     };
   }

@@ -7,10 +7,9 @@ import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
-import io.thalamus.cpu.FloatElements;
-import io.thalamus.cpu.IntElements;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.MatrixMultiply.Pair;
@@ -80,50 +79,51 @@ final class MatrixMultiply {
 
   private static Kernel floating(ResolvedOperation operation) {
     Products products = operation.parameters(Products.class);
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     return kernel(
         products,
         (in, out, first, firstStep, second, secondStep, at) -> {
           float sum = 0;
           for (int i = 0; i < products.inner(); i++) {
             sum +=
-                elements.get(in[0], first + i * firstStep)
-                    * elements.get(in[1], second + i * secondStep);
+                elements.getFloat(in[0], first + i * firstStep)
+                    * elements.getFloat(in[1], second + i * secondStep);
           }
-          elements.set(out[0], at, sum);
+          elements.setFloat(out[0], at, sum);
         });
   }
 
   private static Kernel integers(ResolvedOperation operation) {
     Products products = operation.parameters(Products.class);
-    IntElements elements = IntElements.SIGNED32;
+    Elements elements = Elements.INT32;
     return kernel(
         products,
         (in, out, first, firstStep, second, secondStep, at) -> {
           int sum = 0;
           for (int i = 0; i < products.inner(); i++) {
             sum +=
-                elements.get(in[0], first + i * firstStep)
-                    * elements.get(in[1], second + i * secondStep);
+                elements.getInt(in[0], first + i * firstStep)
+                    * elements.getInt(in[1], second + i * secondStep);
           }
-          elements.set(out[0], at, sum);
+          elements.setInt(out[0], at, sum);
         });
   }
 
   private static Kernel quantized(ResolvedOperation operation) {
     Products products = operation.parameters(Products.class);
     Accumulation accumulation = products.quantized().orElseThrow();
-    IntElements elements = IntElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     return kernel(
         products,
         (in, out, first, firstStep, second, secondStep, at) -> {
           int sum = 0;
           for (int i = 0; i < products.inner(); i++) {
-            int a = elements.get(in[0], first + i * firstStep) - accumulation.inputZeroPoint();
-            int b = elements.get(in[1], second + i * secondStep) - accumulation.filterZeroPoint();
+            int a = elements.getInt(in[0], first + i * firstStep) - accumulation.inputZeroPoint();
+            int b =
+                elements.getInt(in[1], second + i * secondStep) - accumulation.filterZeroPoint();
             sum += a * b;
           }
-          elements.set(out[0], at, accumulation.stored(sum, 0));
+          elements.setInt(out[0], at, accumulation.stored(sum, 0));
         });
   }
 }

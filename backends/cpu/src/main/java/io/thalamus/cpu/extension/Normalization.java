@@ -4,9 +4,9 @@ package io.thalamus.cpu.extension;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
-import io.thalamus.cpu.FloatElements;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.ResolvedOperation;
@@ -28,7 +28,7 @@ final class Normalization {
 
   private static Kernel layer(ResolvedOperation operation) {
     Groups groups = operation.parameters(Groups.class);
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     Repeated scale = Repeated.of(operation, 1);
     Repeated bias = operation.view().has(2) ? Repeated.of(operation, 2) : null;
     return (in, out, scratch, work) -> {
@@ -38,20 +38,20 @@ final class Normalization {
         long first = (long) group * size;
         double mean = 0;
         for (long i = first; i < first + size; i++) {
-          mean += elements.get(in[0], i);
+          mean += elements.getFloat(in[0], i);
         }
         mean /= size;
         double variance = 0;
         for (long i = first; i < first + size; i++) {
-          double distance = elements.get(in[0], i) - mean;
+          double distance = elements.getFloat(in[0], i) - mean;
           variance += distance * distance;
         }
         double factor = 1 / Math.sqrt(variance / size + groups.epsilon());
         for (long i = first; i < first + size; i++) {
-          double value = (elements.get(in[0], i) - mean) * factor;
+          double value = (elements.getFloat(in[0], i) - mean) * factor;
           value *= scale.get(elements, in[1], i);
           value += bias == null ? 0 : bias.get(elements, in[2], i);
-          elements.set(out[0], i, (float) value);
+          elements.setFloat(out[0], i, (float) value);
         }
       }
     };
@@ -65,14 +65,14 @@ final class Normalization {
     }
 
     /** The element beside the one at an index of the data. */
-    float get(FloatElements elements, MemorySegment segment, long index) {
+    float get(Elements elements, MemorySegment segment, long index) {
       long at = 0;
       long rest = index;
       for (int i = dimensions.length - 1; i >= 0; i--) {
         at += rest % dimensions[i] * strides[i];
         rest /= dimensions[i];
       }
-      return elements.get(segment, at);
+      return elements.getFloat(segment, at);
     }
   }
 }

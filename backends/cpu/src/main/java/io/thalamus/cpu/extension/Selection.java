@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu.extension;
 
-import io.thalamus.cpu.IntElements;
 import io.thalamus.cpu.Mover;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Selection.Slices;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -26,7 +26,7 @@ final class Selection {
       for (int tuple = 0; tuple < slices.tuples(); tuple++) {
         long source = 0;
         for (int i = 0; i < size; i++) {
-          int index = IntElements.SIGNED32.get(in[1], (long) tuple * size + i);
+          int index = Elements.INT32.getInt(in[1], (long) tuple * size + i);
           int dimension = slices.dimensions().get(i);
           if (index < 0 || index >= dimension) {
             throw new KernelException(

@@ -4,9 +4,9 @@ package io.thalamus.cpu.extension;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
-import io.thalamus.cpu.FloatElements;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
+import io.thalamus.model.Elements;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
 
@@ -24,12 +24,12 @@ final class UnaryMath {
   }
 
   private static Kernel erf(ResolvedOperation operation) {
-    FloatElements elements = FloatElements.of(operation.view().output().type());
+    Elements elements = Elements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
     return (in, out, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
-        elements.set(out[0], i, (float) erf(elements.get(in[0], i)));
+        elements.setFloat(out[0], i, (float) erf(elements.getFloat(in[0], i)));
       }
     };
   }
