@@ -195,6 +195,25 @@ public class CachingIT {
     assertEquals(2 * files, files().size());
   }
 
+  /** What compiles is more than the device's own bundle. */
+  @Test
+  void anAttachedFragmentMakesItAnotherBuild() throws Exception {
+    assertEquals(Set.of(Origin.STORED), compile());
+    Bundle fragment =
+        context.installBundle(
+            "test:fragment",
+            BundleFile.of(
+                "none",
+                Map.of(
+                    "Bundle-SymbolicName", "io.thalamus.integration.patch",
+                    "Fragment-Host", "io.thalamus.npu")));
+    update(Files.newInputStream(jar));
+    assertEquals(Set.of(Origin.STORED), compile());
+    bundles.uninstall(fragment);
+    awaitThatItServes("(seed=1)");
+    assertEquals(Set.of(Origin.RESTORED), compile());
+  }
+
   @Test
   void aLoadedModelIsRestoredWhenItsDeviceComesBack() throws Exception {
     try (Commands commands = new Commands(context)) {

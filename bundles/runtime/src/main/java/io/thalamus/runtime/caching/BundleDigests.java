@@ -136,7 +136,7 @@ public final class BundleDigests implements CodeDigests {
       }
       byte[] path = entry.getPath().getBytes(StandardCharsets.UTF_8);
       byte[] content;
-      try (InputStream in = entry.openStream()) {
+      try (InputStream in = open(entry)) {
         content = in.readAllBytes();
       }
       sha.update(ByteBuffer.allocate(Integer.BYTES).putInt(path.length).array());
@@ -145,5 +145,24 @@ public final class BundleDigests implements CodeDigests {
       sha.update(content);
     }
     return sha.digest();
+  }
+
+  /**
+   * Opens an entry. Felix searches the whole text of a URL for its path, and so does not find an
+   * entry whose name the framework's UUID begins with, such as {@code e} of {@code
+   * bundle://e6035469-8ce2-4868-b2bf-ffed5c30fe91_3.0:0/e}. The UUID does not decide where a URL of
+   * a bundle leads, since its handler knows the framework: with a letter in front of it the path
+   * occurs once.
+   */
+  @SuppressWarnings("deprecation") // URL.of would need the handler, which cannot be had
+  private static InputStream open(URL entry) throws IOException {
+    String text = entry.toExternalForm();
+    String path = entry.getPath();
+    int host = text.indexOf(entry.getHost());
+    if (path.length() < 2 || text.indexOf(path) == text.length() - path.length()) {
+      return entry.openStream();
+    }
+    char other = path.charAt(1) == 'x' ? 'y' : 'x';
+    return new URL(entry, text.substring(0, host) + other + text.substring(host)).openStream();
   }
 }

@@ -252,6 +252,38 @@ class BundleDigestsTest {
     assertEquals(digest, digest("driver", turned.entry("a/", new byte[0]).bytes()));
   }
 
+  /** Felix confuses an entry's name with the beginning of its own UUID. */
+  @Test
+  void entriesNamedLikeTheBeginningOfTheFrameworksUuidAreRead() throws Exception {
+    Jar jar = driver();
+    for (char name : "0123456789abcdefxyz".toCharArray()) {
+      jar = jar.entry(String.valueOf(name), "one");
+    }
+    String digest = digest("driver", jar.bytes());
+    for (char name : "0123456789abcdefxyz".toCharArray()) {
+      String other = digest("driver", jar.entry(String.valueOf(name), "two").bytes());
+      assertNotEquals(digest, other, "an entry that does not count: " + name);
+    }
+  }
+
+  @Test
+  void attachedFragmentsCount() throws Exception {
+    Bundle driver = install("driver", driver());
+    String alone = digest(driver);
+    Jar extra = Jar.named("extra").header(Constants.FRAGMENT_HOST, "driver").entry("e", "one");
+    Bundle fragment = install("fragment", extra);
+    refresh(driver);
+    String first = digest(driver);
+    fragment.uninstall();
+    refresh(driver);
+    assertEquals(alone, digest(driver));
+    // Not updated: Felix may attach the old contents once more, by the order in which it refreshes.
+    install("other fragment", extra.entry("e", "two"));
+    refresh(driver);
+    String second = digest(driver);
+    assertEquals(3, new HashSet<>(List.of(alone, first, second)).size());
+  }
+
   @Test
   void bundlesThatItIsWiredToCountAsTheyAreInUse() throws Exception {
     Jar deep = Jar.named("deep").header("Export-Package", "deep").entry("deep/a", "one");
