@@ -3,13 +3,17 @@ package io.thalamus.operations;
 
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.ExtensionOperationType;
+import io.thalamus.model.Operation;
 import io.thalamus.model.OperationType;
+import io.thalamus.model.Subgraph;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /** The operations that are known: NNAPI's, and those of the extensions at hand. Immutable. */
@@ -84,6 +88,17 @@ public final class OperationCatalog {
   /** The definition of an operation, or empty where nobody has defined it. */
   public Optional<OperationDefinition> find(OperationType type) {
     return Optional.ofNullable(definitions.get(type));
+  }
+
+  /**
+   * Returns the multiply-accumulates of an operation of a graph by the definition of the operation:
+   * 0 where there is none, empty where dimensions that they need are open.
+   */
+  public OptionalLong macs(Subgraph graph, Operation operation) {
+    OperationDefinition definition = definitions.get(operation.type());
+    return definition == null
+        ? OptionalLong.of(0)
+        : definition.macs(OperationView.of(graph, operation, List.of()));
   }
 
   /** An operand type as its extension describes it, or empty where that is not at hand. */

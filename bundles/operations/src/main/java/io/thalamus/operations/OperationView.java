@@ -30,11 +30,16 @@ public record OperationView(
 
   /** The operation as a graph of this model describes it. */
   public static OperationView of(Model model, Subgraph graph, Operation operation) {
+    return of(graph, operation, model.referenced());
+  }
+
+  /** The operation as a graph describes it, which refers to these graphs. */
+  static OperationView of(Subgraph graph, Operation operation, List<Subgraph> referenced) {
     List<Operand> operands = graph.operands();
     return new OperationView(
         operation.type(),
         operation.inputs().stream()
-            .map(index -> OperandView.of(operands.get(index), model.referenced()))
+            .map(index -> OperandView.of(operands.get(index), referenced))
             .toList(),
         operation.outputs().stream().map(index -> OperandView.of(operands.get(index))).toList());
   }

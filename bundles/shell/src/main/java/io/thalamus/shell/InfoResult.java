@@ -4,12 +4,12 @@ package io.thalamus.shell;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.model.Lifetime;
-import io.thalamus.model.Macs;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Subgraph;
+import io.thalamus.operations.OperationCatalog;
 import io.thalamus.shell.format.Json;
 import io.thalamus.shell.format.Lines;
 import io.thalamus.shell.format.Result;
@@ -82,7 +82,7 @@ record InfoResult(
       }
       for (Operation operation : graph.operations()) {
         types.add(operation.type());
-        OptionalLong work = Macs.of(graph, operation);
+        OptionalLong work = OperationCatalog.standard().macs(graph, operation);
         macs += work.orElse(0);
         openMacs += work.isPresent() ? 0 : 1;
       }

@@ -8,13 +8,14 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Subgraph;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Tolerance;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.Trait;
 import java.lang.foreign.MemorySegment;
-import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Whether two devices give the same answer for a step. Immutable.
@@ -25,28 +26,6 @@ import java.util.Set;
  * error may turn into quite another answer, as before an ARGMAX, two answers say nothing.
  */
 final class Agreement {
-  private static final Set<OperationCode> DISCONTINUOUS =
-      EnumSet.of(
-          OperationCode.ARGMAX,
-          OperationCode.ARGMIN,
-          OperationCode.BOX_WITH_NMS_LIMIT,
-          OperationCode.CAST,
-          OperationCode.DETECTION_POSTPROCESSING,
-          OperationCode.EQUAL,
-          OperationCode.FLOOR,
-          OperationCode.GENERATE_PROPOSALS,
-          OperationCode.GREATER,
-          OperationCode.GREATER_EQUAL,
-          OperationCode.HEATMAP_MAX_KEYPOINT,
-          OperationCode.IF,
-          OperationCode.LESS,
-          OperationCode.LESS_EQUAL,
-          OperationCode.LSH_PROJECTION,
-          OperationCode.NOT_EQUAL,
-          OperationCode.QUANTIZE,
-          OperationCode.TOPK_V2,
-          OperationCode.WHILE);
-
   private final Model model;
   private final boolean isExact;
   private final boolean isRelaxed;
@@ -62,11 +41,8 @@ final class Agreement {
     this.isRelaxed = Tolerance.isRelaxed(model);
     this.operations = (int) model.subgraphs().mapToLong(graph -> graph.operations().size()).sum();
     this.isComparable =
-        model
-                .subgraphs()
-                .flatMap(graph -> graph.operations().stream())
-                .noneMatch(operation -> operation.type() == OperationCode.RANDOM_MULTINOMIAL)
-            && (isExact || operations == 1 || isContinuous(model));
+        !has(Trait.RANDOM)
+            && (isExact || operations == 1 || areKnown() && !has(Trait.DISCONTINUOUS));
   }
 
   private static boolean isFloat(Operand operand) {
@@ -74,15 +50,19 @@ final class Agreement {
         || operand.type() == OperandCode.TENSOR_FLOAT16;
   }
 
-  private static boolean isContinuous(Model model) {
-    for (Subgraph graph : model.subgraphs().toList()) {
-      for (Operation operation : graph.operations()) {
-        if (!(operation.type() instanceof OperationCode code) || DISCONTINUOUS.contains(code)) {
-          return false;
-        }
-      }
-    }
-    return true;
+  private boolean has(Trait trait) {
+    return operationTypes()
+        .flatMap(type -> OperationCatalog.standard().find(type).stream())
+        .anyMatch(definition -> definition.traits().contains(trait));
+  }
+
+  /** Whether all operations are NNAPI's: another one may be anything. */
+  private boolean areKnown() {
+    return operationTypes().allMatch(OperationCode.class::isInstance);
+  }
+
+  private Stream<OperationType> operationTypes() {
+    return model.subgraphs().flatMap(graph -> graph.operations().stream()).map(Operation::type);
   }
 
   /** Whether two answers say anything. */

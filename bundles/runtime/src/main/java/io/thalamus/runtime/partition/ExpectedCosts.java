@@ -3,12 +3,12 @@ package io.thalamus.runtime.partition;
 
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.model.ExecutionPreference;
-import io.thalamus.model.Macs;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.ControlFlow;
+import io.thalamus.operations.OperationCatalog;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.OperationSignature;
 import io.thalamus.runtime.policy.Candidate;
@@ -88,7 +88,7 @@ final class ExpectedCosts {
       return sum;
     }
     return REFERENCE_NANOS_PER_OPERATION
-        + REFERENCE_NANOS_PER_MAC * Macs.of(where, operation).orElse(0)
+        + REFERENCE_NANOS_PER_MAC * OperationCatalog.standard().macs(where, operation).orElse(0)
         + REFERENCE_NANOS_PER_BYTE
             * (bytes(where, operation.inputs()) + bytes(where, operation.outputs()));
   }

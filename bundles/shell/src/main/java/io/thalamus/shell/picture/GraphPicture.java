@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.picture;
 
-import io.thalamus.model.Macs;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
+import io.thalamus.operations.OperationCatalog;
 import io.thalamus.shell.format.Units;
 import io.thalamus.shell.picture.Layout.Place;
 import java.util.ArrayList;
@@ -241,7 +241,7 @@ public final class GraphPicture {
 
   private OptionalLong macs(Graph.Node node) {
     return node.kind() == Graph.Kind.OPERATION
-        ? Macs.of(subgraph, subgraph.operations().get(node.index()))
+        ? OperationCatalog.standard().macs(subgraph, subgraph.operations().get(node.index()))
         : OptionalLong.empty();
   }
 

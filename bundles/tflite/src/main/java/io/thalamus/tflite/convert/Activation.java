@@ -43,11 +43,12 @@ final class Activation {
   }
 
   private static void clamp(Node node, OperationCode code) throws ModelFormatException {
-    InFloat.unlessQuantizedAlike(node, (input, output) -> node.emit(code, List.of(input), output));
+    FloatFallback.unlessQuantizedAlike(
+        node, (input, output) -> node.emit(code, List.of(input), output));
   }
 
   private static void logistic(Node node) throws ModelFormatException {
-    InFloat.unlessQuantized(
+    FloatFallback.unlessQuantized(
         node,
         LOGISTIC_SCALE,
         0,
@@ -56,7 +57,7 @@ final class Activation {
   }
 
   private static void tanh(Node node) throws ModelFormatException {
-    InFloat.unlessQuantized(
+    FloatFallback.unlessQuantized(
         node,
         TANH_SCALE,
         128,
@@ -65,7 +66,7 @@ final class Activation {
   }
 
   private static void elu(Node node) throws ModelFormatException {
-    InFloat.unlessQuantized(
+    FloatFallback.unlessQuantized(
         node,
         Float.NaN, // NNAPI has no quantized form
         0,
@@ -81,7 +82,7 @@ final class Activation {
         node.get(node.options(BuiltinOptions.LeakyReluOptions, new LeakyReluOptions())::alpha);
     Operand input = node.inOperand(0);
     int slope =
-        InFloat.isQuantized8(input)
+        FloatFallback.isQuantized8(input)
             ? quantizedSlope(node, input, alpha)
             : number(node, input, alpha);
     node.emit(OperationCode.PRELU, List.of(node.in(0), slope), node.out(0));
@@ -104,7 +105,7 @@ final class Activation {
 
   /** {@code min(max(x, 0), 1)}. */
   private static void clampToOne(Node node) throws ModelFormatException {
-    InFloat.unlessQuantized(
+    FloatFallback.unlessQuantized(
         node,
         Float.NaN, // NNAPI has no quantized form
         0,
@@ -121,7 +122,7 @@ final class Activation {
   private static void gelu(Node node) throws ModelFormatException {
     boolean approximate =
         node.get(node.options(BuiltinOptions.GeluOptions, new GeluOptions())::approximate);
-    InFloat.unlessQuantized(
+    FloatFallback.unlessQuantized(
         node,
         Float.NaN, // NNAPI has no quantized form
         0,

@@ -225,7 +225,7 @@ final class Constants {
     }
     if (tensor.isSparse()) {
       byte[] dense = buffer(expected, tensor).array();
-      Densified.expand(
+      SparseDecoder.expand(
           tensor,
           file.segment().asSlice(tensor.data().offset(), length),
           TensorTypes.elementSize(tensor),

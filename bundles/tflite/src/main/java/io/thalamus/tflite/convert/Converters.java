@@ -48,7 +48,7 @@ public final class Converters {
     Selection.addTo(table);
     Slice.addTo(table);
     Softmax.addTo(table);
-    Spectrum.addTo(table);
+    Rfft.addTo(table);
     UnaryMath.addTo(table);
     return table;
   }

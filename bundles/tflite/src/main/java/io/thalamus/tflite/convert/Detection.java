@@ -92,7 +92,9 @@ final class Detection {
 
   private static int reals(Node node, int input) throws ModelFormatException {
     FlatTensor tensor = node.input(input);
-    return tensor.isConstant() ? node.inFloats(input) : InFloat.dequantized(node, node.in(input));
+    return tensor.isConstant()
+        ? node.inFloats(input)
+        : FloatFallback.dequantized(node, node.in(input));
   }
 
   private static int out(Node node, int output, Shape shape) throws ModelFormatException {

@@ -80,7 +80,10 @@ final class Elementwise {
               OperandCode.TENSOR_FLOAT32, node.operand(output).shape(), Quantization.NONE);
       node.emit(
           code,
-          List.of(InFloat.dequantized(node, first), InFloat.dequantized(node, second), fused),
+          List.of(
+              FloatFallback.dequantized(node, first),
+              FloatFallback.dequantized(node, second),
+              fused),
           real);
       node.emit(OperationCode.QUANTIZE, List.of(real), output);
     };
@@ -90,9 +93,9 @@ final class Elementwise {
   private static boolean isTooFine(
       Node node, OperationCode code, int first, int second, int output) {
     Operand target = node.operand(output);
-    return code == OperationCode.DIV && InFloat.isQuantized8(target)
+    return code == OperationCode.DIV && FloatFallback.isQuantized8(target)
         || code == OperationCode.MUL
-            && InFloat.isQuantized8(target)
+            && FloatFallback.isQuantized8(target)
             && target.quantization().scale()
                 <= node.operand(first).quantization().scale()
                     * node.operand(second).quantization().scale();
@@ -104,7 +107,7 @@ final class Elementwise {
 
   /** What NNAPI can compose more devices run; quantized, the difference has no scale of its own. */
   private static void squaredDifference(Node node) throws ModelFormatException {
-    if (InFloat.isQuantized8(node.inOperand(0))) {
+    if (FloatFallback.isQuantized8(node.inOperand(0))) {
       node.emit(ThalamusExtension.SQUARED_DIFFERENCE, List.of(node.in(0), node.in(1)), node.out(0));
       return;
     }

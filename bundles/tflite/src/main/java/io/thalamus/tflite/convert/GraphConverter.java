@@ -15,7 +15,7 @@ import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
-import io.thalamus.tflite.convert.Spectrum.Complex;
+import io.thalamus.tflite.convert.Rfft.Complex;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
@@ -76,7 +76,7 @@ final class GraphConverter {
   private void convert(FlatOperator operator) throws ModelFormatException {
     Node node = new Node(this, operator);
     try {
-      if (KnownIntegers.compute(node)) {
+      if (ShapeFolding.compute(node)) {
         return;
       }
       OperatorConverter converter =

@@ -43,7 +43,7 @@ final class MatrixMultiply {
     node.require(
         shape.rank() == 2 && shape.isFullySpecified(),
         "its weights have shape " + shape + ", not two dimensions");
-    if (Weights.isPerChannel(weights) && InFloat.isQuantized8(node.inOperand(0))) {
+    if (Weights.isPerChannel(weights) && FloatFallback.isQuantized8(node.inOperand(0))) {
       asConvolution(node, shape, activation);
       return;
     }

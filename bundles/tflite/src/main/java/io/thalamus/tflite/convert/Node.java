@@ -12,7 +12,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFormatException;
-import io.thalamus.tflite.convert.Spectrum.Complex;
+import io.thalamus.tflite.convert.Rfft.Complex;
 import io.thalamus.tflite.file.ByteRange;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
@@ -287,8 +287,8 @@ final class Node {
    */
   void emit(OperationType operation, List<Integer> inputs, List<Integer> outputs)
       throws ModelFormatException {
-    if (outputs.size() == 1 && HighRank.isBeyond(this, operation, outputs.getFirst())) {
-      HighRank.emit(this, operation, inputs, outputs.getFirst());
+    if (outputs.size() == 1 && RankReduction.isBeyond(this, operation, outputs.getFirst())) {
+      RankReduction.emit(this, operation, inputs, outputs.getFirst());
       return;
     }
     graph.emit(operation, inputs, outputs);

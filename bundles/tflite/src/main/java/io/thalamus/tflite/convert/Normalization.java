@@ -27,7 +27,7 @@ final class Normalization {
     node.require(
         node.get(options::fusedActivationFunction) == ActivationFunctionType.NONE,
         "it has a fused activation, which NNAPI does not have here");
-    InFloat.unlessQuantized(
+    FloatFallback.unlessQuantized(
         node,
         L2_SCALE,
         128,

@@ -26,7 +26,7 @@ final class Pooling {
     int strideH = node.get(options::strideH);
     int filterW = node.get(options::filterWidth);
     int filterH = node.get(options::filterHeight);
-    InFloat.unlessQuantizedAlike(
+    FloatFallback.unlessQuantizedAlike(
         node,
         (input, output) ->
             node.emit(

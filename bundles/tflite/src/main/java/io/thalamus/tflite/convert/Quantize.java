@@ -79,7 +79,7 @@ final class Quantize {
 
   /** From one quantization to another through real numbers, since NNAPI has no direct way. */
   private static void quantize(Node node) throws ModelFormatException {
-    int real = InFloat.dequantized(node, node.in(0));
+    int real = FloatFallback.dequantized(node, node.in(0));
     node.emit(OperationCode.QUANTIZE, List.of(real), node.out(0));
   }
 

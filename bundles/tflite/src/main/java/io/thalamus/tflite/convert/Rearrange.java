@@ -128,10 +128,10 @@ final class Rearrange {
         tensor.isConstant() && node.constants().elementCount(tensor) == 1,
         tensor.text() + " is not one constant number");
     float real =
-        InFloat.isQuantized8(data) || !tensor.is8Bit()
+        FloatFallback.isQuantized8(data) || !tensor.is8Bit()
             ? node.constants().floatValues(tensor)[0]
             : Float.NaN;
-    if (InFloat.isQuantized8(data)) {
+    if (FloatFallback.isQuantized8(data)) {
       Quantization quantization = data.quantization();
       return node.int32(Math.round(real / quantization.scale()) + quantization.zeroPoint());
     }

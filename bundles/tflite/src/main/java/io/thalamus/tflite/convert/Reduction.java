@@ -34,7 +34,7 @@ final class Reduction {
     ReducerOptions options = node.options(BuiltinOptions.ReducerOptions, new ReducerOptions());
     boolean keep = node.get(options::keepDims);
     int[] axes = axes(node);
-    InFloat.unlessQuantizedAlike(
+    FloatFallback.unlessQuantizedAlike(
         node,
         (input, output) -> {
           if (node.operand(input).shape().rank() > MAX_RANK) {

@@ -60,7 +60,8 @@ final class Resize {
     Operand source = node.inOperand(0);
     int output = node.out(0);
     Operand target = node.operand(output);
-    if (!InFloat.isQuantized8(source) || source.quantization().equals(target.quantization())) {
+    if (!FloatFallback.isQuantized8(source)
+        || source.quantization().equals(target.quantization())) {
       resizing.into(output);
       return;
     }

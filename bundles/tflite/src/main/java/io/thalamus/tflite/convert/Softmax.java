@@ -23,7 +23,7 @@ final class Softmax {
   private static void softmax(Node node) throws ModelFormatException {
     SoftmaxOptions options = node.options(BuiltinOptions.SoftmaxOptions, new SoftmaxOptions());
     float beta = node.get(options::beta);
-    InFloat.unlessQuantized(
+    FloatFallback.unlessQuantized(
         node,
         SCALE,
         0,
@@ -36,7 +36,7 @@ final class Softmax {
   }
 
   private static void logSoftmax(Node node) throws ModelFormatException {
-    InFloat.unlessQuantized(
+    FloatFallback.unlessQuantized(
         node,
         Float.NaN, // NNAPI has no quantized form
         0,

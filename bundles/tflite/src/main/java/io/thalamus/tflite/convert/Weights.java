@@ -33,7 +33,7 @@ final class Weights {
   static int filter(Node node, int dataInput, int input, int channel) throws ModelFormatException {
     FlatTensor filter = node.input(input);
     Operand data = node.inOperand(dataInput);
-    if (filter.is8Bit() && !InFloat.isQuantized8(data)) {
+    if (filter.is8Bit() && !FloatFallback.isQuantized8(data)) {
       node.require(
           data.type() == OperandCode.TENSOR_FLOAT32 && filter.isConstant(),
           "its weights are " + filter.typeName() + " and its input " + data.type().text());
@@ -97,7 +97,7 @@ final class Weights {
       throws ModelFormatException {
     Operand data = node.inOperand(dataInput);
     Operand weights = node.operand(filter);
-    boolean quantized = InFloat.isQuantized8(data);
+    boolean quantized = FloatFallback.isQuantized8(data);
     Quantization quantization =
         !quantized || weights.quantization() instanceof PerChannel
             ? Quantization.NONE

@@ -21,7 +21,7 @@ import org.tensorflow.lite.schema.TensorType;
  * ask for the shape of their data, take it apart, and put another one together for RESHAPE, FILL or
  * TRANSPOSE_CONV, which NNAPI wants to know beforehand. Stateless.
  */
-final class KnownIntegers {
+final class ShapeFolding {
   private static final int MOST_ELEMENTS = 1024;
 
   private static final Map<Integer, Computation> COMPUTATIONS = computations();
@@ -37,7 +37,7 @@ final class KnownIntegers {
           BuiltinOperator.SQUEEZE,
           BuiltinOperator.STRIDED_SLICE);
 
-  private KnownIntegers() {}
+  private ShapeFolding() {}
 
   /** What an operator makes of its inputs, or null where only a device can say. */
   @FunctionalInterface
@@ -59,13 +59,13 @@ final class KnownIntegers {
     table.put(BuiltinOperator.RESHAPE, (_, inputs) -> inputs[0]);
     table.put(BuiltinOperator.SQUEEZE, (_, inputs) -> inputs[0]);
     table.put(BuiltinOperator.EXPAND_DIMS, (_, inputs) -> inputs[0]);
-    table.put(BuiltinOperator.PACK, KnownIntegers::packed);
-    table.put(BuiltinOperator.CONCATENATION, KnownIntegers::concatenated);
+    table.put(BuiltinOperator.PACK, ShapeFolding::packed);
+    table.put(BuiltinOperator.CONCATENATION, ShapeFolding::concatenated);
     table.put(BuiltinOperator.SUM, (_, inputs) -> reduced(inputs, 0, Integer::sum));
     table.put(BuiltinOperator.REDUCE_PROD, (_, inputs) -> reduced(inputs, 1, (a, b) -> a * b));
     table.put(BuiltinOperator.GATHER, (_, inputs) -> gathered(inputs));
     table.put(BuiltinOperator.SLICE, (_, inputs) -> sliced(inputs));
-    table.put(BuiltinOperator.STRIDED_SLICE, KnownIntegers::stridedSlice);
+    table.put(BuiltinOperator.STRIDED_SLICE, ShapeFolding::stridedSlice);
     table.put(BuiltinOperator.RANGE, (_, inputs) -> range(inputs));
     table.put(BuiltinOperator.FILL, (_, inputs) -> filled(inputs));
     table.put(BuiltinOperator.BROADCAST_ARGS, (_, inputs) -> broadcastShape(inputs));

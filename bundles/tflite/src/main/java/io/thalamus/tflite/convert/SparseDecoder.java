@@ -12,7 +12,7 @@ import java.util.List;
  * Puts the zeros back into a constant that is stored without them: walks the tree of its levels,
  * whose leaves are the stored elements in order. Used once.
  */
-final class Densified {
+final class SparseDecoder {
   private final FlatTensor tensor;
   private final int[] shape;
   private final FlatSparsity sparsity;
@@ -23,7 +23,7 @@ final class Densified {
   private final int[] indices;
   private int next;
 
-  private Densified(FlatTensor tensor, MemorySegment stored, int elementSize, byte[] target)
+  private SparseDecoder(FlatTensor tensor, MemorySegment stored, int elementSize, byte[] target)
       throws ModelFormatException {
     this.tensor = tensor;
     this.shape = tensor.shape();
@@ -45,7 +45,7 @@ final class Densified {
    */
   static void expand(FlatTensor tensor, MemorySegment stored, int elementSize, byte[] target)
       throws ModelFormatException {
-    new Densified(tensor, stored, elementSize, target).walk(0, 0);
+    new SparseDecoder(tensor, stored, elementSize, target).walk(0, 0);
   }
 
   private void checkLevels() throws ModelFormatException {

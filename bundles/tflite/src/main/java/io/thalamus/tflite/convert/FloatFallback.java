@@ -12,8 +12,8 @@ import java.util.List;
  * Operations whose quantized form NNAPI ties to one quantization of the output, where the file has
  * another: they are computed in floating point, between DEQUANTIZE and QUANTIZE.
  */
-final class InFloat {
-  private InFloat() {}
+final class FloatFallback {
+  private FloatFallback() {}
 
   /** Adds the operation from an operand to an operand. */
   @FunctionalInterface

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.model;
+package io.thalamus.operations;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -22,7 +31,7 @@ class MacsTest {
     int out = builder.output("out", floats, output, Quantization.NONE);
     builder.operation(type, inputs, List.of(out));
     Subgraph graph = builder.build();
-    return Macs.of(graph, graph.operations().getFirst());
+    return OperationCatalog.standard().macs(graph, graph.operations().getFirst());
   }
 
   @Test
@@ -57,13 +66,20 @@ class MacsTest {
         OptionalLong.of(640 * 128),
         macs(
             OperationCode.FULLY_CONNECTED, Shape.of(1, 128), Shape.of(1, 640), Shape.of(128, 640)));
-    ExtensionOperationType matmul = new ExtensionOperationType("io.thalamus", 1, "BATCH_MATMUL");
     assertEquals(
         OptionalLong.of(2L * 3 * 5 * 7),
-        macs(matmul, Shape.of(2, 3, 5), Shape.of(2, 3, 7), Shape.of(2, 7, 5)));
+        macs(
+            ThalamusExtension.BATCH_MATMUL,
+            Shape.of(2, 3, 5),
+            Shape.of(2, 3, 7),
+            Shape.of(2, 7, 5)));
     assertEquals(
         OptionalLong.of(2L * 3 * 5 * 7),
-        macs(matmul, Shape.of(2, 3, 5), Shape.of(2, 7, 3), Shape.of(2, 7, 5)));
+        macs(
+            ThalamusExtension.BATCH_MATMUL,
+            Shape.of(2, 3, 5),
+            Shape.of(2, 7, 3),
+            Shape.of(2, 7, 5)));
   }
 
   @Test

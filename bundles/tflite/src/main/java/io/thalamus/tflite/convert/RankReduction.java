@@ -2,58 +2,28 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
-import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.Trait;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 
 /**
  * Operations on single elements of tensors with more than four dimensions, which NNAPI does not
  * have: neighbouring dimensions are joined where all inputs go along them in the same way.
  */
-final class HighRank {
+final class RankReduction {
   private static final int MAX_RANK = 4;
 
-  /** Those whose outputs have the shape to which their inputs broadcast. */
-  private static final Set<OperationType> ELEMENTWISE =
-      Set.of(
-          OperationCode.ABS,
-          OperationCode.ADD,
-          OperationCode.DEQUANTIZE,
-          OperationCode.DIV,
-          OperationCode.ELU,
-          OperationCode.EXP,
-          OperationCode.FLOOR,
-          OperationCode.HARD_SWISH,
-          OperationCode.LOG,
-          OperationCode.LOGISTIC,
-          OperationCode.MAXIMUM,
-          OperationCode.MINIMUM,
-          OperationCode.MUL,
-          OperationCode.NEG,
-          OperationCode.POW,
-          OperationCode.PRELU,
-          OperationCode.QUANTIZE,
-          OperationCode.RELU,
-          OperationCode.RELU1,
-          OperationCode.RELU6,
-          OperationCode.RSQRT,
-          OperationCode.SELECT,
-          OperationCode.SIN,
-          OperationCode.SQRT,
-          OperationCode.SUB,
-          OperationCode.TANH,
-          ThalamusExtension.SQUARED_DIFFERENCE);
-
-  private HighRank() {}
+  private RankReduction() {}
 
   /** Whether an operation must be said otherwise. */
   static boolean isBeyond(Node node, OperationType operation, int output) {
-    return ELEMENTWISE.contains(operation) && node.operand(output).shape().rank() > MAX_RANK;
+    return node.operand(output).shape().rank() > MAX_RANK
+        && OperationCatalog.standard().find(operation).stream()
+            .anyMatch(definition -> definition.traits().contains(Trait.ELEMENTWISE));
   }
 
   /** Adds the operation on tensors with fewer dimensions. */

@@ -14,14 +14,14 @@ import org.tensorflow.lite.schema.BuiltinOperator;
  * RFFT2D over rows, and what becomes of its complex numbers. NNAPI has no complex numbers: their
  * real and their imaginary parts are two tensors, each a product with a constant matrix.
  */
-final class Spectrum {
+final class Rfft {
   private static final int NO_ACTIVATION = 0;
 
-  private Spectrum() {}
+  private Rfft() {}
 
   static void addTo(Converters table) {
-    table.add(BuiltinOperator.RFFT2D, Spectrum::transform);
-    table.add(BuiltinOperator.COMPLEX_ABS, Spectrum::absolute);
+    table.add(BuiltinOperator.RFFT2D, Rfft::transform);
+    table.add(BuiltinOperator.COMPLEX_ABS, Rfft::absolute);
     table.add(BuiltinOperator.REAL, node -> part(node, Complex::real));
     table.add(BuiltinOperator.IMAG, node -> part(node, Complex::imaginary));
   }
