@@ -14,10 +14,13 @@ import org.osgi.annotation.versioning.ProviderType;
  * <p>It holds nothing until it is copied to, or an execution that writes it succeeds; it holds
  * nothing any more after such an execution, or a copy, has failed. Where the only copy of its
  * contents died with a device, what needs them ends with DEAD_OBJECT until it is written anew.
+ *
+ * <p>A copy waits for executions that use the memory, as long as one of them ends now and then. It
+ * ends with MISSED_DEADLINE_TRANSIENT, and changes nothing, if none has ended for half a minute.
  */
 @ProviderType
 public interface Memory extends AutoCloseable {
-  /** What people know it by. */
+  /** Returns the name for people. */
   String name();
 
   /** Copies contents of the dimensions that are known in. */

@@ -10,6 +10,7 @@ import io.thalamus.memory.ReferenceCount;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
@@ -21,14 +22,22 @@ public final class DomainMemory implements Memory {
   private final MemoryLock lock = new MemoryLock();
   private final Consumer<DomainMemory> onClose;
   private final ReferenceCount uses;
+  private final Duration patience;
 
   /**
    * A memory with room.
    *
    * @param number the place in the order in which several are locked
+   * @param patience how long a copy waits if no use ends
    */
-  DomainMemory(long number, RoleSet layout, MemoryState state, Consumer<DomainMemory> onClose) {
+  DomainMemory(
+      long number,
+      RoleSet layout,
+      MemoryState state,
+      Duration patience,
+      Consumer<DomainMemory> onClose) {
     this.number = number;
+    this.patience = patience;
     this.layout = layout;
     this.state = state;
     this.onClose = onClose;
@@ -77,6 +86,37 @@ public final class DomainMemory implements Memory {
     return false;
   }
 
+  /**
+   * Begins to copy. Waits for other uses as long as one of them ends now and then.
+   *
+   * @throws NeuralNetworksException with MISSED_DEADLINE_TRANSIENT if an execution that hangs keeps
+   *     the memory
+   */
+  private void lockToCopy(boolean isWriting) throws NeuralNetworksException {
+    if (!lock(isWriting, new Patience())) {
+      throw new NeuralNetworksException(
+          ResultCode.MISSED_DEADLINE_TRANSIENT,
+          "memory '%s' is in use by an execution that has not ended for %,d ms: cancel it, or copy later"
+              .formatted(name(), patience.toMillis()));
+    }
+  }
+
+  /** Lasts until no use has ended for a while. Used by one thread. */
+  private final class Patience implements BooleanSupplier {
+    private long ended = lock.ended();
+    private long since = System.nanoTime();
+
+    @Override
+    public boolean getAsBoolean() {
+      long now = lock.ended();
+      if (now != ended) {
+        ended = now;
+        since = System.nanoTime();
+      }
+      return System.nanoTime() - since < patience.toNanos();
+    }
+  }
+
   /** Ends a use. */
   void unlock(boolean isWriting) {
     lock.end(isWriting);
@@ -85,7 +125,7 @@ public final class DomainMemory implements Memory {
 
   @Override
   public void copyFrom(MemorySegment source, Shape shape) throws NeuralNetworksException {
-    lock(true, () -> true);
+    lockToCopy(true);
     try {
       state.write(source, shape);
     } finally {
@@ -95,7 +135,7 @@ public final class DomainMemory implements Memory {
 
   @Override
   public void copyTo(MemorySegment destination) throws NeuralNetworksException {
-    lock(false, () -> true);
+    lockToCopy(false);
     try {
       state.read(destination);
     } finally {
@@ -114,9 +154,9 @@ public final class DomainMemory implements Memory {
     }
     boolean isFirst = number < other.number;
     // In the order of their numbers, as executions lock them: nobody waits in a circle.
-    (isFirst ? this : other).lock(isFirst, () -> true);
+    (isFirst ? this : other).lockToCopy(isFirst);
     try {
-      (isFirst ? other : this).lock(!isFirst, () -> true);
+      (isFirst ? other : this).lockToCopy(!isFirst);
       try {
         copyContents(other);
       } finally {

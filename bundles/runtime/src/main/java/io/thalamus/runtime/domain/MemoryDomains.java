@@ -4,6 +4,7 @@ package io.thalamus.runtime.domain;
 import io.thalamus.api.MemoryDesc;
 import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworksException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -15,8 +16,26 @@ import org.osgi.service.component.annotations.Deactivate;
 /** The memories of all applications. Thread-safe; owns those that nobody has closed. */
 @Component(service = MemoryDomains.class)
 public final class MemoryDomains implements AutoCloseable {
+  /** As long as a device has for an execution of which nothing was measured yet. */
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private final Duration patience;
   private final AtomicLong numbers = new AtomicLong();
   private final ConcurrentSkipListMap<Long, DomainMemory> live = new ConcurrentSkipListMap<>();
+
+  /** Memories with the usual patience. */
+  public MemoryDomains() {
+    this(PATIENCE);
+  }
+
+  /**
+   * Memories with another patience.
+   *
+   * @param patience how long a copy waits for executions if none of them ends
+   */
+  public MemoryDomains(Duration patience) {
+    this.patience = patience;
+  }
 
   /**
    * Makes a memory; see {@code NeuralNetworks.createMemory}.
@@ -33,6 +52,7 @@ public final class MemoryDomains implements AutoCloseable {
             numbers.incrementAndGet(),
             layout,
             state,
+            patience,
             closed -> {
               live.remove(closed.number());
               onClose.accept(closed);

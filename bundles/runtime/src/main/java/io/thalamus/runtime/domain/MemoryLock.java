@@ -15,6 +15,7 @@ final class MemoryLock {
   private int readers;
   private int waitingWriters;
   private boolean isWritten;
+  private long ended;
 
   /**
    * Begins a use.
@@ -73,8 +74,14 @@ final class MemoryLock {
     }
   }
 
+  /** Returns how many uses have ended. */
+  synchronized long ended() {
+    return ended;
+  }
+
   /** Ends a use. */
   synchronized void end(boolean isWriting) {
+    ended++;
     if (isWriting) {
       isWritten = false;
     } else {
