@@ -5,6 +5,7 @@ import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.shell.bundles.DeviceBundles;
 import io.thalamus.shell.format.Units;
 import java.nio.file.Path;
@@ -58,6 +59,7 @@ final class Examination {
     compiler();
     vectors();
     machine();
+    findings.add(SharedMemoryCheck.of(SharedMemory.directories()));
     simd();
     devices();
     bundles();
