@@ -21,7 +21,9 @@ final class SharedMemoryCheck {
   /** Returns what is found in these directories, the preferred one first. */
   static Finding of(List<Path> directories) {
     String rooms =
-        directories.stream().map(SharedMemoryCheck::describe).collect(Collectors.joining(", then "));
+        directories.stream()
+            .map(SharedMemoryCheck::describe)
+            .collect(Collectors.joining(", then "));
     if (free(directories.getFirst()) >= LITTLE) {
       return new Finding("shared memory", Verdict.GOOD, rooms, "");
     }
