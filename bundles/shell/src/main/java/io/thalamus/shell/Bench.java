@@ -4,6 +4,7 @@ package io.thalamus.shell;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.ExecutionReport.CopiedBytes;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
@@ -49,6 +50,7 @@ final class Bench {
    * @param seconds that the measured rounds took
    * @param coldNanos of the first compilation
    * @param warmNanos of the second
+   * @param copied by the last execution
    * @param caching where the second one's steps came from; empty where no caching was asked for
    */
   record Figures(
@@ -58,6 +60,7 @@ final class Bench {
       double seconds,
       long coldNanos,
       long warmNanos,
+      CopiedBytes copied,
       List<StepCaching> caching) {
     /** What it is called beside others. */
     String name() {
@@ -135,6 +138,7 @@ final class Bench {
     private final List<long[]> nanos = new ArrayList<>();
     private long spent;
     private String ranOn = "";
+    private CopiedBytes copied = CopiedBytes.NONE;
 
     Contender(CompilationOptions options) throws NeuralNetworksException {
       this.options = options;
@@ -196,6 +200,7 @@ final class Bench {
               .collect(Collectors.joining("+"));
       synchronized (this) {
         ranOn = devices;
+        copied = last.report().copied();
       }
       return Arrays.copyOf(times, count);
     }
@@ -209,7 +214,7 @@ final class Bench {
       long[] sorted = nanos.stream().flatMapToLong(Arrays::stream).sorted().toArray();
       String device = options.devices().isEmpty() ? ranOn : String.join("+", options.devices());
       return new Figures(
-          device, options.policy(), sorted, spent / 1e9, coldNanos, warmNanos, caching);
+          device, options.policy(), sorted, spent / 1e9, coldNanos, warmNanos, copied, caching);
     }
 
     void close() {

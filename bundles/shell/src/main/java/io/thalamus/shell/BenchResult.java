@@ -2,6 +2,7 @@
 package io.thalamus.shell;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.thalamus.api.ExecutionReport.CopiedBytes;
 import io.thalamus.shell.format.Json;
 import io.thalamus.shell.format.Lines;
 import io.thalamus.shell.format.Result;
@@ -10,6 +11,7 @@ import io.thalamus.shell.format.Table;
 import io.thalamus.shell.format.Units;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 
 /** The answer of {@code nn:bench}: one contender, or two to compare. */
@@ -44,6 +46,7 @@ record BenchResult(String model, int threads, List<Bench.Figures> figures, Style
     }
     Lines lines = new Lines().add(table.text());
     for (Bench.Figures one : figures) {
+      lines.add(one.name() + ": " + copies(one.copied()));
       if (!one.caching().isEmpty()) {
         lines.add(one.name() + ": warm is " + CacheFolder.describe(one.caching()));
       }
@@ -64,6 +67,25 @@ record BenchResult(String model, int threads, List<Bench.Figures> figures, Style
                   + " by median");
     }
     return lines.toString();
+  }
+
+  private static String copies(CopiedBytes copied) {
+    if (copied.total() == 0) {
+      return "an execution copies nothing";
+    }
+    List<String> causes = new ArrayList<>();
+    cause(causes, "arguments in", copied.argumentsIn());
+    cause(causes, "arguments out", copied.argumentsOut());
+    cause(causes, "into the device", copied.deviceIn());
+    cause(causes, "out of the device", copied.deviceOut());
+    cause(causes, "between steps", copied.temporaries());
+    return "an execution copies " + String.join(", ", causes);
+  }
+
+  private static void cause(List<String> causes, String name, long bytes) {
+    if (bytes > 0) {
+      causes.add(Units.bytes(bytes) + " " + name);
+    }
   }
 
   /** How many times as fast the first is. */
@@ -101,6 +123,11 @@ record BenchResult(String model, int threads, List<Bench.Figures> figures, Style
     Json.number(json, one.throughput());
     Json.millis(json, "coldCompileMillis", one.coldNanos());
     Json.millis(json, "warmCompileMillis", one.warmNanos());
+    json.writeNumberField("argumentsInBytes", one.copied().argumentsIn());
+    json.writeNumberField("argumentsOutBytes", one.copied().argumentsOut());
+    json.writeNumberField("deviceInBytes", one.copied().deviceIn());
+    json.writeNumberField("deviceOutBytes", one.copied().deviceOut());
+    json.writeNumberField("temporariesBytes", one.copied().temporaries());
     if (!one.caching().isEmpty()) {
       json.writeStringField("warmCompile", CacheFolder.describe(one.caching()));
     }

@@ -11,23 +11,33 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.tensor.Tensor;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
-/** Executes a compilation and collects its outputs. Used by one thread. */
+/**
+ * Executes a compilation and collects its outputs. Used by one thread. Arguments are off the heap,
+ * where devices can use them in place; their memory goes with this object.
+ */
 final class Inference {
   /** Bytes for an output whose size only the execution finds out; asked for again where too few. */
   private static final int FIRST_GUESS = 1 << 16;
 
   private static final int MOST_TRIES = 4;
+  private static final long ALIGNMENT = 64;
 
   private final Compilation compilation;
   private final List<Tensor> inputs;
   private final Optional<Duration> timeout;
   private final Subgraph main;
+  private final Arena arena = Arena.ofAuto();
+  private final MemorySegment[] inputBytes;
+  private final MemorySegment[] outputBytes;
 
   /**
    * What came out.
@@ -48,6 +58,12 @@ final class Inference {
     this.inputs = inputs;
     this.timeout = timeout;
     this.main = compilation.model().main();
+    this.outputBytes = new MemorySegment[main.outputIndexes().size()];
+    this.inputBytes = new MemorySegment[inputs.size()];
+    for (int i = 0; i < inputBytes.length; i++) {
+      MemorySegment data = inputs.get(i).data();
+      inputBytes[i] = arena.allocate(data.byteSize(), ALIGNMENT).copyFrom(data);
+    }
   }
 
   /**
@@ -73,11 +89,12 @@ final class Inference {
 
   private Outcome execute(long[] sizes) throws CommandException {
     for (int attempt = 1; ; attempt++) {
-      byte[][] buffers = new byte[sizes.length][];
       for (int i = 0; i < sizes.length; i++) {
-        buffers[i] = buffer(sizes[i]);
+        if (outputBytes[i] == null || outputBytes[i].byteSize() != sizes[i]) {
+          outputBytes[i] = buffer(sizes[i]);
+        }
       }
-      Execution execution = prepare(buffers);
+      Execution execution = prepare();
       long start = System.nanoTime();
       ExecutionReport report = execution.compute();
       long nanos = System.nanoTime() - start;
@@ -88,26 +105,26 @@ final class Inference {
       if (!report.isSuccess()) {
         throw new CommandException(report.code() + ": " + report.message());
       }
-      return new Outcome(outputs(buffers, report), report, new long[] {nanos});
+      return new Outcome(outputs(report), report, new long[] {nanos});
     }
   }
 
-  private static byte[] buffer(long size) throws CommandException {
+  private MemorySegment buffer(long size) throws CommandException {
     if (size > Integer.MAX_VALUE - Long.BYTES) {
       throw new CommandException("an output is larger than 2 GiB");
     }
-    return new byte[(int) size];
+    return arena.allocate(size, ALIGNMENT);
   }
 
-  private Execution prepare(byte[][] buffers) {
+  private Execution prepare() {
     Execution execution = compilation.createExecution();
     for (int i = 0; i < inputs.size(); i++) {
       Operand input = main.input(i);
       Shape shape = input.isSizeKnown() ? Shape.NONE : inputs.get(i).shape();
-      execution.setInput(i, inputs.get(i).data(), shape);
+      execution.setInput(i, inputBytes[i], shape);
     }
-    for (int i = 0; i < buffers.length; i++) {
-      execution.setOutput(i, java.lang.foreign.MemorySegment.ofArray(buffers[i]));
+    for (int i = 0; i < outputBytes.length; i++) {
+      execution.setOutput(i, outputBytes[i]);
     }
     timeout.ifPresent(execution::setTimeout);
     return execution;
@@ -122,14 +139,16 @@ final class Inference {
     }
   }
 
-  private List<Tensor> outputs(byte[][] buffers, ExecutionReport report) {
+  private List<Tensor> outputs(ExecutionReport report) {
     List<Tensor> outputs = new ArrayList<>();
-    for (int i = 0; i < buffers.length; i++) {
+    for (int i = 0; i < outputBytes.length; i++) {
       Operand output = main.output(i);
       Shape shape = i < report.outputs().size() ? report.outputs().get(i).shape() : output.shape();
       long elements = output.type().isTensor() ? shape.elementCount() : 1;
       int bytes = Math.toIntExact(elements * output.type().elementSize());
-      outputs.add(Tensor.of(output, shape, Arrays.copyOf(buffers[i], bytes)));
+      outputs.add(
+          Tensor.of(
+              output, shape, outputBytes[i].asSlice(0, bytes).toArray(ValueLayout.JAVA_BYTE)));
     }
     return outputs;
   }

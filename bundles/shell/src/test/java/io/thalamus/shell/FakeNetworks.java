@@ -68,6 +68,7 @@ final class FakeNetworks implements NeuralNetworks {
       List.of(new StepReport("cpu", 3, Duration.ofMillis(2), ResultCode.NO_ERROR));
   List<MemoryInfo> memories = List.of();
   ExecutionReport failure;
+  ExecutionReport.CopiedBytes copied = ExecutionReport.CopiedBytes.NONE;
   Duration timeout;
   int executions;
 
@@ -333,7 +334,7 @@ final class FakeNetworks implements NeuralNetworks {
         MemorySegment.copy(
             MemorySegment.ofArray(outputs.get(i)), 0, buffers.get(i), 0, outputs.get(i).length);
       }
-      return new ExecutionReport(ResultCode.NO_ERROR, "", shapes, Timing.NONE, steps);
+      return new ExecutionReport(ResultCode.NO_ERROR, "", shapes, Timing.NONE, steps, copied);
     }
 
     @Override

@@ -139,7 +139,12 @@ class LifeTest {
             "p99Millis",
             "throughput",
             "coldCompileMillis",
-            "warmCompileMillis")) {
+            "warmCompileMillis",
+            "argumentsInBytes",
+            "argumentsOutBytes",
+            "deviceInBytes",
+            "deviceOutBytes",
+            "temporariesBytes")) {
       assertTrue(json.contains("\"" + field + "\":"), field + " in " + json);
     }
     assertTrue(json.contains("\"device\":\"cpu\",\"threads\":2"), json);
@@ -148,7 +153,26 @@ class LifeTest {
     List<String> lines = text.lines().toList();
     assertTrue(lines.get(1).startsWith("simd "), text);
     assertTrue(lines.get(2).startsWith("cpu "), text);
-    assertTrue(lines.get(4).matches("simd is .* times as (fast|slow) as cpu by median"), text);
+    assertEquals("simd: an execution copies nothing", lines.get(3));
+    assertEquals("cpu: an execution copies nothing", lines.get(4));
+    assertTrue(lines.get(6).matches("simd is .* times as (fast|slow) as cpu by median"), text);
+  }
+
+  @Test
+  void benchSaysWhatAnExecutionCopies() throws Exception {
+    networks.copied = new ExecutionReport.CopiedBytes(1, 2, 30, 0, 5);
+    String text = terminal.type("nn:bench digits/model.tflite --seconds 0.05");
+    assertTrue(
+        text.contains(
+            "cpu: an execution copies 1 B arguments in, 2 B arguments out, 30 B into the device,"
+                + " 5 B between steps"),
+        text);
+    String json = terminal.type("nn:bench digits/model.tflite --seconds 0.05 --json");
+    assertTrue(
+        json.contains(
+            "\"argumentsInBytes\":1,\"argumentsOutBytes\":2,\"deviceInBytes\":30,"
+                + "\"deviceOutBytes\":0,\"temporariesBytes\":5"),
+        json);
   }
 
   @Test
