@@ -41,6 +41,7 @@ public record Certification(
       List.of(
           new Part("facts", Facts::run),
           new Part("memory", Memories::run),
+          new Part("pointers", Pointers::run),
           new Part("operations", Results::operations),
           new Part("memory domains", Domains::run),
           new Part("validation", Results::validation),
