@@ -183,6 +183,8 @@ class PointerMutantsTest {
     }
   }
 
+  private static final int EXAMPLES = 4;
+
   /** All mutants take the same operations. */
   private static List<Example> examples;
 
@@ -191,6 +193,9 @@ class PointerMutantsTest {
     Device device = new Mutant();
     examples = new ArrayList<>();
     for (Example example : GraphGenerator.over(device).singles(1, 1)) {
+      if (examples.size() == EXAMPLES) {
+        break;
+      }
       try (DecodedExample decoded = example.decode()) {
         Model model = decoded.model();
         if (device.supportedOperations(model).cardinality() == model.main().operations().size()) {
@@ -210,7 +215,7 @@ class PointerMutantsTest {
   @Test
   void aDeviceThatBreaksNoRulePasses() throws Exception {
     List<Finding> found = run(new Mutant());
-    assertTrue(found.size() > 20, found::toString);
+    assertEquals(3 * EXAMPLES + 8, found.size(), found::toString);
     found.forEach(finding -> assertEquals(Outcome.PASSED, finding.outcome(), finding.name()));
   }
 
@@ -321,18 +326,18 @@ class PointerMutantsTest {
 
   static Stream<Arguments> mutants() {
     return Stream.of(
-        Arguments.of(new PastTheEnd(), "add_", "it wrote outside the outputs"),
-        Arguments.of(new WritesInputs(), "add_", "it wrote to input 0"),
+        Arguments.of(new PastTheEnd(), "relu_", "it wrote outside the outputs"),
+        Arguments.of(new WritesInputs(), "relu_", "it wrote to input 0"),
         Arguments.of(
             new KeepsOutputs(),
             "after the return",
             "it wrote to an argument after the execution had returned"),
         Arguments.of(new KeepsInputs(), "after the return", "differs from that in a pool"),
-        Arguments.of(new OtherThread(), "add_", "INVALID_ARGUMENT"),
+        Arguments.of(new OtherThread(), "relu_", "INVALID_ARGUMENT"),
         Arguments.of(new RefusesNothing(), "on the heap", "not with [INVALID_ARGUMENT]"),
         Arguments.of(new RefusesNothing(), "without alignment", "not with [INVALID_ARGUMENT]"),
         Arguments.of(new RefusesNothing(), "in closed memory", "closed"),
-        Arguments.of(new IgnoresPointers(), "add_", "differs from that in a pool"),
+        Arguments.of(new IgnoresPointers(), "relu_", "differs from that in a pool"),
         Arguments.of(new IgnoresPointers(), "too short", "not with [INVALID_ARGUMENT]"));
   }
 
