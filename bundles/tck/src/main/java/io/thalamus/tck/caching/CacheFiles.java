@@ -8,12 +8,15 @@ import io.thalamus.hal.PrepareConfig.Cache;
 import io.thalamus.model.CacheToken;
 import io.thalamus.tck.caching.KitFile.Access;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * Files for one compilation, in a directory of theirs. Used by one thread. Handles are opened for
@@ -22,6 +25,7 @@ import java.util.List;
 public final class CacheFiles {
   private final Path directory;
   private final CacheNeeds needs;
+  private final Queue<FileChannel> handles = new ConcurrentLinkedQueue<>();
 
   /** Files that are not there yet. */
   public CacheFiles(Path directory, CacheNeeds needs) throws IOException {
@@ -99,7 +103,7 @@ public final class CacheFiles {
       // Made where it is missing, even if another thread is about to.
       Files.write(paths.get(i), new byte[0], StandardOpenOption.CREATE, StandardOpenOption.APPEND);
       boolean isOdd = odd.isModel() == isModel && odd.index() == i;
-      KitFile file = KitFile.open(paths.get(i), isOdd ? odd.access() : Access.READ_WRITE);
+      KitFile file = KitFile.open(paths.get(i), isOdd ? odd.access() : Access.READ_WRITE, handles);
       opened.add(file);
       if (file.channel().isOpen()) {
         file.channel().position(position);
@@ -119,6 +123,11 @@ public final class CacheFiles {
       }
     }
     return copy;
+  }
+
+  /** How many handles of these files are open, those included that a device duplicated. */
+  long openHandles() {
+    return handles.stream().filter(FileChannel::isOpen).count();
   }
 
   /** Flips one bit; false where the file has none. */

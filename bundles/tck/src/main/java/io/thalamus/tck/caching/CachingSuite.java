@@ -14,6 +14,7 @@ import io.thalamus.vectors.Outcome;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -26,6 +27,10 @@ import java.util.Set;
  */
 final class CachingSuite {
   private static final int TOCTOU_ROUNDS = 100;
+
+  /** A compiler of several stages may end its work after the prepared model is closed. */
+  private static final Duration HANDLES_LIMIT = Duration.ofSeconds(2);
+
   private static final Set<ErrorStatus> REFUSALS =
       Set.of(ErrorStatus.INVALID_ARGUMENT, ErrorStatus.GENERAL_FAILURE);
 
@@ -66,6 +71,7 @@ final class CachingSuite {
         new Check(
             "PrepareModelFromCacheInvalidAccessMode",
             () -> restoringFrom(Access.WRITE_ONLY, Set.of(ErrorStatus.GENERAL_FAILURE))));
+    checks.add(new Check("HandlesAreClosed", this::handlesAreClosed));
     return checks;
   }
 
@@ -232,6 +238,25 @@ final class CachingSuite {
       }
     }
     return Optional.empty();
+  }
+
+  /** Not AOSP's: a driver that forgets its duplicates runs out of descriptors. */
+  private Optional<String> handlesAreClosed() throws Exception {
+    CacheFiles files = saved();
+    files.with(
+        token(),
+        config -> {
+          device.prepareFromCache(config).close();
+          return null;
+        });
+    long end = System.nanoTime() + HANDLES_LIMIT.toNanos();
+    while (files.openHandles() > 0 && System.nanoTime() < end) {
+      Thread.sleep(1);
+    }
+    return files.openHandles() == 0
+        ? Optional.empty()
+        : Optional.of(
+            files.openHandles() + " duplicated handles are open after the models were closed");
   }
 
   private static Optional<String> quietly(Check.Body body) {

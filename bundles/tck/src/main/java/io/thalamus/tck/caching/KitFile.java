@@ -8,16 +8,19 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.EnumSet;
+import java.util.Queue;
 import java.util.Set;
 
 /**
- * A cache file as a runtime opens it, or wrongly.
+ * A cache file as a runtime opens it, or wrongly. Thread-safe.
  *
  * @param path where it is
  * @param access how it is open
  * @param channel its handle
+ * @param handles all handles that were opened for the same compilation, duplicates among them
  */
-record KitFile(Path path, Access access, FileChannel channel) implements CacheFile {
+record KitFile(Path path, Access access, FileChannel channel, Queue<FileChannel> handles)
+    implements CacheFile {
   /** How a file is open. */
   enum Access {
     READ_WRITE,
@@ -26,7 +29,7 @@ record KitFile(Path path, Access access, FileChannel channel) implements CacheFi
     CLOSED
   }
 
-  static KitFile open(Path path, Access access) throws IOException {
+  static KitFile open(Path path, Access access, Queue<FileChannel> handles) throws IOException {
     Set<StandardOpenOption> options =
         switch (access) {
           case READ_ONLY -> EnumSet.of(StandardOpenOption.READ);
@@ -39,12 +42,13 @@ record KitFile(Path path, Access access, FileChannel channel) implements CacheFi
     if (access == Access.CLOSED) {
       channel.close();
     }
-    return new KitFile(path, access, channel);
+    handles.add(channel);
+    return new KitFile(path, access, channel, handles);
   }
 
   @Override
   public CacheFile duplicate() throws IOException {
-    return open(path, access);
+    return open(path, access, handles);
   }
 
   @Override

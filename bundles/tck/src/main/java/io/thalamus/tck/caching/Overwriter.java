@@ -2,8 +2,10 @@
 package io.thalamus.tck.caching;
 
 import java.io.IOException;
-import java.nio.file.Files;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /** Overwrites files with what others hold, on a thread of its own that ends when it is stopped. */
@@ -24,11 +26,20 @@ final class Overwriter {
     try {
       while (!stopped) {
         for (int i = 0; i < files.size(); i++) {
-          Files.write(files.get(i), contents.get(i));
+          overwrite(files.get(i), contents.get(i));
         }
       }
     } catch (IOException e) {
       failure = e;
+    }
+  }
+
+  /** Truncates at the end only: a file that is emptied first is flushed when it is closed. */
+  private static void overwrite(Path file, byte[] content) throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+      channel.write(ByteBuffer.wrap(content));
+      channel.truncate(content.length);
     }
   }
 

@@ -78,7 +78,7 @@ public final class EvaluatorDevice implements Device {
    * @param wrongOperation whose outputs are wrong
    * @param error what is added to its first stored element, by type
    */
-  EvaluatorDevice(String wrongOperation, ToDoubleFunction<OperandCode> error) {
+  public EvaluatorDevice(String wrongOperation, ToDoubleFunction<OperandCode> error) {
     this.wrongOperation = wrongOperation;
     this.error = error;
   }
@@ -236,7 +236,9 @@ public final class EvaluatorDevice implements Device {
   }
 
   private List<Tensor> evaluate(Example example, ExecutionControl control) throws DeviceException {
-    List<Tensor> values = new ArrayList<>(evaluator.evaluate(example));
+    // Without operations these are the inputs and constants.
+    Example given = example.withMain(example.main().withOperations(List.of()));
+    List<Tensor> values = new ArrayList<>(evaluator.evaluate(given));
     for (RawOperation operation : example.main().operations()) {
       switch (control.checkpoint()) {
         case CONTINUE -> {}
