@@ -15,6 +15,8 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExtensionOperationType;
+import io.thalamus.model.Lifetime.ConstantReference;
+import io.thalamus.model.Lifetime.SubgraphReference;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
@@ -100,9 +102,29 @@ public abstract class TableDevice implements Device {
     BitSet supported = new BitSet();
     Subgraph graph = model.main();
     for (int i = 0; i < graph.operations().size(); i++) {
-      supported.set(i, isSupported(model, graph, graph.operations().get(i)));
+      Operation operation = graph.operations().get(i);
+      supported.set(
+          i, isSupported(model, graph, operation) && areConstantsReadable(model, graph, operation));
     }
     return supported;
+  }
+
+  /** Whether the device reads the memory of all constants of an operation and its graphs. */
+  private boolean areConstantsReadable(Model model, Subgraph graph, Operation operation) {
+    return operation.inputs().stream()
+        .map(input -> graph.operands().get(input).lifetime())
+        .allMatch(
+            lifetime ->
+                switch (lifetime) {
+                  case ConstantReference constant ->
+                      info.memoryKinds().contains(constant.pool().kind());
+                  case SubgraphReference reference -> {
+                    Subgraph inner = model.referenced().get(reference.index());
+                    yield inner.operations().stream()
+                        .allMatch(one -> areConstantsReadable(model, inner, one));
+                  }
+                  default -> true;
+                });
   }
 
   private boolean isSupported(Model model, Subgraph graph, Operation operation) {

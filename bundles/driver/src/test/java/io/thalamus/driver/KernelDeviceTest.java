@@ -25,6 +25,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExtensionOperationType;
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -356,6 +357,37 @@ class KernelDeviceTest {
       assertInstanceOf(Completed.class, execution.executionInfo().get().result());
       assertTrue(!execution.executionInfo().get().timingLaunched().equals(Timing.NONE));
       assertArrayEquals(new float[] {1, -1}, arguments.result(0));
+    }
+  }
+
+  /**
+   * One FLOOR of a constant in a hardware buffer, which the device cannot read, and one of an
+   * input.
+   */
+  @Test
+  void operationsOverConstantsInUnreadableMemoryAreNotClaimed() throws DeviceException {
+    try (SharedMemory memory = SharedMemory.allocate(MemoryKind.HARDWARE_BUFFER, 8)) {
+      SubgraphBuilder graph = new SubgraphBuilder();
+      int constant =
+          graph.constant(
+              "",
+              OperandCode.TENSOR_FLOAT32,
+              SHAPE,
+              Quantization.NONE,
+              new Lifetime.ConstantReference(memory, 0, 8));
+      int input = graph.input("", OperandCode.TENSOR_FLOAT32, SHAPE, Quantization.NONE);
+      for (int from : new int[] {constant, input}) {
+        int to = graph.output("", OperandCode.TENSOR_FLOAT32, SHAPE, Quantization.NONE);
+        graph.operation(OperationCode.FLOOR, List.of(from), List.of(to));
+      }
+      Model model = Model.of(graph.build());
+      BitSet floorOfTheInput = BitSet.valueOf(new long[] {0b10});
+      assertEquals(floorOfTheInput, new TestDevice().supportedOperations(model));
+      DeviceException refused =
+          assertThrows(
+              DeviceException.class,
+              () -> new TestDevice().prepare(model, PrepareConfig.DEFAULT).close());
+      assertEquals(ErrorStatus.GENERAL_FAILURE, refused.status());
     }
   }
 }

@@ -26,7 +26,8 @@ import java.util.Set;
  * by one thread. Borrows device, models and directory.
  */
 final class CachingSuite {
-  private static final int TOCTOU_ROUNDS = 100;
+  /** AOSP's number of rounds in which files change between check and use. */
+  static final int ATTACKS = 100;
 
   /** A compiler of several stages may end its work after the prepared model is closed. */
   private static final Duration HANDLES_LIMIT = Duration.ofSeconds(2);
@@ -76,10 +77,10 @@ final class CachingSuite {
   }
 
   /** The tests that put one model's cache in the place of another's. */
-  List<Check> replacements(Sample other) {
+  List<Check> replacements(Sample other, int attacks) {
     return List.of(
-        new Check("SaveToCache_TOCTOU", () -> whileOverwritten(other, true)),
-        new Check("PrepareFromCache_TOCTOU", () -> whileOverwritten(other, false)),
+        new Check("SaveToCache_TOCTOU", () -> whileOverwritten(other, true, attacks)),
+        new Check("PrepareFromCache_TOCTOU", () -> whileOverwritten(other, false, attacks)),
         new Check("ReplaceSecuritySensitiveCache", () -> replaced(other)));
   }
 
@@ -277,9 +278,10 @@ final class CachingSuite {
     return contents;
   }
 
-  private Optional<String> whileOverwritten(Sample other, boolean saving) throws Exception {
+  private Optional<String> whileOverwritten(Sample other, boolean saving, int attacks)
+      throws Exception {
     List<byte[]> foreign = modelCache(other);
-    for (int round = 0; round < TOCTOU_ROUNDS; round++) {
+    for (int round = 0; round < attacks; round++) {
       CacheFiles files = saving ? files() : saved();
       Optional<String> fault;
       Overwriter overwriter = new Overwriter(files.modelFiles(), foreign);

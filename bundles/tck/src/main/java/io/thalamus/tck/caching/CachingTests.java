@@ -28,6 +28,7 @@ public final class CachingTests implements AutoCloseable {
 
   private final Device device;
   private final long seed;
+  private final int attacks;
   private final List<Samples> held = new ArrayList<>();
   private final Path directory;
 
@@ -37,8 +38,19 @@ public final class CachingTests implements AutoCloseable {
    * @param seed of the damage that is done
    */
   public CachingTests(Device device, long seed) throws IOException {
+    this(device, seed, CachingSuite.ATTACKS);
+  }
+
+  /**
+   * Tests for a device.
+   *
+   * @param seed of the damage that is done
+   * @param attacks how often files are overwritten while the device writes or reads them
+   */
+  public CachingTests(Device device, long seed, int attacks) throws IOException {
     this.device = Objects.requireNonNull(device, "device");
     this.seed = seed;
+    this.attacks = attacks;
     this.directory = Files.createTempDirectory("thalamus-certify-cache");
   }
 
@@ -64,7 +76,9 @@ public final class CachingTests implements AutoCloseable {
         CachingSuite suite = new CachingSuite(device, own, additions);
         checks.add(
             named(new Check("chain", () -> chain(samples, additions, multiplications)), type));
-        suite.replacements(multiplications).forEach(check -> checks.add(named(check, type)));
+        suite
+            .replacements(multiplications, attacks)
+            .forEach(check -> checks.add(named(check, type)));
       }
     }
     return checks;

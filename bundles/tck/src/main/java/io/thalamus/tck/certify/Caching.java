@@ -16,6 +16,13 @@ final class Caching {
 
   static void run(Subject subject, Findings findings) throws IOException, InterruptedException {
     try (CachingTests tests = new CachingTests(subject.device(), subject.seed())) {
+      run(tests, subject, findings);
+    }
+  }
+
+  static void run(CachingTests tests, Subject subject, Findings findings)
+      throws IOException, InterruptedException {
+    try {
       if (!CachingTests.isClaimed(subject.device())) {
         attempt(findings, tests.unclaimed());
         return;

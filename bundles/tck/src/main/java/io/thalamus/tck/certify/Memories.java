@@ -8,10 +8,10 @@ import io.thalamus.hal.Request;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.tck.request.FilledMemory;
 import io.thalamus.tck.request.LentRequest;
 import io.thalamus.vectors.Example;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import io.thalamus.vectors.VectorFormatException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -20,7 +20,8 @@ import java.util.Optional;
 final class Memories {
   private Memories() {}
 
-  static void run(Subject subject, Findings findings) throws InterruptedException {
+  static void run(Subject subject, Findings findings)
+      throws InterruptedException, VectorFormatException {
     if (subject.singles().isEmpty()) {
       findings.skip("arguments", "the device takes none of the kit's operations");
       return;
@@ -29,6 +30,7 @@ final class Memories {
     for (MemoryKind kind : MemoryKind.values()) {
       findings.attempt("arguments in " + kind.halName(), () -> arguments(subject, example, kind));
     }
+    ConstantChecks.run(subject, findings);
     findings.attempt(
         "inputs are not written",
         () ->
@@ -58,59 +60,29 @@ final class Memories {
         example,
         (prepared, decoded) -> {
           byte[] expected = Runs.outputs(prepared, decoded);
+          // A file is mapped for reading: it holds inputs only.
+          MemoryKind outputKind = kind == MemoryKind.MMAP_FD ? MemoryKind.ASHMEM : kind;
           try (LentRequest plain = LentRequest.of(decoded);
-              Replaced replaced = Replaced.of(plain, kind)) {
-            ExecutionResult result = prepared.execute(replaced.request(), ExecutionConfig.DEFAULT);
+              FilledMemory inputs = FilledMemory.of(kind, plain.inputs().segment());
+              FilledMemory outputs = FilledMemory.of(outputKind, plain.outputs().segment())) {
+            Request request =
+                new Request(
+                    plain.request().inputs(),
+                    plain.request().outputs(),
+                    List.of(
+                        new MemoryPool.Shared(inputs.memory()),
+                        new MemoryPool.Shared(outputs.memory())));
+            ExecutionResult result = prepared.execute(request, ExecutionConfig.DEFAULT);
             if (!claimed) {
               return Runs.failed(result, ErrorStatus.GENERAL_FAILURE);
             }
             if (!(result instanceof ExecutionResult.Completed)) {
               return Optional.of("it claims the kind, but ended with " + result);
             }
-            return Arrays.equals(expected, bytes(replaced.outputs()))
+            return Arrays.equals(expected, bytes(outputs.memory()))
                 ? Optional.empty()
                 : Optional.of("the results differ from those in ashmem");
           }
         });
-  }
-
-  /**
-   * A request with its inputs in memory of another kind, and, where that can be written, outputs.
-   */
-  private record Replaced(
-      Request request, SharedMemory inputs, SharedMemory outputs, Optional<Path> file)
-      implements AutoCloseable {
-    static Replaced of(LentRequest plain, MemoryKind kind) throws java.io.IOException {
-      if (kind != MemoryKind.MMAP_FD) {
-        SharedMemory inputs = SharedMemory.allocate(kind, plain.inputs().size());
-        inputs.segment().copyFrom(plain.inputs().segment());
-        SharedMemory outputs = SharedMemory.allocate(kind, plain.outputs().size());
-        outputs.segment().copyFrom(plain.outputs().segment());
-        return new Replaced(with(plain, inputs, outputs), inputs, outputs, Optional.empty());
-      }
-      // A file is mapped for reading.
-      Path file = Files.createTempFile("thalamus-certify", ".bin");
-      Files.write(file, bytes(plain.inputs()));
-      SharedMemory inputs = SharedMemory.map(file);
-      return new Replaced(
-          with(plain, inputs, plain.outputs()), inputs, plain.outputs(), Optional.of(file));
-    }
-
-    private static Request with(LentRequest plain, SharedMemory inputs, SharedMemory outputs) {
-      return new Request(
-          plain.request().inputs(),
-          plain.request().outputs(),
-          List.of(new MemoryPool.Shared(inputs), new MemoryPool.Shared(outputs)));
-    }
-
-    @Override
-    public void close() throws java.io.IOException {
-      inputs.close();
-      if (file.isPresent()) {
-        Files.delete(file.get());
-      } else {
-        outputs.close();
-      }
-    }
   }
 }

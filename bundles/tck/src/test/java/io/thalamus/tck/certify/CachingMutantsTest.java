@@ -11,6 +11,7 @@ import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.Model;
+import io.thalamus.tck.caching.CachingTests;
 import io.thalamus.tck.certify.CachingDevice.Fault;
 import io.thalamus.tck.graph.GraphGenerator;
 import io.thalamus.vectors.Example;
@@ -96,11 +97,22 @@ class CachingMutantsTest {
     return all;
   }
 
-  private static List<Finding> findings(Device device) throws Exception {
+  /** Those who only an attack finds are attacked as often as AOSP does. */
+  private static int attacks(Fault fault) {
+    return switch (fault) {
+      case NEVER_CHECKS_HASHES, REFUSES_WITH_ANOTHER_STATUS, HASHES_THE_FILES, READS_TWICE -> 100;
+      default -> 2;
+    };
+  }
+
+  private static List<Finding> findings(Device device, int attacks) throws Exception {
     List<Finding> findings = new ArrayList<>();
-    Caching.run(
-        new Subject(device, Optional.empty(), Optional.empty(), SINGLES, 0, 1),
-        new Findings("caching", findings::add));
+    try (CachingTests tests = new CachingTests(device, 1, attacks)) {
+      Caching.run(
+          tests,
+          new Subject(device, Optional.empty(), Optional.empty(), SINGLES, 0, 1),
+          new Findings("caching", findings::add));
+    }
     return findings;
   }
 
@@ -120,12 +132,16 @@ class CachingMutantsTest {
     Set<String> checks = new TreeSet<>();
     Set<String> useful = new TreeSet<>();
     for (Fault fault : Fault.values()) {
-      List<Finding> findings = findings(new CachingDevice(fault));
+      List<Finding> findings = findings(new CachingDevice(fault), attacks(fault));
       findings.forEach(finding -> checks.add(finding.name()));
       Set<String> failed = failed(findings);
       useful.addAll(failed);
       Set<String> names = new TreeSet<>();
       failed.forEach(name -> names.add(name.replaceAll(" TENSOR_.*|(?<=from cache) .*", "")));
+      if (fault == Fault.RESTORES_A_WRONG_MODEL) {
+        // An attack that comes too late leaves a cache that may be restored, and rightly.
+        names.remove(SAVED_UNDER_ATTACK);
+      }
       if (!names.equals(TABLE.get(fault))) {
         differences.add(fault + " is found by " + names + ", not by " + TABLE.get(fault));
       }
@@ -163,7 +179,7 @@ class CachingMutantsTest {
         };
     try (var decoded = SINGLES.getFirst().decode();
         PreparedModel _ = device.prepare(decoded.model(), PrepareConfig.DEFAULT)) {
-      assertEquals(Set.of("unclaimed"), failed(findings(device)));
+      assertEquals(Set.of("unclaimed"), failed(findings(device, 1)));
     }
   }
 }

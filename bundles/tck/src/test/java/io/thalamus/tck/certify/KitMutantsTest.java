@@ -13,7 +13,12 @@ import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Subgraph;
 import io.thalamus.tck.graph.EvaluatorDevice;
 import io.thalamus.vectors.Outcome;
 import java.util.BitSet;
@@ -158,6 +163,73 @@ class KitMutantsTest {
               .run(_ -> {});
       assertEquals(List.of(id), report.failures().stream().map(Finding::id).toList(), report::text);
     }
+  }
+
+  private static void assertFound(Mutant device, String... ids) throws Exception {
+    CertificationReport report = run(device);
+    assertEquals(List.of(ids), report.failures().stream().map(Finding::id).toList(), report::text);
+  }
+
+  private static boolean isReadable(Model model) {
+    return model.pools().stream().noneMatch(pool -> pool.kind() == MemoryKind.HARDWARE_BUFFER);
+  }
+
+  @Test
+  void constantsInUnreadableMemoryAreClaimed() throws Exception {
+    assertFound(
+        new Mutant() {
+          @Override
+          public BitSet supportedOperations(Model model) throws DeviceException {
+            BitSet supported = super.supportedOperations(model);
+            supported.set(0, supported.get(0) || !isReadable(model));
+            return supported;
+          }
+        },
+        "memory/constants in hardware_buffer");
+  }
+
+  @Test
+  void constantsInUnreadableMemoryAreRefusedAsIfTheModelWereWrong() throws Exception {
+    assertFound(
+        new Mutant() {
+          @Override
+          public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+            if (!isReadable(model)) {
+              throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "an unsupported operation");
+            }
+            return super.prepare(model, config);
+          }
+        },
+        "memory/constants in hardware_buffer");
+  }
+
+  @Test
+  void constantsInAFileAreReadAsZeros() throws Exception {
+    assertFound(
+        new Mutant() {
+          @Override
+          public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+            boolean isFile =
+                model.pools().stream().anyMatch(pool -> pool.kind() == MemoryKind.MMAP_FD);
+            return super.prepare(isFile ? withoutConstants(model) : model, config);
+          }
+        },
+        "memory/constants in mmap_fd");
+  }
+
+  /** The model with zeros in place of all constants that stand in a pool. */
+  private static Model withoutConstants(Model model) {
+    Subgraph main = model.main();
+    List<Operand> operands =
+        main.operands().stream()
+            .map(
+                operand ->
+                    operand.lifetime() instanceof Lifetime.ConstantReference constant
+                        ? operand.with(new Lifetime.ConstantCopy(new byte[(int) constant.length()]))
+                        : operand)
+            .toList();
+    return Model.of(
+        new Subgraph(operands, main.operations(), main.inputIndexes(), main.outputIndexes()));
   }
 
   @Test
