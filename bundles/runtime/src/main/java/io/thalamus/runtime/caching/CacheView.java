@@ -46,50 +46,31 @@ final class CacheView {
   }
 
   Entry entry(Listed listed) throws IOException {
-    EntryNote note = directory.readNote(listed.name());
+    EntryNote note = listed.entry().readNote();
     return new Entry(
-        listed.name(),
+        listed.entry().name(),
         note.get(EntryNote.LABEL),
         note.get(EntryNote.STEP),
         note.get(EntryNote.DEVICE),
         note.get(EntryNote.VERSION),
-        listed.files().size(),
+        listed.entry().files().size(),
         listed.bytes(),
         listed.lastUsed(),
-        directory.isBeingWritten(listed.name()));
+        listed.entry().isBeingWritten());
   }
 
-  /** Has a device open what it stored. */
-  @FunctionalInterface
-  interface Opening {
-    /**
-     * Opens an entry and gives it back.
-     *
-     * @return false where its files are missing or in use
-     */
-    boolean open(RegisteredDevice device, Model model, PrepareConfig config, String name)
-        throws IOException, DeviceException;
-  }
-
-  /** What a device would add to the token today. */
-  @FunctionalInterface
-  interface Today {
-    Map<String, String> parts(RegisteredDevice device) throws IOException;
-  }
-
-  List<Check> verify(List<RegisteredDevice> devices, Today today, Opening opening)
-      throws IOException {
+  List<Check> verify(List<RegisteredDevice> devices, StepCache cache) throws IOException {
     List<Check> checks = new ArrayList<>();
     for (Listed listed : directory.list()) {
-      checks.add(verify(listed, devices, today, opening));
+      checks.add(verify(listed, devices, cache));
     }
     return checks;
   }
 
-  private Check verify(Listed listed, List<RegisteredDevice> devices, Today today, Opening opening)
+  private Check verify(Listed listed, List<RegisteredDevice> devices, StepCache cache)
       throws IOException {
     Entry entry = entry(listed);
-    EntryNote note = directory.readNote(listed.name());
+    EntryNote note = listed.entry().readNote();
     Optional<RegisteredDevice> device =
         devices.stream().filter(d -> d.info().name().equals(entry.device())).findFirst();
     if (device.isEmpty()) {
@@ -98,7 +79,7 @@ final class CacheView {
           State.UNUSED,
           entry.device().isEmpty() ? "its note is missing" : entry.device() + " is not here");
     }
-    for (Map.Entry<String, String> part : today.parts(device.get()).entrySet()) {
+    for (Map.Entry<String, String> part : cache.deviceParts(device.get()).entrySet()) {
       if (!part.getValue().equals(note.get(part.getKey()))) {
         return new Check(entry, State.UNUSED, changed(part.getKey(), note, part.getValue()));
       }
@@ -116,7 +97,8 @@ final class CacheView {
                     note.get(EntryNote.PRIORITY),
                     PrepareConfig.DEFAULT.priority()));
     try {
-      return opening.open(device.get(), UNKNOWN, config, listed.name())
+      CacheEntry stored = directory.entry(listed.entry().token(), device.get().info().cacheNeeds());
+      return cache.opens(stored, device.get(), UNKNOWN, config)
           ? new Check(entry, State.GOOD, "")
           : new Check(entry, State.BAD, "a file is missing, or somebody writes it now");
     } catch (DeviceException e) {
@@ -131,13 +113,12 @@ final class CacheView {
   /** Why a step would not come from the cache: how the nearest entry of its device differs. */
   Forecast forecast(StepIdentity identity, String step, RegisteredDevice device)
       throws IOException {
-    String name = CacheDirectory.name(identity.token());
-    if (directory.holds(name, device.info().cacheNeeds())) {
+    if (directory.entry(identity.token(), device.info().cacheNeeds()).exists()) {
       return new Forecast(step, device.id(), true, List.of());
     }
     Optional<EntryNote> nearest = Optional.empty();
     for (Listed listed : directory.list()) {
-      EntryNote note = directory.readNote(listed.name());
+      EntryNote note = listed.entry().readNote();
       if (note.get(EntryNote.DEVICE).equals(device.info().name())
           && (nearest.isEmpty()
               || Comparator.comparingInt((EntryNote n) -> n.differences(identity).size())

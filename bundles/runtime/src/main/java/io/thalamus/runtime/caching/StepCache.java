@@ -15,7 +15,6 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
-import io.thalamus.runtime.caching.CacheDirectory.Listed;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.registry.DeviceListener;
 import io.thalamus.runtime.registry.DevicePreparedModel;
@@ -121,30 +120,16 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     CacheDirectory directory = directory(caching.get().directory());
     try {
       StepIdentity identity = identity(part, config, caching.get());
-      boolean isRefused = false;
-      try {
-        Optional<DevicePreparedModel> restored = restore(directory, part, config, identity);
-        if (restored.isPresent()) {
-          used(directory, identity, caching.get().label(), part);
-          return new Prepared(restored.get(), Origin.RESTORED);
-        }
-      } catch (DeviceException e) {
-        isRefused = isVerdict(e.status());
-        LOG.log(
-            Level.DEBUG,
-            "{0} compiles {1} anew: {2}",
-            part.device().id(),
-            part.describe(),
-            e.getMessage());
-      }
-      Optional<OpenEntry> files = create(directory, part, identity);
-      if (files.isPresent()) {
-        DevicePreparedModel compiled = compile(directory, part, config, files.get(), isRefused);
-        return new Prepared(
-            compiled,
-            stored(directory, files.get(), identity, caching.get().label(), part)
-                ? Origin.STORED
-                : Origin.NOT_STORED);
+      CachedStep step =
+          new CachedStep(
+              part,
+              config,
+              directory,
+              directory.entry(identity.token(), part.needs()),
+              EntryNote.of(identity, caching.get().label(), part.describe()));
+      Optional<Prepared> prepared = step.prepare();
+      if (prepared.isPresent()) {
+        return prepared.get();
       }
     } catch (IOException e) {
       trouble(directory, e);
@@ -165,71 +150,111 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     };
   }
 
-  private Optional<DevicePreparedModel> restore(
-      CacheDirectory directory, Part part, PrepareConfig config, StepIdentity identity)
-      throws IOException, DeviceException {
-    String name = CacheDirectory.name(identity.token());
-    Optional<OpenEntry> files =
-        directory.open(name, part.needs(), new DeviceFiles(directory, part.device()));
-    if (files.isEmpty()) {
-      return Optional.empty();
-    }
-    opened(part.device(), files.get());
-    return Optional.of(
-        part.device().prepareFromCache(part.model(), config.with(files.get().lend())));
-  }
-
-  private Optional<OpenEntry> create(CacheDirectory directory, Part part, StepIdentity identity)
-      throws IOException {
-    String name = CacheDirectory.name(identity.token());
-    Optional<OpenEntry> files =
-        directory.create(name, part.needs(), new DeviceFiles(directory, part.device()));
-    files.ifPresent(entry -> opened(part.device(), entry));
-    return files;
-  }
-
   /**
-   * Has a device compile into files. When it fails, a whole entry that it has not touched survives,
-   * unless the device has refused it.
+   * A step that is being restored, or compiled and stored. Used by the thread that prepares it; any
+   * thread may close the last file.
    */
-  private static DevicePreparedModel compile(
-      CacheDirectory directory, Part part, PrepareConfig config, OpenEntry files, boolean isRefused)
-      throws DeviceException {
-    String name = CacheDirectory.name(files.token());
-    String before = directory.contents(name, part.needs());
-    boolean isCompiled = false;
-    try {
-      DevicePreparedModel compiled = part.device().prepare(part.model(), config.with(files.lend()));
-      isCompiled = true;
-      return compiled;
-    } finally {
-      if (!isCompiled
-          && (isRefused
-              || before.isEmpty()
-              || !before.equals(directory.contents(name, part.needs())))) {
-        directory.discard(name);
+  private final class CachedStep implements OpenEntry.Keeper {
+    private final Part part;
+    private final PrepareConfig config;
+    private final CacheDirectory directory;
+    private final CacheEntry entry;
+    private final EntryNote note;
+
+    CachedStep(
+        Part part,
+        PrepareConfig config,
+        CacheDirectory directory,
+        CacheEntry entry,
+        EntryNote note) {
+      this.part = part;
+      this.config = config;
+      this.directory = directory;
+      this.entry = entry;
+      this.note = note;
+    }
+
+    /** Prepares the step; empty while its files are in use. */
+    Optional<Prepared> prepare() throws IOException, DeviceException {
+      Optional<OpenEntry> stored = entry.open(this);
+      boolean isRefused = false;
+      if (stored.isPresent()) {
+        try {
+          DevicePreparedModel restored =
+              part.device().prepareFromCache(part.model(), config.with(lend(stored.get())));
+          touch();
+          return Optional.of(new Prepared(restored, Origin.RESTORED));
+        } catch (DeviceException e) {
+          isRefused = isVerdict(e.status());
+          LOG.log(
+              Level.DEBUG,
+              "{0} compiles {1} anew: {2}",
+              part.device().id(),
+              part.describe(),
+              e.getMessage());
+        }
+      }
+      Optional<OpenEntry> files = entry.create(this);
+      return files.isPresent() ? Optional.of(compile(files.get(), isRefused)) : Optional.empty();
+    }
+
+    /**
+     * Has the device compile into files. When it fails, a whole entry that it has not touched
+     * survives, unless the device has refused it.
+     */
+    private Prepared compile(OpenEntry files, boolean isRefused) throws DeviceException {
+      String before = entry.contents();
+      boolean isCompiled = false;
+      try {
+        DevicePreparedModel compiled =
+            part.device().prepare(part.model(), config.with(lend(files)));
+        isCompiled = true;
+        return new Prepared(compiled, store(files) ? Origin.STORED : Origin.NOT_STORED);
+      } finally {
+        if (!isCompiled && (isRefused || before.isEmpty() || !before.equals(entry.contents()))) {
+          entry.discard();
+        }
       }
     }
-  }
 
-  /** The files that a device was lent. */
-  private final class DeviceFiles implements OpenEntry.Keeper {
-    private final CacheDirectory directory;
-    private final RegisteredDevice device;
+    private PrepareConfig.Cache lend(OpenEntry files) {
+      opened(part.device(), files);
+      return files.lend();
+    }
 
-    DeviceFiles(CacheDirectory directory, RegisteredDevice device) {
-      this.directory = directory;
-      this.device = device;
+    private void touch() {
+      try {
+        entry.touch(note);
+      } catch (IOException e) {
+        trouble(directory, e);
+      }
+    }
+
+    /** Notes what a device stored; returns false when it stored nothing. */
+    private boolean store(OpenEntry files) {
+      if (files.isAbandoned() || !entry.exists()) {
+        return false;
+      }
+      try {
+        entry.writeNote(note);
+        // A device may fill its files when it has time.
+        if (directory.added(entry, quotaBytes) > 0) {
+          troubles.over(directory.directory());
+        }
+      } catch (IOException e) {
+        trouble(directory, e);
+      }
+      return true;
     }
 
     @Override
-    public void ended(OpenEntry entry) {
-      closed(device, entry);
-      directory.discardIfEmpty(CacheDirectory.name(entry.token()), device.info().cacheNeeds());
+    public void ended(OpenEntry files) {
+      closed(part.device(), files);
+      entry.discardIfEmpty();
     }
 
     @Override
-    public void abandoned(OpenEntry entry, IOException cause) {
+    public void abandoned(OpenEntry files, IOException cause) {
       trouble(directory, cause);
     }
   }
@@ -251,36 +276,6 @@ public final class StepCache implements DeviceListener, AutoCloseable {
           entries.remove(entry);
           return entries.isEmpty() ? null : entries;
         });
-  }
-
-  private void used(CacheDirectory directory, StepIdentity identity, String label, Part part) {
-    String name = CacheDirectory.name(identity.token());
-    try {
-      if (!directory.touch(name)) {
-        directory.writeNote(name, EntryNote.of(identity, label, part.describe()));
-      }
-    } catch (IOException e) {
-      trouble(directory, e);
-    }
-  }
-
-  /** Keeps what a device stored; false where it stored nothing. */
-  private boolean stored(
-      CacheDirectory directory, OpenEntry files, StepIdentity identity, String label, Part part) {
-    String name = CacheDirectory.name(identity.token());
-    if (files.isAbandoned() || !directory.holds(name, part.needs())) {
-      return false;
-    }
-    try {
-      directory.writeNote(name, EntryNote.of(identity, label, part.describe()));
-      // A device may fill its files when it has time.
-      if (directory.added(name, part.needs(), quotaBytes) > 0) {
-        troubles.over(directory.directory());
-      }
-    } catch (IOException e) {
-      trouble(directory, e);
-    }
-    return true;
   }
 
   /** Says it once: the next compilation would say the same. */
@@ -340,30 +335,27 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     return sha.digest();
   }
 
-  /** What a directory holds. */
+  /** Returns what a directory holds. */
   public List<Entry> entries(Path path) throws IOException {
     return new CacheView(directory(path)).entries();
   }
 
   /** Has devices open what they stored in a directory. */
   public List<Check> verify(Path path) throws IOException {
-    CacheDirectory directory = directory(path);
-    return new CacheView(directory)
-        .verify(
-            registry.devices(),
-            device -> StepIdentity.deviceParts(device.info(), code.of(device), settings(device)),
-            (device, model, config, name) -> opens(directory, device, model, config, name));
+    return new CacheView(directory(path)).verify(registry.devices(), this);
   }
 
-  private boolean opens(
-      CacheDirectory directory,
-      RegisteredDevice device,
-      Model model,
-      PrepareConfig config,
-      String name)
+  /** Returns the parts of an identity that are the same for all that a device compiles now. */
+  Map<String, String> deviceParts(RegisteredDevice device) throws IOException {
+    return StepIdentity.deviceParts(device.info(), code.of(device), settings(device));
+  }
+
+  /**
+   * Has a device open an entry and close it; returns false when its files are missing or in use.
+   */
+  boolean opens(CacheEntry entry, RegisteredDevice device, Model model, PrepareConfig config)
       throws IOException, DeviceException {
-    Optional<OpenEntry> files =
-        directory.open(name, device.info().cacheNeeds(), entry -> closed(device, entry));
+    Optional<OpenEntry> files = entry.open(ended -> closed(device, ended));
     if (files.isEmpty()) {
       return false;
     }
@@ -377,7 +369,9 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     CacheDirectory directory = directory(path);
     List<Entry> before = entries(path);
     Set<String> removed =
-        directory.collect(quota).stream().map(Listed::name).collect(Collectors.toSet());
+        directory.collect(quota).stream()
+            .map(listed -> listed.entry().name())
+            .collect(Collectors.toSet());
     return before.stream().filter(entry -> removed.contains(entry.name())).toList();
   }
 
@@ -404,7 +398,8 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     }
     try {
       return directory(caching.directory())
-          .remove(CacheDirectory.name(identity(part, config, caching).token()));
+          .entry(identity(part, config, caching).token(), part.needs())
+          .remove();
     } catch (IOException e) {
       throw unreadable(caching, e);
     }
@@ -420,16 +415,6 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   /** The directory of a path: the same for the same path, since it keeps the locks. */
   CacheDirectory directory(Path path) {
     return directories.computeIfAbsent(path.toAbsolutePath().normalize(), CacheDirectory::new);
-  }
-
-  @Override
-  public void arrived(RegisteredDevice device) {
-    // Its compilations are looked for when somebody compiles.
-  }
-
-  @Override
-  public void departing(RegisteredDevice device) {
-    // It may still be writing.
   }
 
   @Override

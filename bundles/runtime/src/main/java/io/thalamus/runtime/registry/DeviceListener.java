@@ -6,23 +6,20 @@ package io.thalamus.runtime.registry;
  */
 public interface DeviceListener {
   /** Learns nothing. */
-  DeviceListener NONE =
-      new DeviceListener() {
-        @Override
-        public void arrived(RegisteredDevice device) {}
-
-        @Override
-        public void departing(RegisteredDevice device) {}
-      };
+  DeviceListener NONE = new DeviceListener() {};
 
   /** A device serves from now on: it has come, or a probe let it out of quarantine. */
-  void arrived(RegisteredDevice device);
+  default void arrived(RegisteredDevice device) {
+    // Not of interest.
+  }
 
   /**
    * A device takes no more work: it leaves, or goes into quarantine. Its running calls may not have
    * returned yet.
    */
-  void departing(RegisteredDevice device);
+  default void departing(RegisteredDevice device) {
+    // Not of interest.
+  }
 
   /** A device has left: its calls have returned, or nobody waits for them any more. */
   default void departed(RegisteredDevice device) {

@@ -428,6 +428,10 @@ class CacheFilesTest {
     assertEquals(1, other.restored());
   }
 
+  private static List<String> names(List<CacheDirectory.Listed> entries) {
+    return entries.stream().map(listed -> listed.entry().name()).toList();
+  }
+
   @Test
   void theQuotaTakesWhatWasNotUsedForLongest() throws Exception {
     for (int user = 0; user < 4; user++) {
@@ -440,26 +444,21 @@ class CacheFilesTest {
     for (int i = 0; i < before.size(); i++) {
       for (String suffix : List.of("10", "20", "21", ".note")) {
         Files.setLastModifiedTime(
-            directory().resolve(before.get(i).name() + suffix),
+            directory().resolve(before.get(i).entry().name() + suffix),
             FileTime.from(now.minusSeconds(1000L * (i + 1))));
       }
     }
     List<CacheDirectory.Listed> aged = files.list();
-    assertEquals(
-        before.stream().map(l -> l.name()).toList(), aged.stream().map(l -> l.name()).toList());
+    assertEquals(names(before), names(aged));
     Path stranger = Files.write(directory().resolve("notes.txt"), new byte[1 << 12]);
-    String oldest = aged.getLast().name();
+    CacheEntry oldest = aged.getLast().entry();
     // In use: it must stay, and the next one goes instead.
-    OpenEntry open = files.open(oldest, device.info().cacheNeeds(), ended -> {}).orElseThrow();
+    OpenEntry open = oldest.open(ended -> {}).orElseThrow();
     long two = aged.get(0).bytes() + aged.get(1).bytes() + aged.get(3).bytes();
-    assertEquals(
-        List.of(aged.get(2).name()), files.collect(two).stream().map(l -> l.name()).toList());
+    assertEquals(List.of(aged.get(2).entry().name()), names(files.collect(two)));
     open.close();
     assertEquals(
-        List.of(oldest),
-        files.collect(aged.get(0).bytes() + aged.get(1).bytes()).stream()
-            .map(l -> l.name())
-            .toList());
+        List.of(oldest.name()), names(files.collect(aged.get(0).bytes() + aged.get(1).bytes())));
     assertEquals(2, files.list().size());
     assertTrue(Files.exists(stranger));
     assertEquals(List.of(), files.collect(Long.MAX_VALUE));

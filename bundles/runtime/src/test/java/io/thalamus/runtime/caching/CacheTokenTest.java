@@ -298,8 +298,8 @@ class CacheTokenTest {
     byte[] bytes = new byte[CacheToken.SIZE];
     bytes[0] = (byte) 0xF1;
     bytes[31] = 0x0A;
-    String name = CacheDirectory.name(CacheToken.of(bytes));
+    String name = CacheEntry.name(CacheToken.of(bytes));
     assertEquals("BP" + "A".repeat(60) + "KA", name);
-    assertEquals(CacheToken.of(bytes), CacheDirectory.token(name));
+    assertEquals(CacheToken.of(bytes), CacheEntry.token(name));
   }
 }
