@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 /** A memory of an application, with the lock that executions and copies take. */
 public final class DomainMemory implements Memory {
   private final long number;
-  private final RoleSet layout;
+  private final RoleSet roleSet;
   private final MemoryState state;
   private final MemoryLock lock = new MemoryLock();
   private final Consumer<DomainMemory> onClose;
@@ -32,13 +32,13 @@ public final class DomainMemory implements Memory {
    */
   DomainMemory(
       long number,
-      RoleSet layout,
+      RoleSet roleSet,
       MemoryState state,
       Duration patience,
       Consumer<DomainMemory> onClose) {
     this.number = number;
     this.patience = patience;
-    this.layout = layout;
+    this.roleSet = roleSet;
     this.state = state;
     this.onClose = onClose;
     this.uses = new ReferenceCount(state::free);
@@ -54,17 +54,17 @@ public final class DomainMemory implements Memory {
 
   @Override
   public String name() {
-    return layout.name();
+    return roleSet.name();
   }
 
   /** Whether it was made for that. */
   public boolean hasRole(RoleHost host, Direction direction, int index) {
-    return layout.hasRole(host, direction, index);
+    return roleSet.hasRole(host, direction, index);
   }
 
   /** What the roles have in common, with dimensions as far as all of them are known. */
   public Operand operand() {
-    return layout.operand();
+    return roleSet.operand();
   }
 
   /**
@@ -171,7 +171,7 @@ public final class DomainMemory implements Memory {
     boolean isDone = false;
     try {
       Shape shape = source.state.offer();
-      if (!layout.accepts(source.layout, shape)) {
+      if (!roleSet.accepts(source.roleSet, shape)) {
         throw new NeuralNetworksException(
             ResultCode.BAD_DATA,
             "memory '%s' (%s %s) does not fit into memory '%s' (%s %s)"

@@ -44,13 +44,13 @@ public final class MemoryDomains implements AutoCloseable {
    */
   public DomainMemory create(MemoryDesc desc, Consumer<DomainMemory> onClose)
       throws NeuralNetworksException {
-    RoleSet layout = RoleSet.of(desc);
-    MemoryState state = new MemoryState(layout);
+    RoleSet roleSet = RoleSet.of(desc);
+    MemoryState state = new MemoryState(roleSet);
     state.allocate();
     DomainMemory memory =
         new DomainMemory(
             numbers.incrementAndGet(),
-            layout,
+            roleSet,
             state,
             patience,
             closed -> {

@@ -5,17 +5,19 @@ import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.MemoryInfo.State;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
-import io.thalamus.hal.BufferDesc;
-import io.thalamus.hal.DeviceException;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
-import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
-import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Abandoned;
 import io.thalamus.runtime.call.Answer.Unanswered;
+import io.thalamus.runtime.domain.Residence.Both;
+import io.thalamus.runtime.domain.Residence.Device;
+import io.thalamus.runtime.domain.Residence.Held;
+import io.thalamus.runtime.domain.Residence.Host;
+import io.thalamus.runtime.domain.Residence.Lost;
+import io.thalamus.runtime.domain.Residence.Nowhere;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DeviceMemory;
 import java.lang.foreign.MemorySegment;
@@ -24,173 +26,91 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a memory holds, and where. Thread-safe; who may read and write at the same time is for
- * {@link MemoryLock} to say. Owns a buffer on a device, where one serves all roles, and shared
- * memory, where it was ever needed; the contents are in one of them, in both after a move, or
- * nowhere.
+ * The contents of a memory, and where they are. Thread-safe; {@link MemoryLock} says who may read
+ * and write at the same time. Owns a buffer on a device, if one serves all roles, and shared
+ * memory, if it was ever needed.
  *
  * <p>Shared memory is where everything else can begin from: contents leave a buffer only through
- * it. A buffer is bound to the prepared models of a moment; when plans have changed, the next
- * execution has another one allocated.
+ * it.
  */
 final class MemoryState {
-  private final RoleSet layout;
-  private final List<RoleHost> hosts;
+  private final RoleSet roleSet;
+  private final BufferSlot slot;
   private final Object lock = new Object();
+  private Residence residence = Residence.NOWHERE;
 
-  private State state = State.UNINITIALIZED;
-  private String reason = "";
-
-  /** Of what it holds. */
-  private Shape shape;
-
+  /** Null until it is first needed. */
   private SharedMemory shared;
-  private boolean inShared;
-  private DeviceMemory buffer;
-  private boolean inBuffer;
 
-  /** The plans whose steps the buffer can be given to. */
-  private List<PreparedPlan> served = List.of();
-
-  /** The plans of the moment at which it was last found out where to stand; null for never. */
-  private List<PreparedPlan> considered;
-
-  /** Why there is no buffer, for people. */
-  private String objection = "";
-
-  MemoryState(RoleSet layout) {
-    this.layout = layout;
-    this.hosts = layout.hosts();
-    this.shape = layout.operand().shape();
+  MemoryState(RoleSet roleSet) {
+    this.roleSet = roleSet;
+    this.slot = new BufferSlot(roleSet, this::leaveBuffer, this::departing);
   }
 
-  /** Finds room; NNAPI's rules say where shared memory will do. */
+  /** Finds room; NNAPI's rules say when shared memory will do. */
   void allocate() throws NeuralNetworksException {
     synchronized (lock) {
-      place();
-      if (buffer != null) {
+      slot.allocate();
+      if (slot.buffer() != null) {
         return;
       }
-      if (hosts.stream().anyMatch(RoleHost::isForNamedDevices)) {
+      if (slot.isForNamedDevices()) {
         throw failed(
-            "no device has room for it, and a compilation named its devices: " + objection);
+            "no device has room for it, and a compilation named its devices: " + slot.objection());
       }
-      if (!layout.operand().isSizeKnown()) {
+      if (!roleSet.operand().isSizeKnown()) {
         throw failed(
             "no device has room for it (%s), and shared memory needs all dimensions: %s"
-                .formatted(objection, shape));
+                .formatted(slot.objection(), shape()));
       }
-      makeRoom();
+      makeRoom(shape());
     }
   }
 
   private NeuralNetworksException failed(String why) {
     return new NeuralNetworksException(
-        ResultCode.OP_FAILED, "memory '%s': %s".formatted(layout.name(), why));
+        ResultCode.OP_FAILED, "memory '%s': %s".formatted(roleSet.name(), why));
   }
 
-  /** Finds a buffer for the plans of the moment. Under the lock. */
-  private void place() {
-    List<PreparedPlan> now = new ArrayList<>(hosts.size());
-    try {
-      hosts.forEach(host -> now.add(host.acquirePlan().orElse(null)));
-      if (now.equals(considered)) {
-        return;
-      }
-      boolean isLasting = place(now);
-      considered = isLasting ? now : null;
-    } finally {
-      for (PreparedPlan plan : now) {
-        if (plan != null) {
-          plan.release();
+  /** Moves contents that are in the buffer only to shared memory; if that fails, they are lost. */
+  private void leaveBuffer() {
+    if (residence instanceof Device) {
+      try {
+        pull();
+      } catch (NeuralNetworksException e) {
+        // Whoever needs the contents learns of it by their residence.
+        if (!(residence instanceof Lost)) {
+          residence = new Lost(e.getMessage());
         }
       }
     }
-  }
-
-  /** Whether it need not be tried again for the same plans. */
-  private boolean place(List<PreparedPlan> plans) {
-    Optional<Placement> placement = Placement.of(layout, hosts, plans);
-    if (placement.isEmpty()) {
-      objection = "its roles do not lead to one device";
-      giveUpBuffer();
-      return true;
-    }
-    // First: a device may have room for one only.
-    giveUpBuffer();
-    try {
-      buffer =
-          placement
-              .get()
-              .device()
-              .allocate(
-                  new BufferDesc(layout.dimensions()), placement.get().roles(), this::departing);
-      served = List.copyOf(plans.stream().filter(plan -> plan != null).toList());
-      return true;
-    } catch (DeviceException e) {
-      objection = e.getMessage();
-      return e.status() != ErrorStatus.DEVICE_UNAVAILABLE;
-    }
-  }
-
-  /** Moves out of the buffer, and lets go of it. Under the lock. */
-  private void giveUpBuffer() {
-    if (buffer == null) {
-      return;
-    }
-    rescue();
-    dropBuffer();
-  }
-
-  /** Has the contents elsewhere than in the buffer only; where that fails, they have died. */
-  private void rescue() {
-    if (!inBuffer || inShared) {
-      return;
-    }
-    try {
-      pull();
-    } catch (NeuralNetworksException e) {
-      // Whoever needs them learns of it by the state.
-      if (state != State.DEAD) {
-        die(e.getMessage());
-      }
-    }
-  }
-
-  private void dropBuffer() {
-    DeviceMemory old = buffer;
-    buffer = null;
-    inBuffer = false;
-    served = List.of();
-    if (old != null) {
-      old.close();
-    }
+    residence = residence.withoutDevice();
   }
 
   /**
    * Begins to read.
    *
-   * @return the buffer that holds the contents, retained for the caller, where every step of the
-   *     plan can be given it; empty where the contents are in shared memory
-   * @throws NeuralNetworksException with OP_FAILED where it holds nothing, DEAD_OBJECT where that
-   *     has died
+   * @return the buffer that holds the contents, retained for the caller, if every step of the plan
+   *     can be given it; empty if the contents are in shared memory
+   * @throws NeuralNetworksException with OP_FAILED if it holds nothing, DEAD_OBJECT if the contents
+   *     are lost
    */
   Optional<DeviceMemory> beginRead(PreparedPlan plan) throws NeuralNetworksException {
     synchronized (lock) {
       requireContents(ResultCode.OP_FAILED);
-      Optional<DeviceMemory> usable = usable(plan);
+      Optional<DeviceMemory> buffer = slot.retain(plan);
       boolean isTaken = false;
       try {
-        // Finding room may have shown that the contents have died.
+        // Another buffer may have shown that the contents are lost.
         requireContents(ResultCode.OP_FAILED);
-        isTaken = usable.isPresent() && (inBuffer || push());
+        isTaken = buffer.isPresent() && (residence.isOnDevice() || push());
       } finally {
         if (!isTaken) {
-          usable.ifPresent(DeviceMemory::release);
+          buffer.ifPresent(DeviceMemory::release);
         }
       }
       if (isTaken) {
-        return usable;
+        return buffer;
       }
       pull();
       return Optional.empty();
@@ -200,99 +120,79 @@ final class MemoryState {
   /** Finds room for what is going to be written, as {@link #beginRead}; changes nothing yet. */
   Optional<DeviceMemory> reserve(PreparedPlan plan) throws NeuralNetworksException {
     synchronized (lock) {
-      Optional<DeviceMemory> usable = usable(plan);
-      if (usable.isEmpty() && !layout.operand().isSizeKnown()) {
+      Optional<DeviceMemory> buffer = slot.retain(plan);
+      if (buffer.isEmpty() && !roleSet.operand().isSizeKnown()) {
         throw failed(
             "only a device has room for a value of open dimensions, and none does now: "
-                + objection);
+                + slot.objection());
       }
-      return usable;
+      return buffer;
     }
   }
 
-  private Optional<DeviceMemory> usable(PreparedPlan plan) {
-    if (!served.contains(plan)) {
-      place();
-    }
-    return served.contains(plan) && buffer.device().isServing() && buffer.retain()
-        ? Optional.of(buffer)
-        : Optional.empty();
-  }
-
-  /** Something is going to be written now: what was there is gone. */
+  /** Begins to write: the earlier contents are gone. */
   void startWriting(boolean inSharedMemory) throws NeuralNetworksException {
     synchronized (lock) {
-      clear();
+      residence = Residence.NOWHERE;
       if (inSharedMemory) {
-        makeRoom();
+        makeRoom(shape());
       }
     }
   }
 
-  private void clear() {
-    state = State.UNINITIALIZED;
-    reason = "";
-    shape = layout.operand().shape();
-    inShared = false;
-    inBuffer = false;
-  }
-
-  /** A step has written to the buffer; nobody knows yet whether the execution will succeed. */
+  /** Takes note that a step has written to the buffer; the execution may still fail. */
   void writtenOn(DeviceMemory target, Shape actual) {
     synchronized (lock) {
-      inBuffer = buffer == target;
-      shape = actual;
+      if (slot.buffer() == target) {
+        residence = new Device(actual, false);
+      } else if (!(residence instanceof Lost)) {
+        residence = Residence.NOWHERE;
+      }
     }
   }
 
-  /** What was written is to be written again, to shared memory. */
-  void rewriteShared() throws NeuralNetworksException {
-    startWriting(true);
-  }
-
-  /** An execution that writes has succeeded. */
+  /** Ends an execution that writes and has succeeded. */
   void commit(Shape actual, boolean inSharedMemory) {
     synchronized (lock) {
-      shape = actual;
-      inShared |= inSharedMemory;
-      if (inShared || inBuffer) {
-        state = State.INITIALIZED;
-        reason = "";
-      } else if (state != State.DEAD) {
-        die("the device left as soon as it had written it");
+      if (inSharedMemory) {
+        residence = new Host(actual, true);
+      } else if (residence instanceof Nowhere) {
+        residence = new Lost("the device left as soon as it had written it");
+      } else {
+        residence = residence.completed(actual);
       }
     }
   }
 
-  /** An execution that writes has failed: nobody knows what stands there now. */
+  /** Ends an execution that writes and has failed: nobody knows what it has written. */
   void fail() {
     synchronized (lock) {
-      clear();
+      residence = Residence.NOWHERE;
     }
   }
 
-  /** A device that was given up may still write to the buffer: it is never used again. */
+  /** Drops a buffer that an abandoned device may still write to. */
   void abandon(DeviceMemory target) {
     synchronized (lock) {
-      if (buffer == target) {
-        dropBuffer();
-        considered = null;
+      if (slot.buffer() == target) {
+        residence = residence.withoutDevice();
+        slot.discard();
       }
     }
   }
 
-  /** A device that was given up may still write to the shared memory: it is never used again. */
+  /** Replaces the shared memory, since an abandoned device may still write to it. */
   void abandonShared() throws NeuralNetworksException {
     synchronized (lock) {
       dropShared();
-      makeRoom();
+      makeRoom(shape());
     }
   }
 
   /**
    * Has the contents in shared memory.
    *
-   * @throws NeuralNetworksException with DEAD_OBJECT where the device does not give them out
+   * @throws NeuralNetworksException with DEAD_OBJECT if the device does not give them out
    */
   void share() throws NeuralNetworksException {
     synchronized (lock) {
@@ -300,16 +200,16 @@ final class MemoryState {
     }
   }
 
-  /** What a device has in this buffer is not relied on any more: it is copied there anew. */
+  /** Has the contents copied to this buffer anew before it is next read. */
   void distrust(DeviceMemory target) {
     synchronized (lock) {
-      if (buffer == target && inShared) {
-        inBuffer = false;
+      if (slot.buffer() == target && residence.isOnHost()) {
+        residence = residence.withoutDevice();
       }
     }
   }
 
-  /** Where shared contents are. */
+  /** Returns the shared memory, which has the contents after {@link #share}. */
   SharedMemory shared() {
     synchronized (lock) {
       return shared;
@@ -317,76 +217,73 @@ final class MemoryState {
   }
 
   private void pull() throws NeuralNetworksException {
-    if (state == State.DEAD) {
-      throw dead();
+    switch (residence) {
+      case Lost lost -> throw lost(lost);
+      case Nowhere _ -> throw failed("it holds nothing");
+      case Host _, Both _ -> {}
+      case Device held -> pull(held);
     }
-    if (inShared) {
+  }
+
+  private void pull(Device held) throws NeuralNetworksException {
+    makeRoom(held.shape());
+    DeviceMemory buffer = slot.buffer();
+    if (!(buffer.copyTo(shared) instanceof Unanswered<Void> none)) {
+      residence = new Both(held.shape(), held.isComplete());
       return;
     }
-    if (!inBuffer) {
-      throw failed("it holds nothing");
-    }
-    makeRoom();
-    Answer<Void> answer = buffer.copyTo(shared);
-    if (!(answer instanceof Unanswered<Void> none)) {
-      inShared = true;
-      return;
-    }
-    String device = buffer.device().id();
     if (none instanceof Abandoned) {
       dropShared();
     }
-    dropBuffer();
-    considered = null;
-    die("the only copy was on " + device + ", which does not give it out: " + none.message());
-    throw dead();
+    slot.discard();
+    Lost lost =
+        new Lost(
+            "the only copy was on %s, which does not give it out: %s"
+                .formatted(buffer.device().id(), none.message()));
+    residence = lost;
+    throw lost(lost);
   }
 
+  /** Copies contents of shared memory to the buffer, and returns whether that succeeded. */
   private boolean push() {
-    Answer<Void> answer =
-        buffer.copyFrom(shared, layout.operand().isSizeKnown() ? Shape.NONE : shape);
-    inBuffer = !(answer instanceof Unanswered);
-    if (answer instanceof Unanswered<Void> none) {
-      objection = none.message();
-      dropBuffer();
+    Shape given = roleSet.operand().isSizeKnown() ? Shape.NONE : shape();
+    if (slot.buffer().copyFrom(shared, given) instanceof Unanswered<Void> none) {
+      slot.refuse(none.message());
       if (none instanceof Abandoned) {
-        considered = null;
+        slot.discard();
       }
+      return false;
     }
-    return inBuffer;
+    residence = new Both(shape(), residence.isComplete());
+    return true;
   }
 
-  private void die(String why) {
-    clear();
-    state = State.DEAD;
-    reason = why;
-  }
-
-  private NeuralNetworksException dead() {
+  private NeuralNetworksException lost(Lost lost) {
     return new NeuralNetworksException(
         ResultCode.DEAD_OBJECT,
-        "what memory '%s' held has died: %s; write it anew".formatted(layout.name(), reason));
+        "the contents of memory '%s' are lost: %s; write it anew"
+            .formatted(roleSet.name(), lost.reason()));
   }
 
   private void requireContents(ResultCode code) throws NeuralNetworksException {
-    if (state == State.DEAD) {
-      throw dead();
+    if (residence instanceof Lost lost) {
+      throw lost(lost);
     }
-    if (state == State.UNINITIALIZED) {
+    if (!residence.isComplete()) {
       throw new NeuralNetworksException(
           code,
           "memory '%s' holds nothing: copy to it, or have an execution write it"
-              .formatted(layout.name()));
+              .formatted(roleSet.name()));
     }
   }
 
-  /** Has shared memory of the size of the contents. What stood there is gone. */
-  private void makeRoom() throws NeuralNetworksException {
-    Operand actual = layout.operand().with(shape);
-    if (!actual.isSizeKnown()) {
-      throw failed("its dimensions are open, and shared memory needs all of them: " + shape);
+  /** Has shared memory for contents of this shape. Its earlier contents are gone. */
+  private void makeRoom(Shape actual) throws NeuralNetworksException {
+    Operand operand = roleSet.operand().with(actual);
+    if (!operand.isSizeKnown()) {
+      throw failed("its dimensions are open, and shared memory needs all of them: " + actual);
     }
-    long bytes = actual.byteSize();
+    long bytes = operand.byteSize();
     if (shared != null && shared.size() == bytes) {
       return;
     }
@@ -396,7 +293,7 @@ final class MemoryState {
     } catch (SharedMemoryException e) {
       throw new NeuralNetworksException(
           ResultCode.RESOURCE_EXHAUSTED_TRANSIENT,
-          "memory '%s': %s".formatted(layout.name(), e.getMessage()),
+          "memory '%s': %s".formatted(roleSet.name(), e.getMessage()),
           e);
     }
   }
@@ -404,44 +301,41 @@ final class MemoryState {
   private void dropShared() {
     SharedMemory old = shared;
     shared = null;
-    inShared = false;
+    residence = residence.withoutHost();
     if (old != null) {
       old.close();
     }
   }
 
-  /** The device leaves, and no call runs on it: the last moment to move out. */
+  /** Moves out of the buffer of a device that leaves; no call runs on it any more. */
   private void departing(DeviceMemory left) {
     synchronized (lock) {
-      if (buffer != left) {
-        return;
+      if (slot.buffer() == left) {
+        leaveBuffer();
+        slot.discard();
       }
-      rescue();
-      dropBuffer();
-      considered = null;
     }
   }
 
   /** Copies in; what was there is gone, whether it succeeds or not. */
   void write(MemorySegment source, Shape given) throws NeuralNetworksException {
     synchronized (lock) {
-      clear();
+      residence = Residence.NOWHERE;
       Shape actual =
-          layout
+          roleSet
               .operand()
               .shape()
               .combine(given)
-              .orElseThrow(() -> refused("its dimensions are %s, got %s".formatted(shape, given)));
-      Operand operand = layout.operand().with(actual);
+              .orElseThrow(
+                  () -> refused("its dimensions are %s, got %s".formatted(shape(), given)));
+      Operand operand = roleSet.operand().with(actual);
       if (!operand.isSizeKnown()) {
-        throw refused("give the dimensions with the contents: it only knows " + shape);
+        throw refused("give the dimensions with the contents: it only knows " + shape());
       }
       requireSize(operand.byteSize(), source);
-      shape = actual;
-      makeRoom();
+      makeRoom(actual);
       copy(source, shared.segment());
-      inShared = true;
-      state = State.INITIALIZED;
+      residence = new Host(actual, true);
     }
   }
 
@@ -449,7 +343,7 @@ final class MemoryState {
   void read(MemorySegment destination) throws NeuralNetworksException {
     synchronized (lock) {
       requireContents(ResultCode.BAD_DATA);
-      requireSize(layout.operand().with(shape).byteSize(), destination);
+      requireSize(roleSet.operand().with(shape()).byteSize(), destination);
       pull();
       copy(shared.segment(), destination);
     }
@@ -460,7 +354,7 @@ final class MemoryState {
     synchronized (lock) {
       requireContents(ResultCode.BAD_DATA);
       pull();
-      return shape;
+      return shape();
     }
   }
 
@@ -482,43 +376,47 @@ final class MemoryState {
 
   private NeuralNetworksException refused(String why) {
     return new NeuralNetworksException(
-        ResultCode.BAD_DATA, "memory '%s': %s".formatted(layout.name(), why));
+        ResultCode.BAD_DATA, "memory '%s': %s".formatted(roleSet.name(), why));
   }
 
+  /** Returns the dimensions of the contents, or as far as they are known if there are none. */
   Shape shape() {
     synchronized (lock) {
-      return shape;
+      return residence instanceof Held held ? held.shape() : roleSet.operand().shape();
     }
   }
 
   MemoryInfo describe() {
     synchronized (lock) {
+      String device = slot.buffer() == null ? MemoryInfo.SHARED : slot.buffer().device().id();
       List<String> places = new ArrayList<>();
-      if (state == State.INITIALIZED && inBuffer) {
-        places.add(buffer.device().id());
+      if (residence.isComplete() && residence.isOnDevice()) {
+        places.add(device);
       }
-      if (state == State.INITIALIZED && inShared) {
+      if (residence.isComplete() && residence.isOnHost()) {
         places.add(MemoryInfo.SHARED);
       }
-      Operand actual = layout.operand().with(shape);
+      Operand actual = roleSet.operand().with(shape());
       return new MemoryInfo(
-          layout.name(),
+          roleSet.name(),
           actual.type(),
-          shape,
+          actual.shape(),
           actual.isSizeKnown() ? actual.byteSize() : 0,
           places,
-          buffer != null ? buffer.device().id() : MemoryInfo.SHARED,
-          layout.roles().stream().map(RoleSet.Role::describe).toList(),
-          state,
-          reason);
+          device,
+          roleSet.roles().stream().map(RoleSet.Role::describe).toList(),
+          residence.isComplete()
+              ? State.INITIALIZED
+              : residence instanceof Lost ? State.DEAD : State.UNINITIALIZED,
+          residence instanceof Lost lost ? lost.reason() : "");
     }
   }
 
-  /** Gives everything back; to be called when nobody uses it any more. */
+  /** Frees everything; called when nobody uses it any more. */
   void free() {
     synchronized (lock) {
-      clear();
-      dropBuffer();
+      residence = Residence.NOWHERE;
+      slot.drop();
       dropShared();
     }
   }

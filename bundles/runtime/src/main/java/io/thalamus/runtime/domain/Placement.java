@@ -30,9 +30,9 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
    * @param hosts the compilations, each once
    * @param plans of them, retained by the caller, in the same order; null where one is closed
    */
-  static Optional<Placement> of(RoleSet layout, List<RoleHost> hosts, List<PreparedPlan> plans) {
+  static Optional<Placement> of(RoleSet roleSet, List<RoleHost> hosts, List<PreparedPlan> plans) {
     Collector collector = new Collector();
-    for (RoleSet.Role role : layout.roles()) {
+    for (RoleSet.Role role : roleSet.roles()) {
       PreparedPlan plan = plans.get(hosts.indexOf(role.host()));
       if (plan != null && !collector.add(role, plan)) {
         return Optional.empty();

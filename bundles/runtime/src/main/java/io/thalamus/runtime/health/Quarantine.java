@@ -3,6 +3,7 @@ package io.thalamus.runtime.health;
 
 import io.thalamus.api.DeviceHealth;
 import io.thalamus.api.DeviceHealth.StuckCall;
+import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.runtime.registry.DeviceMonitor;
 import io.thalamus.runtime.registry.Probe;
@@ -164,6 +165,10 @@ final class Quarantine implements DeviceMonitor {
     synchronized (lock) {
       again = replay;
     }
-    return KnownAnswerProbe.failure(device).or(() -> again.flatMap(kept -> kept.failure(device)));
+    try {
+      return KnownAnswerProbe.failure(device).or(() -> again.flatMap(kept -> kept.failure(device)));
+    } catch (SharedMemoryException.Exhausted e) {
+      return Optional.of("it could not be tried: " + e.getMessage());
+    }
   }
 }
