@@ -30,7 +30,10 @@ import java.util.concurrent.CompletionException;
 public abstract class FramedPreparedModel<F> implements PreparedModel {
   private final Subgraph graph;
   private final TableDevice device;
+
+  @SuppressWarnings("this-escape") // It is called only when a closed model's last run ends.
   private final FramePool<F> frames = new FramePool<>(this::releaseAll);
+
   private final Leases constants;
 
   /** For a model that a device has compiled. */
