@@ -3,13 +3,18 @@ package io.thalamus.runtime.registry;
 
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DeviceInfo;
+import io.thalamus.memory.MemoryKind;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.PerformanceInfo;
+import java.util.EnumSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The rules for what a device says of itself: those of NNAPI, and those that AOSP's tests hold
@@ -30,9 +35,25 @@ final class DeviceInfoValidator {
     if (info.version().isBlank()) {
       return Optional.of("its version is empty");
     }
-    return cacheObjection(info.cacheNeeds())
+    return memoryObjection(info)
+        .or(() -> cacheObjection(info.cacheNeeds()))
         .or(() -> extensionObjection(info))
         .or(() -> costObjection(info.capabilities()));
+  }
+
+  private static Optional<String> memoryObjection(DeviceInfo info) {
+    Set<MemoryKind> missing = EnumSet.of(MemoryKind.ASHMEM, MemoryKind.MMAP_FD);
+    if (info.featureLevel().isAtLeast(FeatureLevel.V1_3)) {
+      missing.add(MemoryKind.HARDWARE_BUFFER_BLOB);
+    }
+    missing.removeAll(info.memoryKinds());
+    return missing.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            "it does not read memory of the kind %s, which a driver of HAL %s must"
+                .formatted(
+                    missing.stream().map(MemoryKind::halName).collect(Collectors.joining(", ")),
+                    info.featureLevel().name().substring(1).replace('_', '.')));
   }
 
   private static Optional<String> cacheObjection(CacheNeeds needs) {

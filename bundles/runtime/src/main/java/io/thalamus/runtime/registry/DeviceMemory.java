@@ -10,7 +10,6 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Supervisor.Work;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -104,7 +103,8 @@ public final class DeviceMemory implements DeviceResource {
       if (open == null) {
         throw new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
       }
-      try (Leases leases = Leases.of(List.of(shared))) {
+      try (Leases leases = new Leases()) {
+        leases.add(shared);
         copy.of(open);
         return null;
       } finally {

@@ -246,9 +246,12 @@ public final class RegisteredDevice {
             purpose,
             terms("supportedOperations", settings().answerTime()),
             (driver, control) -> {
-              try (Leases leases = Leases.of(model.pools())) {
+              Leases constants = Leases.of(model.pools());
+              try {
                 BitSet promised = driver.supportedOperations(model);
                 return promised == null ? null : (BitSet) promised.clone();
+              } finally {
+                constants.close();
               }
             },
             late -> {});
@@ -289,11 +292,14 @@ public final class RegisteredDevice {
       throws DeviceException {
     Work<PreparedModel> work =
         (driver, control) -> {
-          try (Leases leases = Leases.of(model.pools())) {
+          Leases constants = Leases.of(model.pools());
+          try {
             long start = time().nanoTime();
             PreparedModel prepared = driver.prepare(model, config.with(control));
             longestPrepareNanos = Math.max(longestPrepareNanos, time().nanoTime() - start);
             return prepared;
+          } finally {
+            constants.close();
           }
         };
     return prepare("prepare", model, config, purpose, work, "prepared nothing");

@@ -3,6 +3,8 @@ package io.thalamus.runtime.call;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.Compilation;
@@ -12,14 +14,32 @@ import io.thalamus.api.DeviceDescription.State;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;
+import io.thalamus.hal.BufferDesc;
+import io.thalamus.hal.BufferRole;
+import io.thalamus.hal.BufferRole.Direction;
+import io.thalamus.hal.DeviceBuffer;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.DeviceInfo;
+import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.hal.Request;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.DeviceType;
+import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.SteppedTime;
 import io.thalamus.runtime.fakes.TestRuntime;
+import io.thalamus.runtime.registry.DeviceMemory;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.registry.RegisteredDevice;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -169,5 +189,138 @@ class ThrowingDriverTest {
     assertServesWithOneFailure();
     device.onSupport(null);
     assertEquals(List.of("npu"), planned(compile()));
+  }
+
+  /** A device whose buffers, and whose models when they are closed, throw the same. */
+  private final class Closing extends FaultyDevice {
+    private final Mistake mistake;
+
+    Closing(DeviceType type, Mistake mistake) {
+      super(
+          inner =
+              new LimitedDevice(
+                  LimitedDevice.info("test-npu", type, 0.5).memoryDomain(true).build(),
+                  (graph, operation) -> true));
+      this.mistake = mistake;
+    }
+
+    @Override
+    public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+      PreparedModel prepared = super.prepare(model, config);
+      return new PreparedModel() {
+        @Override
+        public ExecutionResult execute(Request request, ExecutionConfig executionConfig) {
+          return prepared.execute(request, executionConfig);
+        }
+
+        @Override
+        public void close() {
+          prepared.close();
+          ThrowingDriverTest.<RuntimeException, Void>fail(mistake);
+        }
+      };
+    }
+
+    @Override
+    public DeviceBuffer allocate(BufferDesc desc, List<BufferRole> roles) {
+      return roles.isEmpty()
+          ? ThrowingDriverTest.<RuntimeException, DeviceBuffer>fail(mistake)
+          : new ThrowingBuffer(mistake);
+    }
+  }
+
+  private record ThrowingBuffer(Mistake mistake) implements DeviceBuffer {
+    @Override
+    public int token() {
+      return 1;
+    }
+
+    @Override
+    public void copyTo(SharedMemory destination) {
+      ThrowingDriverTest.<RuntimeException, Void>fail(mistake);
+    }
+
+    @Override
+    public void copyFrom(SharedMemory source, Shape shape) {
+      ThrowingDriverTest.<RuntimeException, Void>fail(mistake);
+    }
+
+    @Override
+    public void close() {
+      ThrowingDriverTest.<RuntimeException, Void>fail(mistake);
+    }
+  }
+
+  private static void assertFailed(Mistake mistake, ErrorStatus status, String message) {
+    boolean isMemory = mistake.thrown() instanceof OutOfMemoryError;
+    assertEquals(
+        isMemory ? ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT : ErrorStatus.GENERAL_FAILURE, status);
+    assertTrue(
+        message.endsWith((isMemory ? "it ran out of memory: " : "it broke: ") + mistake.thrown()),
+        message);
+  }
+
+  @ParameterizedTest
+  @MethodSource("mistakes")
+  void buffersThatThrowFailAtOnceAndAreClosed(DeviceType type, Mistake mistake) throws Exception {
+    Closing device = new Closing(type, mistake);
+    runtime.add(device);
+    RegisteredDevice registered = runtime.registry.devices().get(0);
+    DeviceException refusal =
+        within(
+            () ->
+                assertThrows(
+                    DeviceException.class,
+                    () ->
+                        registered.allocate(
+                            new BufferDesc(Shape.of(4)), List.of(), departing -> {})));
+    assertFailed(mistake, refusal.status(), refusal.getMessage());
+    DevicePreparedModel model =
+        within(() -> registered.prepare(Graphs.twice(2, 2), PrepareConfig.DEFAULT));
+    BufferRole role = new BufferRole(model.unwrap().orElseThrow(), Direction.INPUT, 0, 1);
+    try (SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 16)) {
+      DeviceMemory buffer =
+          within(
+              () ->
+                  registered.allocate(
+                      new BufferDesc(Shape.of(2, 2)), List.of(role), departing -> {}));
+      for (Answer<Void> answer :
+          List.of(
+              within(() -> buffer.copyTo(memory)),
+              within(() -> buffer.copyFrom(memory, Shape.NONE)))) {
+        Answer.Failed<?> failed = assertInstanceOf(Answer.Failed.class, answer);
+        assertFailed(mistake, failed.status(), failed.message());
+      }
+      within(
+          () -> {
+            buffer.close();
+            model.close();
+            runtime.remove(device);
+            return null;
+          });
+    }
+    assertEquals(
+        List.of("cpu"), runtime.networks().devices().stream().map(DeviceDescription::id).toList());
+  }
+
+  @ParameterizedTest
+  @MethodSource("mistakes")
+  void aDeviceThatThrowsWhenAskedForFactsIsRefusedAtOnce(DeviceType type, Mistake mistake)
+      throws Exception {
+    inner = new LimitedDevice(LimitedDevice.info("test-npu", type, 1).build(), (g, o) -> true);
+    FaultyDevice mute =
+        new FaultyDevice(inner) {
+          @Override
+          public DeviceInfo info() {
+            return ThrowingDriverTest.<RuntimeException, DeviceInfo>fail(mistake);
+          }
+        };
+    within(
+        () -> {
+          runtime.add(mute);
+          return null;
+        });
+    assertEquals(
+        List.of("cpu"), runtime.networks().devices().stream().map(DeviceDescription::id).toList());
   }
 }

@@ -8,8 +8,10 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceInfo;
+import io.thalamus.memory.MemoryKind;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceType;
+import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.runtime.fakes.FaultyDevice;
@@ -20,6 +22,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -88,6 +92,35 @@ class DeviceRegistryTest {
     DeviceInfo ok = info("test-a").build();
     DeviceInfo empty = DeviceInfo.builder("test-a", "").capabilities(ok.capabilities()).build();
     assertEquals("its version is empty", refusal(empty));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "V1_0, 'MMAP_FD', ashmem",
+    "V1_0, 'ASHMEM', mmap_fd",
+    "V1_2, '', 'ashmem, mmap_fd'",
+    "V1_2, 'ASHMEM MMAP_FD', ''",
+    "V1_3, 'ASHMEM MMAP_FD', hardware_buffer_blob",
+    "V1_3, 'MMAP_FD HARDWARE_BUFFER_BLOB HARDWARE_BUFFER', ashmem",
+    "V1_3, 'ASHMEM MMAP_FD HARDWARE_BUFFER_BLOB', ''"
+  })
+  void aDeviceReadsTheMemoriesThatItsLevelDemands(
+      FeatureLevel level, String kinds, String missing) {
+    Set<MemoryKind> read =
+        Stream.of(kinds.split(" "))
+            .filter(kind -> !kind.isEmpty())
+            .map(MemoryKind::valueOf)
+            .collect(Collectors.toSet());
+    DeviceInfo info = info("test-a").featureLevel(level).memoryKinds(read).build();
+    if (missing.isEmpty()) {
+      add(device(info));
+      assertEquals(List.of("a"), serving());
+    } else {
+      assertEquals(
+          "it does not read memory of the kind %s, which a driver of HAL %s must"
+              .formatted(missing, level.name().substring(1).replace('_', '.')),
+          refusal(info));
+    }
   }
 
   @ParameterizedTest
