@@ -251,6 +251,7 @@ class PointerArgumentsTest {
   }
 
   @Test
+  @SuppressWarnings("restricted") // The same memory by another segment, as a caller may hold it.
   void anInputThatAnOutputInSharedMemoryOverlapsIsReadFirst() throws Exception {
     Compilation compilation = compile(Graphs.twice(2, 2), cpu);
     cpu.onExecute(
