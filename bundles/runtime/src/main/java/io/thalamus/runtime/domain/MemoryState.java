@@ -10,6 +10,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.MemoryRoles;
 import io.thalamus.runtime.call.Answer.Abandoned;
 import io.thalamus.runtime.call.Answer.Unanswered;
 import io.thalamus.runtime.domain.Residence.Both;
@@ -404,7 +405,7 @@ final class MemoryState {
           actual.isSizeKnown() ? actual.byteSize() : 0,
           places,
           device,
-          roleSet.roles().stream().map(RoleSet.Role::describe).toList(),
+          roleSet.roles().stream().map(MemoryRoles.Role::text).toList(),
           residence.isComplete()
               ? State.INITIALIZED
               : residence instanceof Lost ? State.DEAD : State.UNINITIALIZED,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.domain;
 
-import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.hal.BufferRole;
+import io.thalamus.hal.BufferRole.Direction;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.operations.MemoryRoles;
 import io.thalamus.runtime.plan.PlanNode;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
@@ -32,8 +33,8 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
    */
   static Optional<Placement> of(RoleSet roleSet, List<RoleHost> hosts, List<PreparedPlan> plans) {
     Collector collector = new Collector();
-    for (RoleSet.Role role : roleSet.roles()) {
-      PreparedPlan plan = plans.get(hosts.indexOf(role.host()));
+    for (MemoryRoles.Role role : roleSet.roles()) {
+      PreparedPlan plan = plans.get(hosts.indexOf(role.owner()));
       if (plan != null && !collector.add(role, plan)) {
         return Optional.empty();
       }
@@ -49,7 +50,7 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
     private RegisteredDevice device;
 
     /** Adds what a role means in a plan; false where no one device will do. */
-    boolean add(RoleSet.Role role, PreparedPlan plan) {
+    boolean add(MemoryRoles.Role role, PreparedPlan plan) {
       int operand = role.operandIndex();
       for (PlanNode node : plan.planned().main().nodes()) {
         if (!(node instanceof ExecutionStep step)) {
@@ -73,22 +74,18 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
     }
 
     private boolean add(
-        ExecutionStep step, PreparedPlan plan, Direction direction, int index, RoleSet.Role role) {
+        ExecutionStep step,
+        PreparedPlan plan,
+        Direction direction,
+        int index,
+        MemoryRoles.Role role) {
       if (device != null && device != step.device()) {
         return false;
       }
       device = step.device();
       Optional<PreparedModel> model = plan.step(step.index()).primary().unwrap();
       model.ifPresent(
-          prepared ->
-              roles.add(
-                  new BufferRole(
-                      prepared,
-                      direction == Direction.INPUT
-                          ? BufferRole.Direction.INPUT
-                          : BufferRole.Direction.OUTPUT,
-                      index,
-                      role.frequency())));
+          prepared -> roles.add(new BufferRole(prepared, direction, index, role.frequency())));
       return model.isPresent();
     }
   }
