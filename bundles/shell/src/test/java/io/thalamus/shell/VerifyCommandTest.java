@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class VerifyCommandTest {
-  private static final String EXAMPLE =
+  static final String EXAMPLE =
       """
       {"format": "nnapi-vectors-1", "spec": "relu.mod.py", "specVersion": "V1_0",
        "source": {"repo": "r", "commit": "c", "path": "p"}, "pool": {},
