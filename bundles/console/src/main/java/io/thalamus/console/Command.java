@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.console;
 
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Descriptor;
 
 /**
  * The base of a component with one or several Gogo commands. Thread-safe.
@@ -13,7 +16,7 @@ import org.apache.felix.service.command.CommandSession;
  *
  * <pre>{@code
  * @Descriptor("what a model is")
- * public Result info(CommandSession session, @Descriptor("MODEL" + OPTIONS) String[] words)
+ * public Result info(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words)
  *     throws CommandException {
  *   return run(SYNTAX, session, words, this::info);
  * }
@@ -21,7 +24,7 @@ import org.apache.felix.service.command.CommandSession;
  */
 public abstract class Command {
   /** The end of the {@code @Descriptor} of a command's words, behind its operands. */
-  public static final String OPTIONS = " [OPTION...]; --help lists the options";
+  public static final String OPTIONS = "[OPTION...]; --help says more";
 
   private final List<Syntax> syntaxes;
 
@@ -44,6 +47,18 @@ public abstract class Command {
   /** Returns the commands of this component. */
   public final List<Syntax> syntaxes() {
     return syntaxes;
+  }
+
+  /** Returns the {@code @Descriptor} of a command of this component. */
+  public final String description(Syntax syntax) {
+    String function = syntax.command().substring(syntax.command().indexOf(':') + 1);
+    return Arrays.stream(getClass().getMethods())
+        .filter(method -> method.getName().equals(function))
+        .map(method -> method.getAnnotation(Descriptor.class))
+        .filter(Objects::nonNull)
+        .map(Descriptor::value)
+        .findFirst()
+        .orElseThrow();
   }
 
   /**

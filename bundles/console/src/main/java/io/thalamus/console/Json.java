@@ -11,7 +11,9 @@ import java.io.UncheckedIOException;
 import java.lang.reflect.Array;
 import java.lang.reflect.Method;
 import java.lang.reflect.RecordComponent;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 
@@ -47,28 +49,46 @@ public final class Json {
     return text.toString();
   }
 
+  /**
+   * Returns an object for JSON whose fields are not a record's components: names and values by
+   * turns, of which the rules for components hold. The map may be changed.
+   */
+  public static Map<String, Object> object(Object... namesAndValues) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndValues.length; i += 2) {
+      put(fields, (String) namesAndValues[i], namesAndValues[i + 1]);
+    }
+    return fields;
+  }
+
+  private static void put(Map<String, Object> fields, String name, Object value) {
+    Object present = value instanceof Optional<?> optional ? optional.orElse(null) : value;
+    if (present != null && !(present instanceof Style)) {
+      boolean isTime = present instanceof Duration;
+      fields.put(!isTime ? name : name.equals("duration") ? "millis" : name + "Millis", present);
+    }
+  }
+
+  private static Map<String, Object> object(Record item) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    for (RecordComponent component : item.getClass().getRecordComponents()) {
+      put(fields, component.getName(), read(item, component.getAccessor()));
+    }
+    return fields;
+  }
+
   private static void write(JsonGenerator json, Object value) throws IOException {
     switch (value) {
-      case Fields fields -> {
-        json.writeStartObject();
-        fields.write(json);
-        json.writeEndObject();
-      }
-      case Record item -> {
-        json.writeStartObject();
-        for (RecordComponent component : item.getClass().getRecordComponents()) {
-          field(json, component.getName(), read(item, component.getAccessor()));
-        }
-        json.writeEndObject();
-      }
+      case Record item -> write(json, object(item));
       case Map<?, ?> map -> {
         json.writeStartObject();
         for (Map.Entry<?, ?> entry : map.entrySet()) {
-          field(json, entry.getKey().toString(), entry.getValue());
+          json.writeFieldName(entry.getKey().toString());
+          write(json, entry.getValue());
         }
         json.writeEndObject();
       }
-      case Iterable<?> items when !(items instanceof java.nio.file.Path) -> {
+      case Iterable<?> items when !(items instanceof Path) -> {
         json.writeStartArray();
         for (Object item : items) {
           write(json, item);
@@ -89,15 +109,6 @@ public final class Json {
         json.writeEndArray();
       }
       default -> json.writeString(value.toString());
-    }
-  }
-
-  private static void field(JsonGenerator json, String name, Object value) throws IOException {
-    Object present = value instanceof Optional<?> optional ? optional.orElse(null) : value;
-    if (present != null && !(present instanceof Style)) {
-      boolean isTime = present instanceof Duration;
-      json.writeFieldName(!isTime ? name : name.equals("duration") ? "millis" : name + "Millis");
-      write(json, present);
     }
   }
 
@@ -125,17 +136,5 @@ public final class Json {
     } else {
       json.writeNumber(value);
     }
-  }
-
-  /** Milliseconds with microseconds' resolution. */
-  public static void millis(JsonGenerator json, String field, long nanos) throws IOException {
-    json.writeFieldName(field);
-    number(json, Math.round(nanos / 1e3) / 1e3);
-  }
-
-  /** The fields of one object, written by hand. */
-  @FunctionalInterface
-  public interface Fields {
-    void write(JsonGenerator json) throws IOException;
   }
 }

@@ -6,6 +6,7 @@ import io.thalamus.console.text.Style;
 import io.thalamus.console.text.Table;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.MissingArgumentException;
@@ -127,8 +128,27 @@ public final class Syntax {
     return all;
   }
 
-  /** Returns what Tab offers for the operand of this index. */
-  public Candidates candidates(int operand) {
+  /**
+   * Returns what Tab offers for a word of the line.
+   *
+   * @param before the words between the command and this word
+   */
+  public Candidates candidates(List<String> before) {
+    int operand = 0;
+    boolean isValue = false;
+    for (int i = 0; i < before.size(); i++) {
+      String word = before.get(i);
+      Optional<Option> named =
+          options().stream()
+              .filter(option -> word.equals("--" + option.name()))
+              .filter(option -> option.value() != null)
+              .findFirst();
+      if (!isValue && named.isPresent() && i == before.size() - 1) {
+        return named.get().candidates();
+      }
+      operand += isValue || word.startsWith("-") ? 0 : 1;
+      isValue = !isValue && named.isPresent();
+    }
     return places.isEmpty() ? Candidates.NONE : places.get(Math.min(operand, places.size() - 1));
   }
 

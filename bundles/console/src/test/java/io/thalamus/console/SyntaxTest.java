@@ -115,12 +115,15 @@ class SyntaxTest {
         Syntax.of("nn:try", "MODEL [FILE...]", "Tries.", 1, 9)
             .offering(Candidates.of(Kind.MODELS, Kind.FILES), Candidates.of(Kind.FILES))
             .choice("speed", "S", "how", Speed.class);
-    assertEquals(List.of(Kind.MODELS, Kind.FILES), syntax.candidates(0).kinds());
-    assertEquals(List.of(Kind.FILES), syntax.candidates(1).kinds());
-    assertEquals(List.of(Kind.FILES), syntax.candidates(7).kinds());
-    assertEquals(Candidates.NONE, SYNTAX.candidates(0));
+    assertEquals(List.of(Kind.MODELS, Kind.FILES), syntax.candidates(List.of()).kinds());
+    assertEquals(List.of(Kind.FILES), syntax.candidates(List.of("m")).kinds());
+    assertEquals(List.of(Kind.FILES), syntax.candidates(List.of("m", "a", "b")).kinds());
+    assertEquals(
+        List.of(Kind.MODELS, Kind.FILES),
+        syntax.candidates(List.of("--speed", "x", "--json")).kinds());
+    assertEquals(Candidates.NONE, SYNTAX.candidates(List.of()));
     assertEquals(
         List.of("low-power", "fast-single-answer", "sustained-speed"),
-        syntax.options().getFirst().candidates().words());
+        syntax.candidates(List.of("m", "--speed")).words());
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.batch;
 
-import io.thalamus.shell.failure.UnknownCommandException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
@@ -105,8 +104,8 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   private static void command(CommandSession session, List<String> words) throws Exception {
     String name = words.getFirst();
     String qualified = name.contains(":") ? name : SCOPE + ":" + name;
-    if (!UnknownCommandException.commands(session).contains(qualified)) {
-      throw UnknownCommandException.of(session, name);
+    if (!UnknownCommand.commands(session).contains(qualified)) {
+      throw UnknownCommand.of(session, name);
     }
     StringBuilder line = new StringBuilder(qualified);
     for (int i = 1; i < words.size(); i++) {
@@ -158,7 +157,7 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
 
   private static String message(CommandSession session, Exception e) {
     if (e instanceof CommandNotFoundException notFound) {
-      return UnknownCommandException.of(session, notFound.getCommand()).getMessage();
+      return UnknownCommand.of(session, notFound.getCommand()).getMessage();
     }
     if (e instanceof SyntaxError || e instanceof java.io.EOFException) {
       return "not a Gogo command: " + firstLine(e);
@@ -180,8 +179,7 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   }
 
   private static int status(Exception e) {
-    if (e instanceof UnknownCommandException
-        || e instanceof CommandNotFoundException
+    if (e instanceof CommandNotFoundException
         || e instanceof NoSuchMethodException
         || e instanceof SyntaxError
         || e instanceof EOFError

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.bundles;
 
-import io.thalamus.shell.failure.CommandException;
+import io.thalamus.console.CommandException;
 import java.io.File;
 import java.util.HashMap;
 import java.util.Map;
@@ -17,7 +17,7 @@ import org.osgi.service.component.annotations.Reference;
  */
 @Component(service = ArtifactInstaller.class)
 public final class DeployedFiles implements ArtifactInstaller {
-  private final Notices notices;
+  private final DeployLog notices;
   private final Map<File, Long> told = new HashMap<>();
 
   /**
@@ -26,7 +26,7 @@ public final class DeployedFiles implements ArtifactInstaller {
    * @param notices where to say it
    */
   @Activate
-  public DeployedFiles(@Reference Notices notices) {
+  public DeployedFiles(@Reference DeployLog notices) {
     this.notices = notices;
   }
 

@@ -2,9 +2,9 @@
 package io.thalamus.shell.bundles;
 
 import io.thalamus.api.DeviceDescription;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Reasons;
 import io.thalamus.hal.DeviceDriver;
-import io.thalamus.shell.failure.CommandException;
-import io.thalamus.shell.failure.Reasons;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.image;
 
+import io.thalamus.console.text.Units;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.reader.ModelFile;
-import io.thalamus.shell.format.Units;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.image;
 
-import io.thalamus.shell.failure.CommandException;
-import io.thalamus.shell.failure.Reasons;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Reasons;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayInputStream;
 import java.io.EOFException;

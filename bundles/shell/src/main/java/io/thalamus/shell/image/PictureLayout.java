@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.image;
 
+import io.thalamus.console.CommandException;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
-import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.tensor.InputFile;
 import io.thalamus.shell.tensor.Tensor;
 import java.util.Optional;

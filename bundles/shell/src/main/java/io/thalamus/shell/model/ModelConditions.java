@@ -105,7 +105,7 @@ public final class ModelConditions {
 
   private void look() {
     List<String> usable =
-        models.kept().stream().filter(this::isUsable).map(KeptModel::name).toList();
+        models.kept().stream().filter(this::isUsable).map(ResidentModel::name).toList();
     synchronized (conditions) {
       if (closed) {
         return;
@@ -130,7 +130,7 @@ public final class ModelConditions {
     return context.registerService(Condition.class, Condition.INSTANCE, properties);
   }
 
-  private boolean isUsable(KeptModel model) {
+  private boolean isUsable(ResidentModel model) {
     Optional<OpenModel> use = model.use();
     if (use.isEmpty()) {
       return false;

@@ -5,7 +5,8 @@ import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.shell.failure.CommandException;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Invocation;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,7 +29,7 @@ import org.osgi.service.component.annotations.Reference;
 public final class Models {
   private final NeuralNetworks networks;
   private final Object lock = new Object();
-  private final Map<String, KeptModel> kept = new LinkedHashMap<>();
+  private final Map<String, ResidentModel> kept = new LinkedHashMap<>();
   private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
   /**
@@ -45,7 +46,7 @@ public final class Models {
   @Deactivate
   public void close() {
     synchronized (lock) {
-      kept.values().forEach(KeptModel::retire);
+      kept.values().forEach(ResidentModel::retire);
       kept.clear();
     }
   }
@@ -59,6 +60,11 @@ public final class Models {
     listeners.remove(listener);
   }
 
+  /** Opens the model that a command's first word names: see {@link #open(String, Path)}. */
+  public OpenModel open(Invocation invocation) throws CommandException {
+    return open(invocation.operand(), invocation.path(invocation.operand()));
+  }
+
   /**
    * Opens a model for one command.
    *
@@ -68,7 +74,7 @@ public final class Models {
    */
   public OpenModel open(String word, Path file) throws CommandException {
     synchronized (lock) {
-      KeptModel model = kept.get(word);
+      ResidentModel model = kept.get(word);
       Optional<OpenModel> use = model == null ? Optional.empty() : model.use();
       if (use.isPresent()) {
         return use.get();
@@ -90,12 +96,12 @@ public final class Models {
    * @param caching says where the compilations of the loaded model are kept
    * @throws CommandException where it cannot be read, or the name is taken
    */
-  public KeptModel keep(
+  public ResidentModel keep(
       String name, Path file, Function<LoadedModel, Optional<CompilationCaching>> caching)
       throws CommandException {
     requireFree(name);
     LoadedModel loaded = load(file);
-    KeptModel model = new KeptModel(networks, name, loaded, caching.apply(loaded));
+    ResidentModel model = new ResidentModel(networks, name, loaded, caching.apply(loaded));
     boolean isNew;
     synchronized (lock) {
       isNew = kept.putIfAbsent(name, model) == null;
@@ -122,7 +128,7 @@ public final class Models {
    * @throws CommandException where there is none of this name
    */
   public void unload(String name) throws CommandException {
-    KeptModel model;
+    ResidentModel model;
     synchronized (lock) {
       model = kept.remove(name);
     }
@@ -140,14 +146,14 @@ public final class Models {
   }
 
   /** The kept models in the order of their loading. */
-  public List<KeptModel> kept() {
+  public List<ResidentModel> kept() {
     synchronized (lock) {
       return new ArrayList<>(kept.values());
     }
   }
 
   private List<String> names() {
-    return kept().stream().map(KeptModel::name).toList();
+    return kept().stream().map(ResidentModel::name).toList();
   }
 
   private LoadedModel load(Path file) throws CommandException {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.model;
 
+import io.thalamus.console.text.Units;
 import io.thalamus.model.OperationType;
-import io.thalamus.shell.format.Units;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.picture;
 
+import io.thalamus.console.text.Units;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.OperationCatalog;
-import io.thalamus.shell.format.Units;
 import io.thalamus.shell.picture.Layout.Place;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
-import com.fasterxml.jackson.core.JsonGenerator;
-import io.thalamus.shell.format.Bars;
-import io.thalamus.shell.format.Json;
-import io.thalamus.shell.format.Style;
-import io.thalamus.shell.format.Table;
-import io.thalamus.shell.format.Units;
-import java.io.IOException;
+import io.thalamus.console.Json;
+import io.thalamus.console.text.Bars;
+import io.thalamus.console.text.Style;
+import io.thalamus.console.text.Table;
+import io.thalamus.console.text.Units;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
@@ -113,19 +112,13 @@ public record Classification(List<Scored> best, boolean probabilities, double le
     return label.length() <= LONGEST_LABEL ? label : label.substring(0, LONGEST_LABEL - 1) + "…";
   }
 
-  /** Writes the field {@code top}. */
-  public void json(JsonGenerator json) throws IOException {
-    json.writeArrayFieldStart("top");
+  /** Returns the best classes for JSON. */
+  public List<Object> fields() {
+    List<Object> fields = new ArrayList<>();
     for (Scored scored : best) {
-      json.writeStartObject();
-      json.writeNumberField("index", scored.index());
-      if (!scored.label().isEmpty()) {
-        json.writeStringField("label", scored.label());
-      }
-      json.writeFieldName("score");
-      Json.number(json, scored.score());
-      json.writeEndObject();
+      Optional<String> label = Optional.of(scored.label()).filter(known -> !known.isEmpty());
+      fields.add(Json.object("index", scored.index(), "label", label, "score", scored.score()));
     }
-    json.writeEndArray();
+    return fields;
   }
 }

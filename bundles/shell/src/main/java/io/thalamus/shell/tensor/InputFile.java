@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Reasons;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
-import io.thalamus.shell.failure.CommandException;
-import io.thalamus.shell.failure.Reasons;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.console.CommandException;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Shape;
-import io.thalamus.shell.failure.CommandException;
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Reasons;
 import io.thalamus.memory.files.AtomicFiles;
-import io.thalamus.shell.failure.CommandException;
-import io.thalamus.shell.failure.Reasons;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.console.CommandException;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.shell.failure.CommandException;
 import java.lang.foreign.MemorySegment;
 
 /**

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
-import com.fasterxml.jackson.core.JsonGenerator;
-import io.thalamus.shell.format.Json;
-import io.thalamus.shell.format.Units;
-import java.io.IOException;
+import io.thalamus.console.Json;
+import io.thalamus.console.text.Units;
+import java.util.Map;
+import java.util.stream.LongStream;
 
 /**
  * A value in a few real numbers. Immutable.
@@ -63,37 +63,23 @@ public record TensorSummary(
   }
 
   /**
-   * Type, dimensions, these numbers, and as stored all elements of a value that is not large;
-   * writes fields only.
+   * Returns the fields for JSON: type, dimensions, these numbers, and as stored all elements of a
+   * value that is not large.
    */
-  public void json(JsonGenerator json, Tensor tensor) throws IOException {
-    json.writeStringField("type", tensor.type().text());
-    json.writeFieldName("shape");
-    int[] shape = tensor.shape().toArray();
-    json.writeArray(shape, 0, shape.length);
+  public Map<String, Object> fields(Tensor tensor) {
+    Map<String, Object> fields =
+        Json.object("type", tensor.type().text(), "shape", tensor.shape().toArray());
     if (tensor.isQuantized()) {
-      json.writeNumberField("scale", tensor.quantization().scale());
-      json.writeNumberField("zeroPoint", tensor.quantization().zeroPoint());
+      fields.put("scale", tensor.quantization().scale());
+      fields.put("zeroPoint", tensor.quantization().zeroPoint());
     }
-    if (!numeric) {
-      return;
+    if (numeric && least <= most) {
+      fields.putAll(Json.object("min", least, "max", most, "mean", mean));
     }
-    if (least <= most) {
-      field(json, "min", least);
-      field(json, "max", most);
-      field(json, "mean", mean);
+    if (numeric && tensor.count() <= LISTED) {
+      fields.put(
+          "values", LongStream.range(0, tensor.count()).mapToDouble(tensor::stored).toArray());
     }
-    if (tensor.count() <= LISTED) {
-      json.writeArrayFieldStart("values");
-      for (long i = 0; i < tensor.count(); i++) {
-        JsonNumbers.element(json, tensor, i);
-      }
-      json.writeEndArray();
-    }
-  }
-
-  private static void field(JsonGenerator json, String name, double value) throws IOException {
-    json.writeFieldName(name);
-    Json.number(json, value);
+    return fields;
   }
 }

@@ -5,13 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.console.CommandException;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.shell.Shared;
-import io.thalamus.shell.failure.CommandException;
 import io.thalamus.shell.tensor.InputFile;
 import io.thalamus.shell.tensor.Tensor;
 import java.awt.image.BufferedImage;

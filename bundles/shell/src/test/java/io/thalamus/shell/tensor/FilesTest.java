@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.thalamus.console.CommandException;
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
@@ -13,7 +14,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.shell.failure.CommandException;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.bundles;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import org.apache.felix.gogo.runtime.Reflective;
+import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.CommandSessionListener;
+import org.osgi.framework.BundleException;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.log.LogEntry;
+import org.osgi.service.log.LogLevel;
+import org.osgi.service.log.LogListener;
+import org.osgi.service.log.LogReaderService;
+
+/**
+ * Shows above the prompt of the interactive shell what goes wrong while nobody waits for it: errors
+ * of the log, and what keeps a file of the {@code deploy} folder from being installed. Says nothing
+ * where there is no prompt. Thread-safe; holds the session of the shell until that ends or this is
+ * deactivated.
+ */
+@Component(
+    service = {DeployLog.class, CommandSessionListener.class},
+    immediate = true)
+public final class DeployLog implements CommandSessionListener, LogListener {
+  /** The session variable in which the interactive shell keeps JLine's reader. */
+  private static final String READER = ".reader";
+
+  private static final String FILE_INSTALL = "org.apache.felix.fileinstall";
+  private static final int MOST_WAITING = 20;
+
+  private final LogReaderService log;
+  private final Object lock = new Object();
+  private final Deque<String> waiting = new ArrayDeque<>();
+  private CommandSession shell;
+  private String last = "";
+
+  /**
+   * Called by the component runtime.
+   *
+   * @param log what to listen to
+   */
+  @Activate
+  public DeployLog(@Reference LogReaderService log) {
+    this.log = log;
+    log.addLogListener(this);
+  }
+
+  /** Lets go of session and log. */
+  @Deactivate
+  public void close() {
+    log.removeLogListener(this);
+    synchronized (lock) {
+      shell = null;
+    }
+  }
+
+  /** Shows a line, now or as soon as there is a prompt. */
+  public void say(String line) {
+    synchronized (lock) {
+      if (waiting.size() < MOST_WAITING) {
+        waiting.add("thalamus: " + line);
+      }
+      show();
+    }
+  }
+
+  private void show() {
+    while (shell != null && !waiting.isEmpty()) {
+      String line = waiting.remove();
+      try {
+        Reflective.invoke(shell, shell.get(READER), "printAbove", List.of(line));
+      } catch (Exception noSuchReader) {
+        shell.getConsole().println(line);
+      }
+    }
+  }
+
+  @Override
+  public void beforeExecute(CommandSession session, CharSequence command) {
+    synchronized (lock) {
+      if (shell == null && session.get(READER) != null) {
+        shell = session;
+        show();
+      }
+    }
+  }
+
+  @Override
+  public void afterExecute(CommandSession session, CharSequence command, Exception exception) {
+    // Only the beginning tells of a new session.
+  }
+
+  @Override
+  public void afterExecute(CommandSession session, CharSequence command, Object result) {
+    // Only the beginning tells of a new session.
+  }
+
+  @Override
+  public void logged(LogEntry entry) {
+    boolean deployed = FILE_INSTALL.equals(entry.getBundle().getSymbolicName());
+    LogLevel level = entry.getLogLevel();
+    // What the framework could not start was told by whoever wanted it.
+    boolean told = entry.getLoggerName().startsWith("Events.Framework");
+    if (level == LogLevel.ERROR && !told || deployed && level == LogLevel.WARN) {
+      String line = entry.getBundle().getSymbolicName() + ": " + text(entry);
+      synchronized (lock) {
+        // File Install tries again and again.
+        if (!line.equals(last)) {
+          last = line;
+          say(line);
+        }
+      }
+    }
+  }
+
+  private static String text(LogEntry entry) {
+    String message = firstLine(entry.getMessage());
+    Throwable cause = entry.getException();
+    while (cause instanceof BundleException && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return cause == null ? message : message + ": " + firstLine(String.valueOf(cause.getMessage()));
+  }
+
+  private static String firstLine(String text) {
+    return text.strip().lines().findFirst().orElse("");
+  }
+}

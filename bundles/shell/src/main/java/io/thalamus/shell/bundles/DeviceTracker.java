@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.bundles;
+
+import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.DeviceDescription.State;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.console.CommandException;
+import java.util.List;
+import org.osgi.framework.Bundle;
+
+/** Waits for the devices of bundles that were started. Stateless. */
+public final class DeviceTracker {
+  private static final long PATIENCE_MILLIS = 5_000;
+  private static final long PAUSE_MILLIS = 10;
+
+  private DeviceTracker() {}
+
+  /**
+   * Waits until a device of a bundle is here: a bundle is active before its components are, mostly
+   * by nothing, seldom by a moment.
+   *
+   * @throws CommandException where the device is refused, or does not come
+   */
+  public static void await(NeuralNetworks networks, Bundle bundle)
+      throws CommandException, InterruptedException {
+    List<String> devices = DeviceBundles.devices(bundle);
+    long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000;
+    while (System.nanoTime() - end < 0) {
+      for (DeviceDescription device : networks.devices()) {
+        if (devices.contains(device.id()) && isHere(device)) {
+          if (device.state() == State.REFUSED) {
+            throw new CommandException(
+                bundle.getSymbolicName()
+                    + " is active, but its device is refused: "
+                    + device.reason());
+          }
+          return;
+        }
+      }
+      Thread.sleep(PAUSE_MILLIS);
+    }
+    throw new CommandException(
+        bundle.getSymbolicName()
+            + " is active, but its device "
+            + String.join(", ", devices)
+            + " does not come; scr:list shows which component waits for what");
+  }
+
+  private static boolean isHere(DeviceDescription device) {
+    return device.state() != State.LEAVING && device.state() != State.LEAKED;
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.commands;
+
+import io.thalamus.api.CompilationCache;
+import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.console.Arguments;
+import io.thalamus.console.Candidates;
+import io.thalamus.console.Candidates.Kind;
+import io.thalamus.console.Command;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Invocation;
+import io.thalamus.console.Progress;
+import io.thalamus.console.Result;
+import io.thalamus.console.Syntax;
+import io.thalamus.shell.execution.Bench;
+import io.thalamus.shell.model.Models;
+import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.results.BenchResult;
+import io.thalamus.shell.tensor.Tensor;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Descriptor;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/** {@code nn:bench}: the speed of a model here. Thread-safe. */
+@Component(
+    service = Command.class,
+    property = {"osgi.command.scope=nn", "osgi.command.function=bench"})
+public final class BenchCommand extends Command {
+  private static final Syntax SYNTAX =
+      CacheFolder.addTo(
+          CompileOptionsSyntax.addTo(
+              Syntax.of(
+                      "nn:bench",
+                      "MODEL [INPUT...]",
+                      "How fast a model is here: latency, throughput, compile time. Without INPUT,"
+                          + " random values are fed.",
+                      1,
+                      Integer.MAX_VALUE)
+                  .offering(Inputs.MODEL, Inputs.FILE)
+                  .option("threads", "N", "how many requests run at once (1)")
+                  .option("seconds", "S", "how long to measure (3)")
+                  .option(
+                      "vs",
+                      "D2",
+                      "the same on another device, by turns, and the ratio",
+                      Candidates.of(Kind.DEVICES))
+                  .option(
+                      "vs-policy",
+                      "P2",
+                      "the same by another policy, by turns, and the ratio",
+                      Candidates.of(Kind.POLICIES))
+                  .option("mean", "M", "pictures: see nn:run")
+                  .option("std", "S", "pictures: see nn:run")));
+
+  private static final double USUAL_SECONDS = 3;
+
+  private final NeuralNetworks networks;
+  private final Models models;
+  private final CompilationCache cache;
+
+  /**
+   * Called by the component runtime.
+   *
+   * @param networks compiles
+   * @param models opens models
+   * @param cache forgets what would make a first compilation warm
+   */
+  @Activate
+  public BenchCommand(
+      @Reference NeuralNetworks networks,
+      @Reference Models models,
+      @Reference CompilationCache cache) {
+    super(SYNTAX);
+    this.networks = networks;
+    this.cache = cache;
+    this.models = models;
+  }
+
+  /** Runs the command. */
+  @Descriptor("how fast a model is here: latency, throughput, compile time")
+  public Result bench(
+      CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words)
+      throws CommandException {
+    return run(SYNTAX, session, words, this::measure);
+  }
+
+  private Result measure(Invocation invocation)
+      throws CommandException, NeuralNetworksException, InterruptedException {
+    Arguments arguments = invocation.arguments();
+    int threads = arguments.integer("threads", 1).orElse(1);
+    Duration time = seconds(arguments, USUAL_SECONDS);
+    Inputs inputs = new Inputs(invocation);
+    List<CompilationOptions> contenders = new ArrayList<>();
+    CompilationOptions options = CompileOptionsSyntax.options(arguments);
+    contenders.add(options);
+    arguments.list("vs").ifPresent(devices -> contenders.add(options.withDevices(devices)));
+    Optional<String> otherPolicy = arguments.text("vs-policy");
+    if (otherPolicy.isPresent()) {
+      if (arguments.has("vs")) {
+        throw invocation.usage("give --vs or --vs-policy, not both");
+      }
+      contenders.add(options.withPolicy(otherPolicy.get()));
+    }
+    List<String> words = arguments.operands().subList(1, arguments.operands().size());
+    try (OpenModel model = models.open(invocation);
+        Progress progress = invocation.progress()) {
+      int wanted = model.model().main().inputIndexes().size();
+      List<Tensor> values =
+          inputs.read(
+              model.loaded().file(),
+              words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words);
+      Optional<CompilationCaching> caching = CacheFolder.asked(invocation, model.loaded());
+      caching.ifPresent(value -> contenders.replaceAll(contender -> contender.with(value)));
+      List<Bench.Figures> figures =
+          new Bench(networks, cache, model.model(), values, threads)
+              .run(contenders, time, progress::say);
+      return new BenchResult(
+          model.loaded().path().toString(), threads, figures, invocation.style());
+    }
+  }
+
+  /** Returns the value of {@code --seconds}. */
+  static Duration seconds(Arguments arguments, double usual) throws CommandException {
+    return Duration.ofNanos(Math.round(arguments.positive("seconds").orElse(usual) * 1e9));
+  }
+}

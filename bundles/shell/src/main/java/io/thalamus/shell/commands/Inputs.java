@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.commands;
+
+import io.thalamus.console.Candidates;
+import io.thalamus.console.Candidates.Kind;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Invocation;
+import io.thalamus.console.text.Units;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Subgraph;
+import io.thalamus.model.reader.ModelFile;
+import io.thalamus.shell.image.Normalization;
+import io.thalamus.shell.image.Picture;
+import io.thalamus.shell.image.PictureFile;
+import io.thalamus.shell.image.PictureLayout;
+import io.thalamus.shell.tensor.InputFile;
+import io.thalamus.shell.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** The reader of the words that name a model's inputs. Immutable. */
+final class Inputs {
+  private static final String RANDOM = "random:";
+
+  /** Candidates for a model: one that is loaded, or a file. */
+  static final Candidates MODEL = Candidates.of(Kind.MODELS, Kind.FILES);
+
+  /** Candidates for a file. */
+  static final Candidates FILE = Candidates.of(Kind.FILES);
+
+  private final Invocation invocation;
+  private final Optional<float[]> mean;
+  private final Optional<float[]> std;
+
+  /** Reads {@code --mean} and {@code --std}. */
+  Inputs(Invocation invocation) throws CommandException {
+    this.invocation = invocation;
+    this.mean = invocation.arguments().numbers("mean");
+    this.std = invocation.arguments().numbers("std");
+    if (mean.isPresent() != std.isPresent()) {
+      throw invocation.usage("--mean and --std belong together: fed = (value - mean) / std");
+    }
+    if (std.isPresent() && IntStream.range(0, std.get().length).anyMatch(i -> std.get()[i] == 0)) {
+      throw invocation.usage("--std must not be 0");
+    }
+  }
+
+  /**
+   * Reads one value for each input.
+   *
+   * @throws CommandException where there are too many or too few words, a picture's normalization
+   *     is not known, or a file cannot be read or does not fit
+   */
+  List<Tensor> read(ModelFile file, List<String> words) throws CommandException {
+    Subgraph main = file.model().main();
+    int wanted = main.inputIndexes().size();
+    if (words.size() != wanted) {
+      String names =
+          IntStream.range(0, wanted)
+              .mapToObj(i -> InputFile.describe(main.input(i)))
+              .collect(Collectors.joining(", "));
+      throw invocation.usage(
+          "the model has "
+              + Units.plural(wanted, "input")
+              + " ("
+              + names
+              + "), "
+              + (words.isEmpty() ? "none" : words.size())
+              + " given");
+    }
+    List<Tensor> values = new ArrayList<>();
+    for (int i = 0; i < wanted; i++) {
+      values.add(read(words.get(i), main.input(i), file.normalization(i)));
+    }
+    return values;
+  }
+
+  private Tensor read(String word, Operand input, Optional<ModelFile.Normalization> stated)
+      throws CommandException {
+    if (word.startsWith(RANDOM)) {
+      return InputFile.random(seed(word), input);
+    }
+    if (InputFile.accepts(word)) {
+      return InputFile.read(invocation.path(word), input);
+    }
+    Picture picture = PictureFile.read(invocation.path(word));
+    PictureLayout layout =
+        PictureLayout.of(input.shape())
+            .orElseThrow(
+                () ->
+                    new CommandException(
+                        word
+                            + " is a picture, but "
+                            + InputFile.describe(input)
+                            + " takes none; give .npy, .bin, .json or random:SEED"));
+    Optional<Normalization> normalization =
+        mean.isPresent()
+            ? Optional.of(Normalization.given(mean.get(), std.get()))
+            : Normalization.known(input, stated);
+    if (normalization.isEmpty()) {
+      throw CommandException.usage(
+          "nn:run: the model does not say how "
+              + InputFile.describe(input)
+              + " was normalized; give --mean M --std S (fed = (value - M) / S)");
+    }
+    if (!normalization.get().fits(layout.channels())) {
+      throw invocation.usage(
+          "--mean and --std take one number, or one for each of the "
+              + layout.channels()
+              + " channels");
+    }
+    return layout.fill(input, picture, normalization.get());
+  }
+
+  private long seed(String word) throws CommandException {
+    try {
+      return Long.parseLong(word.substring(RANDOM.length()));
+    } catch (NumberFormatException e) {
+      throw invocation.usage(word + ": the seed is not a whole number");
+    }
+  }
+}

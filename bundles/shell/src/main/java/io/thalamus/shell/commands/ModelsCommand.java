@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.commands;
+
+import io.thalamus.console.Candidates;
+import io.thalamus.console.Candidates.Kind;
+import io.thalamus.console.Command;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Invocation;
+import io.thalamus.console.Result;
+import io.thalamus.console.Syntax;
+import io.thalamus.shell.model.Models;
+import io.thalamus.shell.model.ResidentModel;
+import io.thalamus.shell.results.ModelsResult;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Descriptor;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/** {@code nn:models}, {@code nn:load} and {@code nn:unload}: models that stay. Thread-safe. */
+@Component(
+    service = Command.class,
+    property = {
+      "osgi.command.scope=nn",
+      "osgi.command.function=models",
+      "osgi.command.function=load",
+      "osgi.command.function=unload"
+    })
+public final class ModelsCommand extends Command {
+  private static final Syntax MODELS =
+      Syntax.of("nn:models", "", "The loaded models, and where their operations are.", 0, 0);
+
+  private static final Syntax LOAD =
+      CacheFolder.addTo(
+          Syntax.of(
+                  "nn:load",
+                  "FILE",
+                  "Loads a model and keeps it: its compilations live on while devices come and go.",
+                  1,
+                  1)
+              .offering(Inputs.FILE)
+              .option("name", "N", "what to call it; usually as its file or folder is called"));
+
+  private static final Syntax UNLOAD =
+      Syntax.of("nn:unload", "NAME", "Forgets a loaded model and its compilations.", 1, 1)
+          .offering(Candidates.of(Kind.MODELS));
+
+  private final Models models;
+
+  /**
+   * Called by the component runtime.
+   *
+   * @param models keeps them
+   */
+  @Activate
+  public ModelsCommand(@Reference Models models) {
+    super(MODELS, LOAD, UNLOAD);
+    this.models = models;
+  }
+
+  /** Runs the command. */
+  @Descriptor("the loaded models, and where their operations are")
+  public Result models(CommandSession session, @Descriptor(OPTIONS) String[] words)
+      throws CommandException {
+    return run(
+        MODELS, session, words, invocation -> ModelsResult.of(models.kept(), invocation.style()));
+  }
+
+  /** Runs the command. */
+  @Descriptor("load a model and keep it under a name")
+  public Result load(CommandSession session, @Descriptor("FILE " + OPTIONS) String[] words)
+      throws CommandException {
+    return run(LOAD, session, words, this::load);
+  }
+
+  private Result load(Invocation invocation) throws CommandException {
+    Path file = invocation.path(invocation.operand());
+    String name = invocation.arguments().text("name").orElseGet(() -> name(file));
+    if (name.isBlank() || name.contains("/")) {
+      throw invocation.usage("'" + name + "' is no name for a model; give --name N");
+    }
+    Optional<Path> directory = CacheFolder.asked(invocation);
+    ResidentModel model =
+        models.keep(name, file, loaded -> directory.map(folder -> CacheFolder.of(folder, loaded)));
+    return ModelsResult.of(List.of(model), invocation.style());
+  }
+
+  /** Runs the command. */
+  @Descriptor("forget a loaded model and its compilations")
+  public Result unload(CommandSession session, @Descriptor("NAME " + OPTIONS) String[] words)
+      throws CommandException {
+    return run(
+        UNLOAD,
+        session,
+        words,
+        invocation -> {
+          models.unload(invocation.operand());
+          return ModelsResult.of(models.kept(), invocation.style());
+        });
+  }
+
+  /** Returns a file's name without its ending, or its folder's for a file called model. */
+  static String name(Path file) {
+    String name = String.valueOf(file.getFileName());
+    int dot = name.lastIndexOf('.');
+    String bare = dot > 0 ? name.substring(0, dot) : name;
+    Path folder = file.toAbsolutePath().normalize().getParent();
+    return bare.equals("model") && folder != null && folder.getFileName() != null
+        ? folder.getFileName().toString()
+        : bare;
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.commands;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.StepCaching;
+import io.thalamus.console.Arguments;
+import io.thalamus.console.Command;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Invocation;
+import io.thalamus.console.Result;
+import io.thalamus.console.Syntax;
+import io.thalamus.shell.execution.Inference;
+import io.thalamus.shell.model.Models;
+import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.results.RunResult;
+import io.thalamus.shell.tensor.Classification;
+import io.thalamus.shell.tensor.OutputFile;
+import io.thalamus.shell.tensor.Tensor;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Descriptor;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/** {@code nn:run}: one inference. Thread-safe. */
+@Component(
+    service = Command.class,
+    property = {"osgi.command.scope=nn", "osgi.command.function=run"})
+public final class RunCommand extends Command {
+  private static final Syntax SYNTAX =
+      CacheFolder.addTo(
+          CompileOptionsSyntax.addTo(
+              Syntax.of(
+                      "nn:run",
+                      "MODEL [INPUT...]",
+                      "One inference. An INPUT is a picture (png, jpg, bmp, gif), a .npy, .json or"
+                          + " bare little-endian .bin file, or random:SEED; one for each input of"
+                          + " the model.",
+                      1,
+                      Integer.MAX_VALUE)
+                  .offering(Inputs.MODEL, Inputs.FILE)
+                  .repeated(
+                      "output",
+                      "FILE",
+                      "write an output (.bin, .npy, .json); one for each",
+                      Inputs.FILE)
+                  .option("labels", "FILE", "names of the classes, one on each line", Inputs.FILE)
+                  .option("top", "N", "how many classes to show (5)")
+                  .option("mean", "M", "pictures: fed = (value - M) / S, or one M for each channel")
+                  .option("std", "S", "pictures: see --mean")
+                  .option("repeat", "N", "execute N times, show the median time")
+                  .option("deadline", "MS", "the time that the execution may take")));
+
+  private static final int USUAL_TOP = 5;
+
+  private final Models models;
+
+  /**
+   * Called by the component runtime.
+   *
+   * @param models opens models
+   */
+  @Activate
+  public RunCommand(@Reference Models models) {
+    super(SYNTAX);
+    this.models = models;
+  }
+
+  /** Runs the command. */
+  @Descriptor("one inference: best classes or a summary of the outputs, and what ran where")
+  public Result run(
+      CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words)
+      throws CommandException {
+    return run(SYNTAX, session, words, this::infer);
+  }
+
+  private Result infer(Invocation invocation) throws CommandException, NeuralNetworksException {
+    Arguments arguments = invocation.arguments();
+    OptionalDouble deadline = arguments.positive("deadline");
+    Optional<Duration> timeout =
+        deadline.isPresent()
+            ? Optional.of(Duration.ofNanos(Math.round(deadline.getAsDouble() * 1e6)))
+            : Optional.empty();
+    int top = arguments.integer("top", 1).orElse(USUAL_TOP);
+    int times = arguments.integer("repeat", 1).orElse(1);
+    List<Path> files = outputs(invocation);
+    Inputs inputs = new Inputs(invocation);
+    try (OpenModel model = models.open(invocation)) {
+      int outputs = model.model().main().outputIndexes().size();
+      if (!files.isEmpty() && files.size() != outputs) {
+        throw invocation.usage(
+            "the model has "
+                + outputs
+                + " outputs; give --output once for each, not "
+                + files.size()
+                + " times");
+      }
+      List<Tensor> values =
+          inputs.read(
+              model.loaded().file(), arguments.operands().subList(1, arguments.operands().size()));
+      Labels labels = Labels.find(model.loaded(), invocation);
+      CompilationOptions options = CompileOptionsSyntax.options(arguments);
+      Optional<CompilationCaching> caching =
+          CacheFolder.asked(invocation, model.loaded()).or(model::caching);
+      Compilation compilation = model.compile(caching.map(options::with).orElse(options));
+      List<StepCaching> origins = caching.isPresent() ? compilation.caching() : List.of();
+      Inference.Outcome outcome = new Inference(compilation, values, timeout).run(times);
+      for (int i = 0; i < files.size(); i++) {
+        OutputFile.write(files.get(i), outcome.outputs().get(i));
+      }
+      return RunResult.of(
+          model.loaded(),
+          outcome,
+          classes(values, outcome, labels, top),
+          origins,
+          invocation.style());
+    }
+  }
+
+  private static List<Path> outputs(Invocation invocation) throws CommandException {
+    List<Path> files = new ArrayList<>();
+    for (String name : invocation.arguments().texts("output")) {
+      if (!OutputFile.accepts(name)) {
+        throw invocation.usage("--output " + name + " ends neither in .bin nor .npy nor .json");
+      }
+      files.add(invocation.path(name));
+    }
+    return files;
+  }
+
+  /** Returns the best classes, where the only output is one score for each class. */
+  private static Optional<Classification> classes(
+      List<Tensor> inputs, Inference.Outcome outcome, Labels labels, int top)
+      throws CommandException {
+    boolean isOne = outcome.outputs().size() == 1;
+    if (!isOne || !Classification.fits(outcome.outputs().getFirst(), inputs)) {
+      return Optional.empty();
+    }
+    Tensor scores = outcome.outputs().getFirst();
+    return Optional.of(Classification.of(scores, labels.of(scores.count()), top));
+  }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.execution;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCache;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.ExecutionReport.CopiedBytes;
+import io.thalamus.api.ExecutionReport.StepReport;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.api.StepCaching;
+import io.thalamus.console.CommandException;
+import io.thalamus.model.Model;
+import io.thalamus.shell.tensor.Tensor;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+
+/**
+ * A measurement of executions of a model, contenders by turns so that all meet the same load. Used
+ * by one thread; its own threads end with each measurement.
+ */
+public final class Bench {
+  private static final int ROUNDS = 6;
+  private static final int MOST_WARM_UPS = 5_000;
+  private static final double WARM_UP_SHARE = 0.25;
+  private static final long LONGEST_WARM_UP_NANOS = 2_000_000_000;
+
+  private final NeuralNetworks networks;
+  private final CompilationCache cache;
+  private final Model model;
+  private final List<Tensor> inputs;
+  private final int threads;
+
+  /**
+   * The times of one contender. Immutable.
+   *
+   * @param device the device named, else those that executed
+   * @param policy the one asked for; empty for none
+   * @param nanos of each execution, sorted
+   * @param seconds that the measured rounds took
+   * @param coldNanos of the first compilation
+   * @param warmNanos of the second
+   * @param copied by the last execution
+   * @param caching where the second one's steps came from; empty where no caching was asked for
+   */
+  public record Figures(
+      String device,
+      Optional<String> policy,
+      long[] nanos,
+      double seconds,
+      long coldNanos,
+      long warmNanos,
+      CopiedBytes copied,
+      List<StepCaching> caching) {
+    /** Returns its name beside others. */
+    public String name() {
+      return policy.map(chosen -> device + " by " + chosen).orElse(device);
+    }
+
+    /** Returns the time that this share of executions did not exceed. */
+    public long quantile(double share) {
+      return nanos[(int) Math.min(nanos.length - 1L, Math.round(share * (nanos.length - 1)))];
+    }
+
+    /** Returns executions in a second. */
+    public double throughput() {
+      return nanos.length / seconds;
+    }
+  }
+
+  /** A measurement of a model with these inputs, by so many threads at once. */
+  public Bench(
+      NeuralNetworks networks,
+      CompilationCache cache,
+      Model model,
+      List<Tensor> inputs,
+      int threads) {
+    this.networks = networks;
+    this.cache = cache;
+    this.model = model;
+    this.inputs = inputs;
+    this.threads = threads;
+  }
+
+  /**
+   * Compiles, warms up and measures.
+   *
+   * @param time for each contender
+   * @throws CommandException where an execution fails
+   */
+  public List<Figures> run(
+      List<CompilationOptions> contenders, Duration time, Consumer<String> progress)
+      throws NeuralNetworksException, CommandException, InterruptedException {
+    List<Contender> all = new ArrayList<>();
+    ExecutorService executor =
+        Executors.newFixedThreadPool(
+            threads, Thread.ofPlatform().name("nn-bench-", 1).daemon().factory());
+    try {
+      for (CompilationOptions options : contenders) {
+        progress.accept("compiling");
+        all.add(new Contender(options));
+      }
+      long warmUp = Math.min(LONGEST_WARM_UP_NANOS, (long) (time.toNanos() * WARM_UP_SHARE));
+      for (Contender contender : all) {
+        progress.accept("warming up");
+        contender.round(executor, warmUp, MOST_WARM_UPS);
+        contender.forget();
+      }
+      for (int round = 0; round < ROUNDS; round++) {
+        progress.accept("measuring, round " + (round + 1) + " of " + ROUNDS);
+        for (Contender contender : all) {
+          contender.round(executor, time.toNanos() / ROUNDS, Integer.MAX_VALUE);
+        }
+      }
+      return all.stream().map(Contender::figures).toList();
+    } finally {
+      executor.shutdownNow();
+      executor.close();
+      all.forEach(Contender::close);
+    }
+  }
+
+  /** One way to compile the model. */
+  private final class Contender {
+    private final CompilationOptions options;
+    private final Compilation compilation;
+    private final long coldNanos;
+    private final long warmNanos;
+    private final List<StepCaching> caching;
+    private final List<long[]> nanos = new ArrayList<>();
+    private long spent;
+    private String ranOn = "";
+    private CopiedBytes copied = CopiedBytes.NONE;
+
+    Contender(CompilationOptions options) throws NeuralNetworksException {
+      this.options = options;
+      if (options.caching().isPresent()) {
+        // What an earlier run has stored would make the first compilation warm.
+        cache.forget(model, options);
+      }
+      long start = System.nanoTime();
+      Compilation first = networks.compile(model, options);
+      coldNanos = System.nanoTime() - start;
+      first.close();
+      start = System.nanoTime();
+      compilation = networks.compile(model, options);
+      warmNanos = System.nanoTime() - start;
+      caching = options.caching().isPresent() ? compilation.caching() : List.of();
+    }
+
+    void round(ExecutorService executor, long nanosToRun, int most)
+        throws CommandException, InterruptedException {
+      long start = System.nanoTime();
+      List<Future<long[]>> running = new ArrayList<>();
+      for (int i = 0; i < threads; i++) {
+        running.add(executor.submit(() -> loop(start + nanosToRun, most)));
+      }
+      try {
+        for (Future<long[]> future : running) {
+          nanos.add(future.get());
+        }
+      } catch (ExecutionException e) {
+        if (e.getCause() instanceof CommandException failure) {
+          throw failure;
+        }
+        throw new IllegalStateException(e.getCause());
+      } finally {
+        running.forEach(future -> future.cancel(true));
+      }
+      spent += System.nanoTime() - start;
+    }
+
+    private long[] loop(long end, int most) throws CommandException {
+      Inference inference = new Inference(compilation, inputs, Optional.empty());
+      long[] times = new long[64];
+      int count = 0;
+      Inference.Outcome last;
+      do {
+        last = inference.run(1);
+        if (count == times.length) {
+          times = Arrays.copyOf(times, 2 * count);
+        }
+        times[count++] = last.nanos()[0];
+      } while (System.nanoTime() - end < 0
+          && count < most
+          && !Thread.currentThread().isInterrupted());
+      String devices =
+          last.report().steps().stream()
+              .filter(step -> step.code() == ResultCode.NO_ERROR)
+              .map(StepReport::device)
+              .distinct()
+              .collect(Collectors.joining("+"));
+      synchronized (this) {
+        ranOn = devices;
+        copied = last.report().copied();
+      }
+      return Arrays.copyOf(times, count);
+    }
+
+    void forget() {
+      nanos.clear();
+      spent = 0;
+    }
+
+    Figures figures() {
+      long[] sorted = nanos.stream().flatMapToLong(Arrays::stream).sorted().toArray();
+      String device = options.devices().isEmpty() ? ranOn : String.join("+", options.devices());
+      return new Figures(
+          device, options.policy(), sorted, spent / 1e9, coldNanos, warmNanos, copied, caching);
+    }
+
+    void close() {
+      compilation.close();
+    }
+  }
+}

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Executions of compilations, and measurements of them. */
+package io.thalamus.shell.execution;

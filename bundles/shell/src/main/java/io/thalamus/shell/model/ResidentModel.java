@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.model;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan;
+import io.thalamus.memory.ReferenceCount;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * A model that stays loaded, with the compilations that commands made of it: these live on while
+ * devices come and go. Thread-safe; closed once it is retired and no command uses it.
+ */
+public final class ResidentModel {
+  private final NeuralNetworks networks;
+  private final String name;
+  private final LoadedModel loaded;
+  private final Optional<CompilationCaching> caching;
+  private final Object lock = new Object();
+  private final Map<CompilationOptions, Compilation> compilations = new LinkedHashMap<>();
+  private final ReferenceCount uses = new ReferenceCount(this::closeAll);
+
+  ResidentModel(
+      NeuralNetworks networks,
+      String name,
+      LoadedModel loaded,
+      Optional<CompilationCaching> caching) {
+    this.networks = networks;
+    this.name = name;
+    this.loaded = loaded;
+    this.caching = caching;
+  }
+
+  /** What people call it. */
+  public String name() {
+    return name;
+  }
+
+  /** The model. */
+  public LoadedModel loaded() {
+    return loaded;
+  }
+
+  /** Where its compilations are kept, if anywhere. */
+  public Optional<CompilationCaching> caching() {
+    return caching;
+  }
+
+  /** The compilations as they are now. */
+  public List<Compilation> compilations() {
+    synchronized (lock) {
+      return new ArrayList<>(compilations.values());
+    }
+  }
+
+  /** For each compilation as it is now, the operations by device. */
+  public List<Map<String, Integer>> placements() {
+    return compilations().stream().map(ResidentModel::placement).toList();
+  }
+
+  private static Map<String, Integer> placement(Compilation compilation) {
+    Map<String, Integer> operations = new TreeMap<>();
+    for (Plan.PlannedOperation operation : compilation.plan().operations()) {
+      operations.merge(operation.device(), 1, Integer::sum);
+    }
+    return operations;
+  }
+
+  /** A use, unless the model is about to be closed. */
+  Optional<OpenModel> use() {
+    return uses.retain() ? Optional.of(new Use()) : Optional.empty();
+  }
+
+  void retire() {
+    uses.close();
+  }
+
+  private void closeAll() {
+    synchronized (lock) {
+      compilations.values().forEach(Compilation::close);
+      compilations.clear();
+      loaded.close();
+    }
+  }
+
+  /** One command's use. */
+  private final class Use implements OpenModel {
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    @Override
+    public LoadedModel loaded() {
+      return loaded;
+    }
+
+    @Override
+    public Optional<CompilationCaching> caching() {
+      return caching;
+    }
+
+    @Override
+    public Compilation compile(CompilationOptions options) throws NeuralNetworksException {
+      synchronized (lock) {
+        Compilation compilation = compilations.get(options);
+        if (compilation == null) {
+          compilation = networks.compile(loaded.model(), options);
+          compilations.put(options, compilation);
+        }
+        return compilation;
+      }
+    }
+
+    @Override
+    public void close() {
+      if (closed.compareAndSet(false, true)) {
+        uses.release();
+      }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.results;
+
+import io.thalamus.api.StepCaching;
+import io.thalamus.api.StepCaching.Origin;
+import io.thalamus.console.text.Units;
+import java.util.List;
+
+/** A few words about what the cache did. Stateless. */
+final class CachePhrases {
+  private CachePhrases() {}
+
+  /** Returns what the cache did for a compilation. */
+  static String describe(List<StepCaching> steps) {
+    long restored = count(steps, Origin.RESTORED);
+    long stored = count(steps, Origin.STORED);
+    if (restored == steps.size()) {
+      return "from the cache";
+    }
+    if (restored > 0) {
+      return Units.count(restored)
+          + " of "
+          + Units.plural(steps.size(), "step")
+          + " from the cache";
+    }
+    if (stored > 0) {
+      return "compiled, and kept for the next time";
+    }
+    return count(steps, Origin.NOT_STORED) > 0
+        ? "compiled, and not kept: the files cannot be used now"
+        : "compiled: no device of the plan caches";
+  }
+
+  private static long count(List<StepCaching> steps, Origin origin) {
+    return steps.stream().filter(step -> step.origin() == origin).count();
+  }
+}

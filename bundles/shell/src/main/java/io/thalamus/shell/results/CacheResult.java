@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.results;
+
+import io.thalamus.console.Result;
+import io.thalamus.console.text.Style;
+import io.thalamus.console.text.Table;
+import io.thalamus.console.text.Units;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * The answer of {@code nn:cache ls}. Immutable.
+ *
+ * @param obstacles why compilations cannot be stored
+ */
+public record CacheResult(
+    String directory, List<CacheEntry> entries, List<String> obstacles, Style style)
+    implements Result {
+  @Override
+  public String text() {
+    StringBuilder text = new StringBuilder(list());
+    for (String obstacle : obstacles) {
+      text.append('\n').append(style.bad("no compilation is added: " + obstacle));
+    }
+    return text.toString();
+  }
+
+  private String list() {
+    if (entries.isEmpty()) {
+      return "nothing is kept in " + directory;
+    }
+    Table table = new Table(style, "model", "device", "version", ">size", "last used", "part");
+    for (CacheEntry entry : entries) {
+      table.row(
+          Table.painted(entry.shownModel(), style::bold),
+          entry.shownDevice(),
+          entry.version(),
+          Units.bytes(entry.sizeBytes()),
+          age(entry.lastUsed()),
+          entry.shownPart());
+    }
+    long bytes = entries.stream().mapToLong(CacheEntry::sizeBytes).sum();
+    return table.text() + "\n" + entries(entries.size(), bytes) + " in " + directory;
+  }
+
+  /** Returns {@code 3 entries, 1.2 MiB}. */
+  static String entries(int count, long bytes) {
+    return (count == 1 ? "1 entry" : Units.count(count) + " entries") + ", " + Units.bytes(bytes);
+  }
+
+  private static String age(Instant used) {
+    Duration age = Duration.between(used, Instant.now());
+    if (age.toMinutes() < 1) {
+      return "now";
+    }
+    if (age.toHours() < 1) {
+      return age.toMinutes() + " min ago";
+    }
+    return age.toDays() < 1 ? age.toHours() + " h ago" : age.toDays() + " d ago";
+  }
+}

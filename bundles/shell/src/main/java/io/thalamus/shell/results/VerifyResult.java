@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.results;
+
+import io.thalamus.console.Json;
+import io.thalamus.console.Result;
+import io.thalamus.console.text.Lines;
+import io.thalamus.console.text.Style;
+import io.thalamus.console.text.Table;
+import io.thalamus.console.text.Units;
+import io.thalamus.vectors.CacheTally;
+import io.thalamus.vectors.Outcome;
+import io.thalamus.vectors.SuiteReport;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The answer of {@code nn:verify}. Immutable but for the tally, which counts no more. */
+public record VerifyResult(SuiteReport report, Optional<CacheTally> tally, Style style)
+    implements Result {
+  private static final int MOST = 20;
+
+  @Override
+  public String text() {
+    Lines lines = new Lines();
+    List<SuiteReport.Result> failures = report.failures();
+    failures.stream().limit(MOST).forEach(result -> lines.add(style.bad(result.text())));
+    if (failures.size() > MOST) {
+      lines.add("... and " + Units.plural(failures.size() - MOST, "more failure"));
+    }
+    List<Map.Entry<String, Integer>> reasons =
+        report.skipReasons().entrySet().stream()
+            .sorted(Map.Entry.<String, Integer>comparingByValue(Comparator.reverseOrder()))
+            .toList();
+    if (!reasons.isEmpty()) {
+      Table table = new Table(style, ">", "");
+      reasons.stream()
+          .limit(MOST)
+          .forEach(entry -> table.row(Units.count(entry.getValue()), entry.getKey()));
+      lines.gap().add("skipped").add(table.indent(2).text());
+      if (reasons.size() > MOST) {
+        lines.add("  ... for " + Units.plural(reasons.size() - MOST, "more reason"));
+      }
+    }
+    lines.gap();
+    lines.add(report.target() + ", " + Units.time(report.duration()));
+    tally.ifPresent(
+        counted ->
+            lines.add(
+                "%s of %s came from the cache"
+                    .formatted(
+                        Units.count(counted.restored()), Units.plural(counted.steps(), "step"))));
+    return lines
+        .add(report.failed() == 0 ? style.good(report.summary()) : style.bad(report.summary()))
+        .toString();
+  }
+
+  @Override
+  public Object data() {
+    return Json.object(
+        "target", report.target(),
+        "passed", report.passed(),
+        "failed", report.failed(),
+        "skipped", report.skipped(),
+        "steps", tally.map(CacheTally::steps),
+        "restoredSteps", tally.map(CacheTally::restored),
+        "duration", report.duration(),
+        "failures", report.failures().stream().map(VerifyResult::failure).toList(),
+        "skipReasons", report.skipReasons());
+  }
+
+  private static Object failure(SuiteReport.Result result) {
+    boolean isFailed = result.outcome() instanceof Outcome.Failed;
+    return Json.object(
+        "file", result.file(),
+        "example", result.example(),
+        "reason", isFailed ? ((Outcome.Failed) result.outcome()).reason() : Optional.empty());
+  }
+}
