@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import org.apache.commons.cli.CommandLine;
 
@@ -52,19 +53,35 @@ public final class Arguments {
    * @throws CommandException where it is none, or less than {@code least}
    */
   public OptionalInt integer(String name, int least) throws CommandException {
+    OptionalLong value = integer(name, least, Integer.MAX_VALUE);
+    return value.isPresent() ? OptionalInt.of((int) value.getAsLong()) : OptionalInt.empty();
+  }
+
+  /**
+   * Returns a whole number.
+   *
+   * @throws CommandException where it is none, or not from {@code least} to {@code most}
+   */
+  public OptionalLong integer(String name, long least, long most) throws CommandException {
     String text = line.getOptionValue(name);
     if (text == null) {
-      return OptionalInt.empty();
+      return OptionalLong.empty();
     }
     try {
-      int value = Integer.parseInt(text);
-      if (value >= least) {
-        return OptionalInt.of(value);
+      long value = Long.parseLong(text);
+      if (value >= least && value <= most) {
+        return OptionalLong.of(value);
       }
     } catch (NumberFormatException notANumber) {
       // said below, as for a number that is too small
     }
-    throw syntax.usage("--" + name + " " + text + " is not a whole number from " + least + " on");
+    throw syntax.usage(
+        "--"
+            + name
+            + " "
+            + text
+            + " is not a whole number"
+            + (least == Long.MIN_VALUE ? "" : " from " + least + " on"));
   }
 
   /**

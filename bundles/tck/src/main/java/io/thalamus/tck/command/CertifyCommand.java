@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.command;
 
+import io.thalamus.console.Arguments;
+import io.thalamus.console.Candidates;
+import io.thalamus.console.Candidates.Kind;
+import io.thalamus.console.Command;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Invocation;
+import io.thalamus.console.Result;
+import io.thalamus.console.Syntax;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.tck.certify.Certification;
@@ -9,7 +17,6 @@ import io.thalamus.tck.certify.Exceptions;
 import io.thalamus.vectors.ConformanceData;
 import io.thalamus.vectors.VectorFormatException;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -20,8 +27,6 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
-import org.apache.felix.service.command.Parameter;
-import org.apache.felix.service.command.Process;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.InvalidSyntaxException;
 import org.osgi.framework.ServiceReference;
@@ -33,12 +38,30 @@ import org.osgi.service.component.annotations.Component;
  * services only while it runs.
  */
 @Component(
-    service = CertifyCommand.class,
+    service = Command.class,
     property = {"osgi.command.scope=nn", "osgi.command.function=certify"})
-public final class CertifyCommand {
-  private static final String USAGE =
-      "nn:certify DEVICE [--random N] [--seed S] [--vectors DIR] [--exceptions FILE] [--json]";
-  private static final String NONE = "";
+public final class CertifyCommand extends Command {
+  private static final Candidates FILES = Candidates.of(Kind.FILES);
+
+  private static final Syntax SYNTAX =
+      Syntax.of(
+              "nn:certify",
+              "DEVICE",
+              "Runs the conformance kit on a device; fails where a check does.\nGroups of checks: "
+                  + String.join(", ", Certification.groups()),
+              1,
+              1)
+          .offering(Candidates.of(Kind.DEVICES))
+          .option("random", "N", "how many random graphs (200)")
+          .option("seed", "S", "of the first random graph (1)")
+          .option("vectors", "DIR", "conformance vectors; none for the kit's own examples", FILES)
+          .option(
+              "exceptions",
+              "FILE",
+              "checks that need not pass: lines of 'never GROUP/NAME: REASON'",
+              FILES);
+
+  private static final int USUAL_GRAPHS = 200;
 
   /** The short name of the device whose quantized results are exact. */
   private static final String REFERENCE = "cpu";
@@ -48,52 +71,39 @@ public final class CertifyCommand {
   /** Called by the component runtime. */
   @Activate
   public CertifyCommand(BundleContext context) {
+    super(SYNTAX);
     this.context = context;
   }
 
-  /** The command. */
+  /** Runs the command. */
   @Descriptor(
       "run the conformance kit on a device; the last line is: N passed, N failed, N skipped")
-  public Object certify(
-      CommandSession session,
-      @Descriptor("how many random graphs (200)")
-          @Parameter(names = "--random", absentValue = "200")
-          int random,
-      @Descriptor("of the first random graph (1)") @Parameter(names = "--seed", absentValue = "1")
-          long seed,
-      @Descriptor("conformance vectors; none for the kit's own examples")
-          @Parameter(names = "--vectors", absentValue = NONE)
-          String vectors,
-      @Descriptor("checks that need not pass: lines of 'never GROUP/NAME: REASON'")
-          @Parameter(names = "--exceptions", absentValue = NONE)
-          String exceptions,
-      @Descriptor("the result as one JSON object on one line")
-          @Parameter(names = "--json", absentValue = "false", presentValue = "true")
-          boolean json,
-      @Descriptor("this text")
-          @Parameter(names = "--help", absentValue = "false", presentValue = "true")
-          boolean help,
-      @Descriptor("DEVICE") String... device)
-      throws CertifyException {
-    if (help) {
-      return "usage: " + USAGE + "\nGroups of checks: " + String.join(", ", Certification.groups());
-    }
-    if (device.length != 1 || random < 0) {
-      throw CertifyException.usage("usage: " + USAGE);
-    }
+  public Result certify(CommandSession session, @Descriptor("DEVICE " + OPTIONS) String[] words)
+      throws CommandException {
+    return run(SYNTAX, session, words, this::certify);
+  }
+
+  private Result certify(Invocation invocation)
+      throws CommandException, IOException, VectorFormatException, InterruptedException {
+    Arguments arguments = invocation.arguments();
+    int random = arguments.integer("random", 0).orElse(USUAL_GRAPHS);
+    long seed = arguments.integer("seed", Long.MIN_VALUE, Long.MAX_VALUE).orElse(1);
     Map<String, ServiceReference<Device>> devices = devices();
-    ServiceReference<Device> reference = devices.get(device[0]);
+    ServiceReference<Device> reference = devices.get(invocation.operand());
     if (reference == null) {
-      throw CertifyException.failed(
-          "no device " + device[0] + "; there are: " + String.join(", ", devices.keySet()));
+      throw new CommandException(
+          "no device "
+              + invocation.operand()
+              + "; there are: "
+              + String.join(", ", devices.keySet()));
     }
     List<ServiceReference<Device>> held = new ArrayList<>();
     try {
       Certification certification =
           Certification.of(hold(reference, held))
               .withRandom(random, seed)
-              .with(exceptions(session, exceptions));
-      Optional<Path> root = vectors(session, vectors);
+              .with(exceptions(invocation));
+      Optional<Path> root = vectors(invocation);
       if (root.isPresent()) {
         certification = certification.withVectors(root.get());
       }
@@ -101,43 +111,20 @@ public final class CertifyCommand {
       if (exact.isPresent()) {
         certification = certification.withReference(exact.get());
       }
-      return answer(session, certification, json || isTrue(session.get("nn.json")));
+      CertificationReport report =
+          certification.run(group -> invocation.err().println("certify: " + group));
+      CertifyResult result = new CertifyResult(report, invocation.style());
+      if (report.total().failed() == 0) {
+        return result;
+      }
+      throw invocation.failure(
+          result, report.total().failed() + " of " + report.findings().size() + " checks failed");
     } finally {
       held.forEach(context::ungetService);
     }
   }
 
-  private Object answer(CommandSession session, Certification certification, boolean json)
-      throws CertifyException {
-    Process process = Process.Utils.current();
-    PrintStream err = process == null || process.err() == null ? System.err : process.err();
-    CertificationReport report;
-    try {
-      report = certification.run(group -> err.println("certify: " + group));
-    } catch (IOException | VectorFormatException e) {
-      throw CertifyException.failed(e.getMessage());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw CertifyException.failed("interrupted");
-    }
-    CertifyResult result = new CertifyResult(report, json);
-    if (report.total().failed() == 0) {
-      return result;
-    }
-    // The results belong on standard output even though the command fails.
-    PrintStream out =
-        process == null || process.out() == null ? session.getConsole() : process.out();
-    out.println(result.show());
-    out.flush();
-    throw CertifyException.failed(
-        report.total().failed() + " of " + report.findings().size() + " checks failed");
-  }
-
-  private static boolean isTrue(Object value) {
-    return value != null && "true".equalsIgnoreCase(value.toString());
-  }
-
-  /** By short name. */
+  /** Returns the devices by their short names. */
   private Map<String, ServiceReference<Device>> devices() {
     try {
       return context
@@ -155,53 +142,48 @@ public final class CertifyCommand {
   }
 
   private Device hold(ServiceReference<Device> reference, List<ServiceReference<Device>> held)
-      throws CertifyException {
+      throws CommandException {
     Device device = context.getService(reference);
     if (device == null) {
-      throw CertifyException.failed("the device has just gone");
+      throw new CommandException("the device has just gone");
     }
     held.add(reference);
     return device;
   }
 
-  /** The reference device, unless it is the one that is tested. */
+  /** Returns the reference device, unless it is the one that is tested. */
   private Optional<Device> exact(
       Map<String, ServiceReference<Device>> devices,
       ServiceReference<Device> tested,
       List<ServiceReference<Device>> held)
-      throws CertifyException {
+      throws CommandException {
     ServiceReference<Device> reference = devices.get(REFERENCE);
     return reference == null || reference == tested
         ? Optional.empty()
         : Optional.of(hold(reference, held));
   }
 
-  private static Exceptions exceptions(CommandSession session, String file)
-      throws CertifyException {
+  private static Exceptions exceptions(Invocation invocation) throws CommandException {
+    Optional<String> file = invocation.arguments().text("exceptions");
     try {
-      return file.isEmpty() ? Exceptions.NONE : Exceptions.read(path(session, file));
+      return file.isEmpty() ? Exceptions.NONE : Exceptions.read(invocation.path(file.get()));
     } catch (IOException e) {
-      throw CertifyException.failed("cannot read the exceptions: " + e.getMessage());
+      throw new CommandException("cannot read the exceptions: " + e.getMessage(), e);
     }
   }
 
-  private static Optional<Path> vectors(CommandSession session, String folder)
-      throws CertifyException {
-    if (folder.equals("none")) {
-      return Optional.empty();
-    }
+  private static Optional<Path> vectors(Invocation invocation) throws CommandException {
+    Optional<String> folder = invocation.arguments().text("vectors");
     if (folder.isEmpty()) {
       return ConformanceData.vectors();
     }
-    Path path = path(session, folder);
+    if (folder.get().equals("none")) {
+      return Optional.empty();
+    }
+    Path path = invocation.path(folder.get());
     if (!Files.exists(path)) {
-      throw CertifyException.failed("no such file or folder: " + path);
+      throw new CommandException("no such file or folder: " + path);
     }
     return Optional.of(path);
-  }
-
-  private static Path path(CommandSession session, String word) {
-    Path directory = session.currentDir();
-    return directory == null ? Path.of(word) : directory.resolve(word);
   }
 }

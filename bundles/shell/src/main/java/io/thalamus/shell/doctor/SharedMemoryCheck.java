@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell;
+package io.thalamus.shell.doctor;
 
+import io.thalamus.console.text.Units;
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.shell.Examination.Finding;
-import io.thalamus.shell.Examination.Verdict;
-import io.thalamus.shell.format.Units;
+import io.thalamus.shell.doctor.Diagnostics.Finding;
+import io.thalamus.shell.doctor.Diagnostics.Verdict;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;

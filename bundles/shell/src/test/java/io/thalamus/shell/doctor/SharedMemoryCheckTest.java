@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell;
+package io.thalamus.shell.doctor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.thalamus.shell.Examination.Finding;
-import io.thalamus.shell.Examination.Verdict;
+import io.thalamus.shell.doctor.Diagnostics.Finding;
+import io.thalamus.shell.doctor.Diagnostics.Verdict;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
