@@ -246,7 +246,7 @@ class JsonContractTest {
         "{model,"
             + FIGURES
             + ",warmCompile,executions,vs{"
-            + FIGURES.replace("device", "device,policy")
+            + FIGURES.replace("device,threads", "device,policy,threads")
             + ",warmCompile,executions},ratio}",
         bench + "--vs-policy greedy --cache c");
   }
