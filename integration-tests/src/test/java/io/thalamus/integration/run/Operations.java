@@ -10,13 +10,17 @@ import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.operations.Argument;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.Signature;
 import io.thalamus.operations.TypeLevels;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -89,7 +93,59 @@ final class Operations implements Proof {
     lines.add("## The extension io.thalamus");
     lines.add("");
     table(ExtensionOperationType.class, devices, lines);
+    lines.add("");
+    lines.add("## Signatures");
+    lines.add("");
+    lines.add("`T` is the type of the data, one of those above; `[1-4]` are ranks, where they are");
+    lines.add("bounded; `?` may be an operand without a value; `...` may be repeated. The arguments");
+    lines.add("may end before one that names a HAL version, which brought it; `= -1` is then its");
+    lines.add("value. Real numbers beside TENSOR_FLOAT16 are FLOAT16, else FLOAT32.");
+    lines.add("");
+    OperationCatalog.standard().types().stream()
+        .sorted(
+            Comparator.comparing((OperationType type) -> type instanceof ExtensionOperationType)
+                .thenComparing(Operations::name))
+        .forEach(operation -> signature(operation, lines));
     return String.join("\n", lines) + "\n";
+  }
+
+  private static void signature(OperationType operation, List<String> lines) {
+    OperationDefinition definition = OperationCatalog.standard().find(operation).orElseThrow();
+    Signature signature = definition.signature();
+    String traits =
+        definition.traits().stream()
+            .sorted()
+            .map(trait -> ", " + trait.name().toLowerCase(Locale.ROOT).replace('_', ' '))
+            .collect(Collectors.joining());
+    lines.add("- **" + name(operation) + "** " + brief(signature.since()) + traits);
+    for (List<Argument> inputs : signature.inputForms()) {
+      lines.add("  - " + inputs.stream().map(Operations::text).collect(Collectors.joining(", ")));
+    }
+    for (List<Argument> outputs : signature.outputForms()) {
+      lines.add("  - → " + outputs.stream().map(Operations::text).collect(Collectors.joining(", ")));
+    }
+  }
+
+  private static String text(Argument argument) {
+    StringBuilder text = new StringBuilder(argument.name()).append(" `");
+    text.append(argument.type().text());
+    if (argument.leastRank() > 0) {
+      text.append('[').append(argument.leastRank());
+      if (argument.mostRank() > argument.leastRank()) {
+        boolean isOpen = argument.mostRank() == Integer.MAX_VALUE;
+        text.append('-').append(isOpen ? "" : argument.mostRank());
+      }
+      text.append(']');
+    }
+    text.append(argument.isOmittable() ? "?" : "");
+    text.append(argument.leastRepetitions().isPresent() ? "..." : "");
+    argument.since().ifPresent(level -> text.append(' ').append(brief(level)));
+    argument.defaultValue().ifPresent(value -> text.append(" = ").append(value));
+    return text.append('`').toString();
+  }
+
+  private static String name(OperationType operation) {
+    return operation.text().substring(operation.text().indexOf('/') + 1);
   }
 
   private static void table(
@@ -111,7 +167,6 @@ final class Operations implements Proof {
 
   private static String row(OperationType operation, Map<String, TableDevice> devices) {
     TypeLevels levels = types(operation);
-    String name = operation.text().substring(operation.text().indexOf('/') + 1);
     String types =
         levels.types().stream()
             .map(type -> brief(type) + " " + brief(levels.level(type)))
@@ -120,7 +175,7 @@ final class Operations implements Proof {
         devices.values().stream()
             .map(device -> cell(operation, levels.types(), device))
             .collect(Collectors.joining(" | "));
-    return "| " + code(operation) + " | " + name + " | " + types + " | " + cells + " |";
+    return "| " + code(operation) + " | " + name(operation) + " | " + types + " | " + cells + " |";
   }
 
   private static String cell(OperationType operation, Set<OperandCode> types, TableDevice device) {
