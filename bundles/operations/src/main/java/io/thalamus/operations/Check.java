@@ -132,8 +132,8 @@ public final class Check {
   }
 
   /** Checks the rank of an argument and the code of a fused activation, where they are known. */
-  void value(String place, Argument argument, OperandView actual) throws ValidationException {
-    checkRank(place, actual, argument.leastRank(), argument.mostRank());
+  void value(int input, Argument argument, OperandView actual) throws ValidationException {
+    checkRank("input " + input, actual, argument.leastRank(), argument.mostRank());
     if (argument.isFusedActivation() && actual.value().isPresent()) {
       FusedActivation.ofCode(actual.int32());
     }

@@ -157,6 +157,20 @@ public final class Signature {
 
   /** Checks an operation against all rules of the signature. */
   void check(OperationView operation, Check check) throws ValidationException {
+    Optional<OperandCode> data = checkTypes(operation, check);
+    List<Argument> inputs = inputs(operation);
+    for (int i = 0; i < inputs.size(); i++) {
+      check.value(i, inputs.get(i), operation.input(i));
+    }
+    List<Argument> outputs = outputs(operation);
+    for (int i = 0; i < outputs.size(); i++) {
+      checkResult(outputs.get(i), operation.output(i), inputs, operation, data, check);
+    }
+  }
+
+  /** Checks the number of arguments and their types, and returns that of the data. */
+  Optional<OperandCode> checkTypes(OperationView operation, Check check)
+      throws ValidationException {
     checkCount("inputs", inputForms, operation.inputs().size());
     checkCount("outputs", outputForms, operation.outputs().size());
     List<Argument> inputs = inputs(operation);
@@ -164,21 +178,24 @@ public final class Signature {
     for (int i = 0; i < inputs.size(); i++) {
       check.presence(i, inputs.get(i), operation.input(i));
     }
-    Optional<OperandCode> data = checkData("input", inputs, operation.inputs(), check);
+    Optional<OperandCode> data = checkData("input ", inputs, operation.inputs(), check);
     if (data.isEmpty()) {
-      data = checkData("output", outputs, operation.outputs(), check);
+      data = checkData("output ", outputs, operation.outputs(), check);
     }
-    for (int i = 0; i < inputs.size(); i++) {
-      check.type("input " + i, inputs.get(i), operation.input(i), data);
-    }
-    for (int i = 0; i < outputs.size(); i++) {
-      check.type("output " + i, outputs.get(i), operation.output(i), data);
-    }
-    for (int i = 0; i < inputs.size(); i++) {
-      check.value("input " + i, inputs.get(i), operation.input(i));
-    }
-    for (int i = 0; i < outputs.size(); i++) {
-      checkResult(outputs.get(i), operation.output(i), inputs, operation, data, check);
+    checkTypes("input ", inputs, operation.inputs(), data, check);
+    checkTypes("output ", outputs, operation.outputs(), data, check);
+    return data;
+  }
+
+  private static void checkTypes(
+      String what,
+      List<Argument> arguments,
+      List<OperandView> operands,
+      Optional<OperandCode> data,
+      Check check)
+      throws ValidationException {
+    for (int i = 0; i < arguments.size(); i++) {
+      check.type(what + i, arguments.get(i), operands.get(i), data);
     }
   }
 
@@ -216,7 +233,7 @@ public final class Signature {
     for (int i = 0; i < arguments.size(); i++) {
       if (arguments.get(i).data().isPresent()) {
         TypeLevels types = arguments.get(i).data().get();
-        return Optional.of(check.data(what + " " + i, types, operands.get(i)));
+        return Optional.of(check.data(what + i, types, operands.get(i)));
       }
     }
     return Optional.empty();

@@ -97,7 +97,8 @@ final class Operations implements Proof {
     lines.add("## Signatures");
     lines.add("");
     lines.add("`T` is the type of the data, one of those above; `[1-4]` are ranks, where they are");
-    lines.add("bounded; `?` may be an operand without a value; `...` may be repeated. The arguments");
+    lines.add(
+        "bounded; `?` may be an operand without a value; `...` may be repeated. The arguments");
     lines.add("may end before one that names a HAL version, which brought it; `= -1` is then its");
     lines.add("value. Real numbers beside TENSOR_FLOAT16 are FLOAT16, else FLOAT32.");
     lines.add("");
@@ -122,7 +123,8 @@ final class Operations implements Proof {
       lines.add("  - " + inputs.stream().map(Operations::text).collect(Collectors.joining(", ")));
     }
     for (List<Argument> outputs : signature.outputForms()) {
-      lines.add("  - → " + outputs.stream().map(Operations::text).collect(Collectors.joining(", ")));
+      lines.add(
+          "  - → " + outputs.stream().map(Operations::text).collect(Collectors.joining(", ")));
     }
   }
 
