@@ -17,7 +17,7 @@ public final class StrangersPolicy implements PartitionPolicy, BundleActivator {
   public int[] assign(PartitionProblem problem) {
     int[] choices = new int[problem.graph().operations().size()];
     for (int operation = 0; operation < choices.length; operation++) {
-      choices[operation] = problem.isInterpretable(operation) ? INTERPRETER : NOBODY;
+      choices[operation] = problem.isInterpretable(operation) ? INTERPRETER : UNASSIGNED;
       for (int device = 0; device < problem.candidates().size(); device++) {
         if (problem.supports(device, operation)) {
           choices[operation] = device;

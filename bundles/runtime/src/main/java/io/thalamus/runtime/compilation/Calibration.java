@@ -45,12 +45,19 @@ final class Calibration {
   private final Preparer preparer;
   private final Measurements measurements;
   private final Executor asyncThreads;
+  private final Compiler compiler;
 
-  Calibration(Model model, Preparer preparer, Measurements measurements, Executor asyncThreads) {
+  Calibration(
+      Model model,
+      Preparer preparer,
+      Measurements measurements,
+      Executor asyncThreads,
+      Compiler compiler) {
     this.model = model;
     this.preparer = preparer;
     this.measurements = measurements;
     this.asyncThreads = asyncThreads;
+    this.compiler = compiler;
   }
 
   /**
@@ -145,11 +152,13 @@ final class Calibration {
       this.compilation =
           new CompilationImpl(
               model,
-              CompilationOptions.DEFAULT,
+              // A second opinion would be timed with the step.
+              CompilationOptions.DEFAULT.withSampling(0),
               preparer,
               plan,
               asyncThreads,
-              CompilationOwner.NONE);
+              compiler,
+              closed -> {});
     }
 
     void took(long nanos, boolean isSecondHalf) {

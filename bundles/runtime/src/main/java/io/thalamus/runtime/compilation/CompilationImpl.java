@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 
 /**
  * A compilation. Its plan can be exchanged at any time: executions that run finish on the plan they
@@ -37,7 +38,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private final CompilationOptions options;
   private final Preparer preparer;
   private final Executor asyncThreads;
-  private final CompilationOwner owner;
+  private final Compiler compiler;
+  private final Consumer<Compilation> onClose;
   private final AtomicLong executions = new AtomicLong();
   private final ScratchPool scratch = new ScratchPool();
   private final Leases pools;
@@ -57,6 +59,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
    * A compilation.
    *
    * @param plan is released by it
+   * @param compiler which plans it again, if it looks after it
+   * @param onClose called once, when it is closed
    */
   CompilationImpl(
       Model model,
@@ -64,7 +68,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       Preparer preparer,
       PreparedPlan plan,
       Executor asyncThreads,
-      CompilationOwner owner) {
+      Compiler compiler,
+      Consumer<Compilation> onClose) {
     this.model = model;
     this.options = options;
     this.preparer = preparer;
@@ -72,7 +77,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     this.lastPlan = plan.planned().description();
     this.lastCaching = plan.caching();
     this.asyncThreads = asyncThreads;
-    this.owner = owner;
+    this.compiler = compiler;
+    this.onClose = onClose;
     // The file of a loaded model may be closed before; its constants must stay.
     this.pools = Leases.of(model.pools());
   }
@@ -98,7 +104,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
 
   @Override
   public boolean isReplanning() {
-    return owner.isReplanning(this);
+    return compiler.isReplanning(this);
   }
 
   @Override
@@ -151,7 +157,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   @Override
-  public void fallenBack(ExecutionStep step, String reason) {
+  public void onFallback(ExecutionStep step, String reason) {
     // The same trouble at every request would drown the log.
     boolean isNews = !reason.equals(lastReason);
     lastReason = reason;
@@ -163,7 +169,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
 
   @Override
   public boolean takeSample() {
-    double rate = options.sampling().orElseGet(owner::samplingRate);
+    double rate = options.sampling().orElseGet(compiler::samplingRate);
     if (rate <= 0) {
       return false;
     }
@@ -179,10 +185,10 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   @Override
-  public void neverAgain(ExecutionStep step) {
+  public void excludeDevice(ExecutionStep step) {
     if (preparer.avoid(step.device())) {
       LOG.log(Level.DEBUG, "a compilation does without {0} from now on", step.device().id());
-      owner.outdated(this);
+      compiler.requestReplan(this);
     }
   }
 
@@ -204,7 +210,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   /** Whether the plan may be exchanged because a device has left. */
-  boolean mayMoveOn() {
+  boolean canReplan() {
     return options.fallback() != Fallback.DENY;
   }
 
@@ -267,6 +273,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     wholeOnReference.close();
     scratch.close();
     pools.close();
-    owner.closed(this);
+    compiler.closed(this);
+    onClose.accept(this);
   }
 }

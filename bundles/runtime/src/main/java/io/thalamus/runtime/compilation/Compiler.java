@@ -13,6 +13,7 @@ import io.thalamus.model.Model;
 import io.thalamus.runtime.caching.StepCache;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.measurement.Measurements;
+import io.thalamus.runtime.partition.ModelRules;
 import io.thalamus.runtime.partition.Partitioner;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DeviceListener;
@@ -75,14 +76,14 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   public BitSet supportedOperations(Model model, List<String> devices)
       throws NeuralNetworksException {
     Model checked = rules.check(model);
-    DeviceChoice choice = new DeviceChoice(registry, devices);
+    DeviceSelection choice = new DeviceSelection(registry, devices);
     choice.check();
     return new Partitioner(policies.nnapi(), rules).supportedOperations(checked, choice.now());
   }
 
   /** Says which operation would go where; see {@code NeuralNetworks.plan}. */
   public Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException {
-    return preparer(model, options, DeviceChoice.toLookAt(registry, options.devices()))
+    return preparer(model, options, DeviceSelection.forInspection(registry, options.devices()))
         .plan()
         .description();
   }
@@ -92,7 +93,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
       throws NeuralNetworksException {
     Preparer preparer = preparer(model, options);
     List<String> remarks =
-        new Calibration(model, preparer, measurements, asyncThreads).run(patience);
+        new Calibration(model, preparer, measurements, asyncThreads, this).run(patience);
     measurements.flush();
     Plan plan = preparer.plan().description();
     Prediction prediction = plan.prediction();
@@ -119,52 +120,44 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     long changes = registry.changes();
     PreparedPlan plan = preparer.prepare(Optional.empty(), deadline, same -> {}).orElseThrow();
     CompilationImpl compilation =
-        new CompilationImpl(model, options, preparer, plan, asyncThreads, new Owner(onClose));
+        new CompilationImpl(model, options, preparer, plan, asyncThreads, this, onClose);
     live.add(compilation);
     if (registry.changes() != changes) {
       // What came or went while it was prepared was not told to it.
-      replanLater(compilation);
+      requestReplan(compilation);
     }
     return compilation;
   }
 
-  /** Looks after a compilation on behalf of its application. */
-  private final class Owner implements CompilationOwner {
-    private final Consumer<Compilation> onClose;
+  /** Returns the share of executions to compare with the reference where the options say none. */
+  double samplingRate() {
+    return registry.samplingRate();
+  }
 
-    Owner(Consumer<Compilation> onClose) {
-      this.onClose = onClose;
+  /** Plans a compilation again in the background. One that is not looked after keeps its plan. */
+  void requestReplan(CompilationImpl compilation) {
+    if (live.contains(compilation)) {
+      replanThread.submit(compilation, () -> replan(compilation));
     }
+  }
 
-    @Override
-    public double samplingRate() {
-      return registry.samplingRate();
-    }
+  /** Returns whether a compilation waits for another plan. */
+  boolean isReplanning(CompilationImpl compilation) {
+    return replanThread.isBusyWith(compilation);
+  }
 
-    @Override
-    public void outdated(CompilationImpl compilation) {
-      replanLater(compilation);
-    }
-
-    @Override
-    public boolean isReplanning(CompilationImpl compilation) {
-      return replanThread.isBusyWith(compilation);
-    }
-
-    @Override
-    public void closed(CompilationImpl compilation) {
-      live.remove(compilation);
-      measurements.flush();
-      onClose.accept(compilation);
-    }
+  /** Looks after a compilation no more, which is closed. */
+  void closed(CompilationImpl compilation) {
+    live.remove(compilation);
+    measurements.flush();
   }
 
   private Preparer preparer(Model model, CompilationOptions options)
       throws NeuralNetworksException {
-    return preparer(model, options, new DeviceChoice(registry, options.devices()));
+    return preparer(model, options, new DeviceSelection(registry, options.devices()));
   }
 
-  private Preparer preparer(Model model, CompilationOptions options, DeviceChoice choice)
+  private Preparer preparer(Model model, CompilationOptions options, DeviceSelection choice)
       throws NeuralNetworksException {
     Model checked = rules.check(model);
     if (options.timeout().isPresent() && options.devices().size() != 1) {
@@ -211,24 +204,20 @@ public final class Compiler implements DeviceListener, AutoCloseable {
 
   @Override
   public void arrived(RegisteredDevice device) {
-    live.forEach(this::replanLater);
+    live.forEach(this::requestReplan);
   }
 
   @Override
   public void departing(RegisteredDevice device) {
     live.stream()
-        .filter(compilation -> compilation.uses(device) && compilation.mayMoveOn())
-        .forEach(this::replanLater);
+        .filter(compilation -> compilation.uses(device) && compilation.canReplan())
+        .forEach(this::requestReplan);
   }
 
   private void policyChanged(String name) {
     live.stream()
         .filter(compilation -> policies.name(compilation.options()).equals(name))
-        .forEach(this::replanLater);
-  }
-
-  private void replanLater(CompilationImpl compilation) {
-    replanThread.submit(compilation, () -> replan(compilation));
+        .forEach(this::requestReplan);
   }
 
   private static void replan(CompilationImpl compilation) {

@@ -12,6 +12,7 @@ import io.thalamus.operations.ModelValidator;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationExtension;
 import io.thalamus.operations.ValidationException;
+import io.thalamus.runtime.partition.ModelRules;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
@@ -73,7 +74,7 @@ public final class NnapiRules implements ModelRules {
   }
 
   @Override
-  public FeatureLevel of(Model model, Subgraph graph, Operation operation) {
+  public FeatureLevel level(Model model, Subgraph graph, Operation operation) {
     try {
       return new ModelValidator(catalog).level(model, graph, operation);
     } catch (ValidationException e) {

@@ -19,7 +19,7 @@ import io.thalamus.runtime.caching.StepCache.Prepared;
 import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.StepTimes;
-import io.thalamus.runtime.partition.FeatureLevels;
+import io.thalamus.runtime.partition.ModelRules;
 import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.partition.Partitioner;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
@@ -48,24 +48,24 @@ final class Preparer {
   private static final System.Logger LOG = System.getLogger(Preparer.class.getPackageName());
 
   private final Policies policies;
-  private final FeatureLevels levels;
+  private final ModelRules rules;
   private final Measurements measurements;
   private final StepCache cache;
   private final Model model;
   private final CompilationOptions options;
-  private final DeviceChoice choice;
+  private final DeviceSelection choice;
   private final Set<RegisteredDevice> avoided = ConcurrentHashMap.newKeySet();
 
   Preparer(
       Policies policies,
-      FeatureLevels levels,
+      ModelRules rules,
       Measurements measurements,
       StepCache cache,
       Model model,
       CompilationOptions options,
-      DeviceChoice choice) {
+      DeviceSelection choice) {
     this.policies = policies;
-    this.levels = levels;
+    this.rules = rules;
     this.measurements = measurements;
     this.cache = cache;
     this.model = model;
@@ -74,7 +74,7 @@ final class Preparer {
   }
 
   private Partitioner partitioner(PartitionPolicy policy) {
-    return new Partitioner(policy, levels, measurements, options.powerBudget());
+    return new Partitioner(policy, rules, measurements, options.powerBudget());
   }
 
   /**
@@ -104,7 +104,7 @@ final class Preparer {
       if (policy.name().equals(NnapiPolicy.NAME)) {
         return wholeOnReference(devices, e);
       }
-      fallenBack("nnapi decides instead", e);
+      logFallback("nnapi decides instead", e);
       return planAsNnapi(devices, e);
     }
   }
@@ -128,7 +128,7 @@ final class Preparer {
     if (!mayFallBack(reason) || reference.isEmpty()) {
       throw reason;
     }
-    fallenBack("the whole model goes to " + reference.get().id(), reason);
+    logFallback("the whole model goes to " + reference.get().id(), reason);
     return remarked(whole(reference.get()), reason.getMessage());
   }
 
@@ -179,7 +179,7 @@ final class Preparer {
           throw e.reason();
         }
         if (!hasLeft) {
-          fallenBack("planned again without " + e.device().id(), e.reason());
+          logFallback("planned again without " + e.device().id(), e.reason());
         }
       }
     }
@@ -192,7 +192,7 @@ final class Preparer {
         && !StatusMapping.isMissedDeadline(e.code());
   }
 
-  private void fallenBack(String what, NeuralNetworksException reason) {
+  private void logFallback(String what, NeuralNetworksException reason) {
     LOG.log(
         options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
         "{0}: {1}",
@@ -366,11 +366,11 @@ final class Preparer {
   /**
    * The plan by a policy of the runtime's own, in which each operation may be a step of its own.
    */
-  PreparedPlan prepareToMeasure(PartitionPolicy policy, boolean isApart)
+  PreparedPlan prepareToMeasure(PartitionPolicy policy, boolean onePerOperation)
       throws NeuralNetworksException {
     Partitioner partitioner = partitioner(policy);
     PlannedModel planned =
-        (isApart ? partitioner.apart() : partitioner)
+        (onePerOperation ? partitioner.withOnePerOperation() : partitioner)
             .partition(model, options.preference(), devices());
     try {
       // Whoever measures learns from both plans at once, and has no use for their steps later.

@@ -47,10 +47,10 @@ public interface ExecutionHost extends RoleHost {
   PreparedPlan acquireWholeOnReference(ExecutionConfig config) throws NeuralNetworksException;
 
   /** Tells the compilation that something is repeated elsewhere, and why. */
-  void fallenBack(ExecutionStep step, String reason);
+  void onFallback(ExecutionStep step, String reason);
 
   /** Tells the compilation that the device of a step can never execute it. */
-  void neverAgain(ExecutionStep step);
+  void excludeDevice(ExecutionStep step);
 
   ScratchPool scratch();
 

@@ -87,9 +87,9 @@ final class StepRunner {
     if (step.device().isReference() && step.device().isServing()) {
       return first;
     }
-    host.fallenBack(step, first.message());
+    host.onFallback(step, first.message());
     if (first.code() == ResultCode.RESOURCE_EXHAUSTED_PERSISTENT) {
-      host.neverAgain(step);
+      host.excludeDevice(step);
     }
     try {
       DevicePreparedModel other =

@@ -35,7 +35,7 @@ final class GraphProblem implements PartitionProblem {
   private final List<Candidate> candidates;
   private final List<Support> support = new ArrayList<>();
   private final DeclaredCosts costs;
-  private final CutSettings settings;
+  private final Partitioner partitioner;
   private final FeatureLevel[] levels;
   private final List<Set<String>> extensions;
   private ExpectedCosts expected;
@@ -46,16 +46,16 @@ final class GraphProblem implements PartitionProblem {
       ExecutionPreference preference,
       List<RegisteredDevice> devices,
       DeclaredCosts costs,
-      CutSettings settings) {
+      Partitioner partitioner) {
     this.model = model;
     this.subgraph = subgraph;
     this.preference = preference;
     this.devices = devices;
     this.costs = costs;
-    this.settings = settings;
+    this.partitioner = partitioner;
     this.levels =
         graph().operations().stream()
-            .map(operation -> settings.levels().of(model, graph(), operation))
+            .map(operation -> partitioner.rules().level(model, graph(), operation))
             .toArray(FeatureLevel[]::new);
     this.extensions = graph().operations().stream().map(this::extensions).toList();
     this.candidates =
@@ -154,7 +154,7 @@ final class GraphProblem implements PartitionProblem {
   /** Made when it is first asked for: who only asks what is supported never does. */
   private ExpectedCosts expected() {
     if (expected == null) {
-      expected = new ExpectedCosts(model, graph(), candidates, settings.measurements());
+      expected = new ExpectedCosts(model, graph(), candidates, partitioner.measurements());
     }
     return expected;
   }
@@ -205,7 +205,7 @@ final class GraphProblem implements PartitionProblem {
 
   @Override
   public OptionalDouble powerBudget() {
-    return settings.powerBudget();
+    return partitioner.powerBudget();
   }
 
   /** The declared cost on each device that supports the operation. */

@@ -41,9 +41,9 @@ public final class NnapiPolicy implements PartitionPolicy {
     if (problem.isControlFlow(operation) && !interpretable) {
       return reference.isPresent() && problem.supports(reference.getAsInt(), operation)
           ? reference.getAsInt()
-          : NOBODY;
+          : UNASSIGNED;
     }
-    int best = NOBODY;
+    int best = UNASSIGNED;
     float bestCost = 0;
     for (int candidate = 0; candidate < problem.candidates().size(); candidate++) {
       boolean isReference = problem.candidates().get(candidate).isReference();
@@ -51,13 +51,13 @@ public final class NnapiPolicy implements PartitionPolicy {
         continue;
       }
       float cost = problem.declaredCost(candidate, operation);
-      if (best == NOBODY || cost < bestCost || (cost == bestCost && isReference)) {
+      if (best == UNASSIGNED || cost < bestCost || (cost == bestCost && isReference)) {
         best = candidate;
         bestCost = cost;
       }
     }
-    if (best == NOBODY) {
-      return interpretable ? INTERPRETER : NOBODY;
+    if (best == UNASSIGNED) {
+      return interpretable ? INTERPRETER : UNASSIGNED;
     }
     return interpretable && problem.candidates().get(best).isReference() ? INTERPRETER : best;
   }

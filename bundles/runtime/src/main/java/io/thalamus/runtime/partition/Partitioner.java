@@ -2,61 +2,70 @@
 package io.thalamus.runtime.partition;
 
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan.PlannedOperation;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.Operation;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Subgraph;
 import io.thalamus.operations.ControlFlow;
 import io.thalamus.runtime.measurement.Measurements;
+import io.thalamus.runtime.plan.PlanBuilder;
+import io.thalamus.runtime.plan.PlanBuilder.DeviceOperations;
+import io.thalamus.runtime.plan.PlanBuilder.NodeSpec;
+import io.thalamus.runtime.plan.PlanNode.IfNode;
+import io.thalamus.runtime.plan.PlanNode.WhileNode;
+import io.thalamus.runtime.plan.PlannedGraph;
 import io.thalamus.runtime.plan.PlannedModel;
 import io.thalamus.runtime.policy.PartitionPolicy;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.time.Clock;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Cuts valid models into steps for devices, by a policy. Thread-safe. */
-public final class Partitioner {
-  private final CutSettings settings;
+/**
+ * A partitioner of valid models into steps for devices. Immutable.
+ *
+ * @param policy chooses the devices
+ * @param rules tell which feature level operations need
+ * @param measurements of the times that operations take
+ * @param powerBudget see {@link io.thalamus.api.CompilationOptions#powerBudget}
+ * @param onePerOperation whether each operation is a step of its own, to be measured
+ */
+public record Partitioner(
+    PartitionPolicy policy,
+    ModelRules rules,
+    Measurements measurements,
+    OptionalDouble powerBudget,
+    boolean onePerOperation) {
 
-  private Partitioner(CutSettings settings) {
-    this.settings = settings;
+  /** Creates a partitioner without measurements. */
+  public Partitioner(PartitionPolicy policy, ModelRules rules) {
+    this(policy, rules, new Measurements(null, Clock.systemUTC()), OptionalDouble.empty());
   }
 
-  /** A partitioner of this policy, which knows no measurements. */
-  public Partitioner(PartitionPolicy policy, FeatureLevels levels) {
-    this(policy, levels, new Measurements(null, Clock.systemUTC()), OptionalDouble.empty());
-  }
-
-  /**
-   * A partitioner of this policy.
-   *
-   * @param powerBudget see {@link io.thalamus.api.CompilationOptions#powerBudget}
-   */
+  /** Creates a partitioner whose steps are as large as devices take them. */
   public Partitioner(
       PartitionPolicy policy,
-      FeatureLevels levels,
+      ModelRules rules,
       Measurements measurements,
       OptionalDouble powerBudget) {
-    this(new CutSettings(policy, levels, measurements, powerBudget, false));
+    this(policy, rules, measurements, powerBudget, false);
   }
 
-  /** The same, but each operation is a step of its own. */
-  public Partitioner apart() {
-    return new Partitioner(
-        new CutSettings(
-            settings.policy(),
-            settings.levels(),
-            settings.measurements(),
-            settings.powerBudget(),
-            true));
+  /** Returns the same partitioner, but with a step for each operation. */
+  public Partitioner withOnePerOperation() {
+    return new Partitioner(policy, rules, measurements, powerBudget, true);
   }
 
   /**
-   * Cuts a model.
+   * Partitions a model.
    *
    * @param devices those to use, in the order in which ties are broken
    * @throws NeuralNetworksException with BAD_DATA where no device supports an operation; with
@@ -73,7 +82,7 @@ public final class Partitioner {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA, "no device is here: install one, for example cpu");
     }
-    return new Cut(model, preference, devices, settings).plan();
+    return new Partitioning(model, preference, devices).plan();
   }
 
   /**
@@ -85,13 +94,13 @@ public final class Partitioner {
       throws NeuralNetworksException {
     GraphProblem problem =
         new GraphProblem(
-            model, 0, preference, List.of(device), new DeclaredCosts(model, preference), settings);
+            model, 0, preference, List.of(device), new DeclaredCosts(model, preference), this);
     for (int operation = 0; operation < model.main().operations().size(); operation++) {
       if (!problem.supports(0, operation)) {
         throw unsupported(problem, operation);
       }
     }
-    return new Cut(model, preference, List.of(device), settings).whole(problem);
+    return new Partitioning(model, preference, List.of(device)).whole(problem);
   }
 
   /**
@@ -105,7 +114,7 @@ public final class Partitioner {
   private BitSet supportedOperations(Model model, int subgraph, List<RegisteredDevice> devices) {
     ExecutionPreference any = ExecutionPreference.FAST_SINGLE_ANSWER;
     GraphProblem problem =
-        new GraphProblem(model, subgraph, any, devices, new DeclaredCosts(model, any), settings);
+        new GraphProblem(model, subgraph, any, devices, new DeclaredCosts(model, any), this);
     BitSet supported = new BitSet();
     List<Operation> operations = problem.graph().operations();
     for (int operation = 0; operation < operations.size(); operation++) {
@@ -136,7 +145,201 @@ public final class Partitioner {
     return true;
   }
 
-  static NeuralNetworksException unsupported(GraphProblem problem, int operation) {
+  /** The partitioning of one model. Not thread-safe; used once. */
+  private final class Partitioning {
+    private final Model model;
+    private final ExecutionPreference preference;
+    private final List<RegisteredDevice> devices;
+    private final DeclaredCosts costs;
+    private final PlanBuilder builder;
+    private final CostEstimator estimator;
+
+    Partitioning(Model model, ExecutionPreference preference, List<RegisteredDevice> devices) {
+      this.model = model;
+      this.preference = preference;
+      this.devices = devices;
+      this.costs = new DeclaredCosts(model, preference);
+      this.builder = new PlanBuilder(model, policy.name());
+      this.estimator = new CostEstimator(devices, powerBudget);
+    }
+
+    PlannedModel plan() throws NeuralNetworksException {
+      GraphProblem problem = problem(0);
+      int[] choices = choices(problem);
+      int first = choices[0];
+      boolean isOneDevice = true;
+      for (int choice : choices) {
+        isOneDevice &= choice == first;
+      }
+      describe(problem, choices);
+      boolean isSimple = isOneDevice && first != PartitionPolicy.INTERPRETER && !onePerOperation;
+      return estimator.predict(
+          isSimple
+              ? builder.simple(devices.get(first))
+              : builder.compound(graph(problem, choices)));
+    }
+
+    PlannedModel whole(GraphProblem problem) {
+      describe(problem, new int[model.main().operations().size()]);
+      return estimator.predict(builder.simple(devices.get(0)));
+    }
+
+    private GraphProblem problem(int subgraph) {
+      return new GraphProblem(model, subgraph, preference, devices, costs, Partitioner.this);
+    }
+
+    /** What the policy chose, checked. */
+    private int[] choices(GraphProblem problem) throws NeuralNetworksException {
+      int[] choices = assign(problem);
+      int operations = problem.graph().operations().size();
+      if (choices == null || choices.length != operations) {
+        throw broken("did not choose for all " + operations + " operations");
+      }
+      for (int operation = 0; operation < operations; operation++) {
+        int choice = choices[operation];
+        if (choice == PartitionPolicy.UNASSIGNED) {
+          throw unsupported(problem, operation);
+        }
+        if (choice == PartitionPolicy.INTERPRETER) {
+          if (!problem.isInterpretable(operation)) {
+            throw broken("gave " + problem.describe(operation) + " to the interpreter");
+          }
+        } else if (choice < 0 || choice >= devices.size()) {
+          throw broken("chose device " + choice + " of " + devices.size());
+        } else if (!problem.supports(choice, operation)) {
+          throw broken(
+              "gave "
+                  + problem.describe(operation)
+                  + " to "
+                  + devices.get(choice).id()
+                  + ", which does not support it");
+        }
+      }
+      return choices;
+    }
+
+    private int[] assign(GraphProblem problem) throws NeuralNetworksException {
+      try {
+        return policy.assign(problem);
+      } catch (RuntimeException | LinkageError | StackOverflowError e) {
+        throw broken("broke: " + e);
+      }
+    }
+
+    private NeuralNetworksException broken(String deed) {
+      return new NeuralNetworksException(
+          ResultCode.OP_FAILED, "the partition policy " + policy.name() + " " + deed);
+    }
+
+    private void describe(GraphProblem problem, int[] choices) {
+      estimator.add(problem);
+      List<Operation> operations = problem.graph().operations();
+      for (int operation = 0; operation < choices.length; operation++) {
+        builder.describe(
+            new PlannedOperation(
+                problem.subgraph(),
+                operation,
+                operations.get(operation).type(),
+                choices[operation] == PartitionPolicy.INTERPRETER
+                    ? PlanBuilder.INTERPRETER
+                    : devices.get(choices[operation]).id(),
+                problem.costsOfSupporters(operation)));
+      }
+    }
+
+    private PlannedGraph graph(int subgraph) throws NeuralNetworksException {
+      GraphProblem problem = problem(subgraph);
+      int[] choices = choices(problem);
+      describe(problem, choices);
+      return graph(problem, choices);
+    }
+
+    private PlannedGraph graph(GraphProblem problem, int[] choices) throws NeuralNetworksException {
+      int interpreter = devices.size();
+      int[] queueOf = choices.clone();
+      for (int operation = 0; operation < queueOf.length; operation++) {
+        if (queueOf[operation] == PartitionPolicy.INTERPRETER) {
+          queueOf[operation] = interpreter;
+        }
+      }
+      Subgraph graph = problem.graph();
+      ReadyQueues queues = new ReadyQueues(new Dependencies(graph), devices.size() + 1);
+      queues.begin(queueOf);
+      List<NodeSpec> nodes = new ArrayList<>();
+      for (int queue = queues.highest(); queue >= 0; queue = queues.highest()) {
+        List<Integer> taken = new ArrayList<>();
+        for (int next = queues.take(queue); next >= 0; next = queues.take(queue)) {
+          taken.add(next);
+        }
+        if (queue == interpreter) {
+          for (int operation : taken) {
+            nodes.add(controlFlow(graph, operation));
+          }
+        } else {
+          RegisteredDevice device = devices.get(queue);
+          if (onePerOperation) {
+            taken.forEach(each -> nodes.add(new DeviceOperations(device, List.of(each))));
+          } else {
+            nodes.add(new DeviceOperations(device, taken));
+          }
+        }
+      }
+      if (!queues.isComplete()) {
+        throw new NeuralNetworksException(
+            ResultCode.BAD_DATA, "the operations of the model depend on each other in a circle");
+      }
+      return builder.graph(
+          problem.subgraph(),
+          graph,
+          nodes,
+          (device, index, operand) -> checkBoundary(problem, device, index, operand));
+    }
+
+    private NodeSpec controlFlow(Subgraph graph, int index) throws NeuralNetworksException {
+      Operation operation = graph.operations().get(index);
+      if (operation.type() == OperationCode.IF) {
+        return new IfNode(
+            index,
+            operation.inputs().get(ControlFlow.IF_CONDITION),
+            ControlFlow.arguments(operation),
+            operation.outputs(),
+            graph(1 + ControlFlow.reference(graph, operation, ControlFlow.IF_THEN)),
+            graph(1 + ControlFlow.reference(graph, operation, ControlFlow.IF_ELSE)));
+      }
+      return new WhileNode(
+          index,
+          ControlFlow.arguments(operation),
+          operation.outputs(),
+          graph(1 + ControlFlow.reference(graph, operation, ControlFlow.WHILE_CONDITION)),
+          graph(1 + ControlFlow.reference(graph, operation, ControlFlow.WHILE_BODY)));
+    }
+  }
+
+  private static void checkBoundary(
+      GraphProblem problem, RegisteredDevice device, int index, Operand operand)
+      throws NeuralNetworksException {
+    if (!operand.isSizeKnown()) {
+      throw new NeuralNetworksException(
+          ResultCode.OP_FAILED,
+          "%s: its result %d '%s' would leave %s, but its dimensions are not known before it runs: %s"
+              .formatted(
+                  problem.describe(writer(problem.graph(), index)),
+                  index,
+                  operand.name(),
+                  device.id(),
+                  operand.shape()));
+    }
+  }
+
+  private static int writer(Subgraph graph, int operand) {
+    int operation = 0;
+    while (!graph.operations().get(operation).outputs().contains(operand)) {
+      operation++;
+    }
+    return operation;
+  }
+
+  private static NeuralNetworksException unsupported(GraphProblem problem, int operation) {
     for (String extension : problem.extensions(operation)) {
       if (problem.candidates().stream()
           .noneMatch(candidate -> candidate.info().extensions().contains(extension))) {

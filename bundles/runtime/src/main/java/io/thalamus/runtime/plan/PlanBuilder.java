@@ -22,7 +22,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Puts a plan together from decisions. Not thread-safe; used for one plan. */
+/** A builder of a plan out of decisions. Not thread-safe; used for one plan. */
 public final class PlanBuilder {
   /** What stands for a device where the runtime itself executes control flow. */
   public static final String INTERPRETER = "interpreter";
@@ -39,29 +39,11 @@ public final class PlanBuilder {
   }
 
   /** A node before the values that cross its boundary are known. */
-  public sealed interface Draft {
-    /** Operations for a device, in order. */
-    record Execution(RegisteredDevice device, List<Integer> operations) implements Draft {}
+  public sealed interface NodeSpec permits DeviceOperations, IfNode, WhileNode {}
 
-    /** An IF, see {@link IfNode}. */
-    record If(
-        int operation,
-        int condition,
-        List<Integer> arguments,
-        List<Integer> outputs,
-        PlannedGraph thenGraph,
-        PlannedGraph elseGraph)
-        implements Draft {}
-
-    /** A WHILE, see {@link WhileNode}. */
-    record While(
-        int operation,
-        List<Integer> inputs,
-        List<Integer> outputs,
-        PlannedGraph condition,
-        PlannedGraph body)
-        implements Draft {}
-  }
+  /** Operations for a device, in order: an {@link ExecutionStep} to be. */
+  public record DeviceOperations(RegisteredDevice device, List<Integer> operations)
+      implements NodeSpec {}
 
   /** Checks a temporary that leaves a device for other steps. */
   @FunctionalInterface
@@ -107,23 +89,15 @@ public final class PlanBuilder {
    * @throws NeuralNetworksException where the check refuses a value between steps
    */
   public PlannedGraph graph(
-      int subgraph, Subgraph graph, List<Draft> drafts, BoundaryCheck boundary)
+      int subgraph, Subgraph graph, List<NodeSpec> specs, BoundaryCheck boundary)
       throws NeuralNetworksException {
     List<PlanNode> nodes = new ArrayList<>();
-    for (Draft draft : drafts) {
+    for (NodeSpec spec : specs) {
       nodes.add(
-          switch (draft) {
-            case Draft.Execution execution -> step(subgraph, graph, execution, drafts, boundary);
-            case Draft.If d ->
-                new IfNode(
-                    d.operation(),
-                    d.condition(),
-                    d.arguments(),
-                    d.outputs(),
-                    d.thenGraph(),
-                    d.elseGraph());
-            case Draft.While d ->
-                new WhileNode(d.operation(), d.inputs(), d.outputs(), d.condition(), d.body());
+          switch (spec) {
+            case DeviceOperations operations -> step(subgraph, graph, operations, specs, boundary);
+            case IfNode node -> node;
+            case WhileNode node -> node;
           });
     }
     return new PlannedGraph(subgraph, graph, nodes);
@@ -132,37 +106,37 @@ public final class PlanBuilder {
   private ExecutionStep step(
       int subgraph,
       Subgraph graph,
-      Draft.Execution draft,
-      List<Draft> drafts,
+      DeviceOperations spec,
+      List<NodeSpec> specs,
       BoundaryCheck boundary)
       throws NeuralNetworksException {
     Set<Integer> readElsewhere = new HashSet<>();
-    for (Draft other : drafts) {
-      if (other != draft) {
+    for (NodeSpec other : specs) {
+      if (other != spec) {
         reads(graph, other).forEach(readElsewhere::add);
       }
     }
     StepModel stepModel =
-        new StepModelBuilder(model, graph, readElsewhere).build(draft.operations());
+        new StepModelBuilder(model, graph, readElsewhere).build(spec.operations());
     for (int output : stepModel.outputs()) {
       Operand operand = graph.operands().get(output);
       if (operand.lifetime() instanceof TemporaryVariable) {
-        boundary.check(draft.device(), output, operand);
+        boundary.check(spec.device(), output, operand);
       }
     }
     ExecutionStep step =
-        new ExecutionStep(steps.size(), draft.device(), subgraph, draft.operations(), stepModel);
+        new ExecutionStep(steps.size(), spec.device(), subgraph, spec.operations(), stepModel);
     steps.add(step);
     return step;
   }
 
-  private static Stream<Integer> reads(Subgraph graph, Draft draft) {
-    return switch (draft) {
-      case Draft.Execution execution ->
-          execution.operations().stream()
+  private static Stream<Integer> reads(Subgraph graph, NodeSpec spec) {
+    return switch (spec) {
+      case DeviceOperations given ->
+          given.operations().stream()
               .flatMap(operation -> graph.operations().get(operation).inputs().stream());
-      case Draft.If d -> Stream.concat(Stream.of(d.condition()), d.arguments().stream());
-      case Draft.While d -> d.inputs().stream();
+      case IfNode node -> node.inputs().stream();
+      case WhileNode node -> node.inputs().stream();
     };
   }
 

@@ -2,13 +2,14 @@
 package io.thalamus.runtime.plan;
 
 import io.thalamus.model.Model;
+import io.thalamus.runtime.plan.PlanBuilder.NodeSpec;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * What is executed at once: operations on a device, or one control flow operation by the
- * interpreter. Immutable; compared by identity.
+ * A unit of execution: operations on a device, or one control flow operation by the interpreter.
+ * Immutable.
  *
  * <p>Operands are indexes in the graph that the node belongs to.
  */
@@ -92,109 +93,46 @@ public sealed interface PlanNode {
     }
   }
 
-  /** An IF whose branches are plans themselves. Branch outputs stand where the IF's own do. */
-  final class IfNode implements PlanNode {
-    private final int operation;
-    private final int condition;
-    private final List<Integer> arguments;
-    private final List<Integer> outputs;
-    private final PlannedGraph thenGraph;
-    private final PlannedGraph elseGraph;
-
-    /**
-     * An IF.
-     *
-     * @param condition the operand that decides
-     * @param arguments the operands that become the inputs of the branch
-     */
-    public IfNode(
-        int operation,
-        int condition,
-        List<Integer> arguments,
-        List<Integer> outputs,
-        PlannedGraph thenGraph,
-        PlannedGraph elseGraph) {
-      this.operation = operation;
-      this.condition = condition;
-      this.arguments = List.copyOf(arguments);
-      this.outputs = List.copyOf(outputs);
-      this.thenGraph = thenGraph;
-      this.elseGraph = elseGraph;
-    }
-
-    public int operation() {
-      return operation;
-    }
-
-    public int condition() {
-      return condition;
-    }
-
-    public List<Integer> arguments() {
-      return arguments;
-    }
-
-    public PlannedGraph thenGraph() {
-      return thenGraph;
-    }
-
-    public PlannedGraph elseGraph() {
-      return elseGraph;
+  /**
+   * An IF whose branches are plans themselves. Branch outputs stand where the IF's own do.
+   *
+   * @param condition the operand that decides
+   * @param arguments the operands that become the inputs of the branch
+   */
+  record IfNode(
+      int operation,
+      int condition,
+      List<Integer> arguments,
+      List<Integer> outputs,
+      PlannedGraph thenGraph,
+      PlannedGraph elseGraph)
+      implements PlanNode, NodeSpec {
+    public IfNode {
+      arguments = List.copyOf(arguments);
+      outputs = List.copyOf(outputs);
     }
 
     @Override
     public List<Integer> inputs() {
       return Stream.concat(Stream.of(condition), arguments.stream()).distinct().toList();
     }
-
-    @Override
-    public List<Integer> outputs() {
-      return outputs;
-    }
   }
 
-  /** A WHILE whose condition and body are plans themselves. */
-  final class WhileNode implements PlanNode {
-    private final int operation;
-    private final List<Integer> inputs;
-    private final List<Integer> outputs;
-    private final PlannedGraph condition;
-    private final PlannedGraph body;
-
-    /** A WHILE; its inputs are the first values of the loop's state. */
-    public WhileNode(
-        int operation,
-        List<Integer> inputs,
-        List<Integer> outputs,
-        PlannedGraph condition,
-        PlannedGraph body) {
-      this.operation = operation;
-      this.inputs = List.copyOf(inputs);
-      this.outputs = List.copyOf(outputs);
-      this.condition = condition;
-      this.body = body;
-    }
-
-    public int operation() {
-      return operation;
-    }
-
-    public PlannedGraph condition() {
-      return condition;
-    }
-
-    public PlannedGraph body() {
-      return body;
-    }
-
-    @Override
-    public List<Integer> inputs() {
-      return inputs;
-    }
-
-    @Override
-    public List<Integer> outputs() {
-      return outputs;
+  /**
+   * A WHILE whose condition and body are plans themselves.
+   *
+   * @param inputs the first values of the loop's state
+   */
+  record WhileNode(
+      int operation,
+      List<Integer> inputs,
+      List<Integer> outputs,
+      PlannedGraph condition,
+      PlannedGraph body)
+      implements PlanNode, NodeSpec {
+    public WhileNode {
+      inputs = List.copyOf(inputs);
+      outputs = List.copyOf(outputs);
     }
   }
 }

@@ -16,7 +16,7 @@ public interface PartitionPolicy {
   int INTERPRETER = -1;
 
   /** The choice where no device supports the operation. */
-  int NOBODY = -2;
+  int UNASSIGNED = -2;
 
   /** The name by which the policy is chosen, for example {@code nnapi}. */
   String name();
@@ -25,7 +25,7 @@ public interface PartitionPolicy {
    * Chooses for one graph.
    *
    * @return for each operation the index of a candidate, or {@link #INTERPRETER}, or {@link
-   *     #NOBODY}
+   *     #UNASSIGNED}
    */
   int[] assign(PartitionProblem problem);
 }

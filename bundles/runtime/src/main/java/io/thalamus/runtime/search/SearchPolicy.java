@@ -66,7 +66,7 @@ public final class SearchPolicy implements PartitionPolicy {
   public int[] assign(PartitionProblem problem) {
     int[] usual = nnapi.assign(problem);
     for (int choice : usual) {
-      if (choice == NOBODY) {
+      if (choice == UNASSIGNED) {
         return usual;
       }
     }

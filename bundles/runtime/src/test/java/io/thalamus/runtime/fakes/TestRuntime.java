@@ -4,21 +4,18 @@ package io.thalamus.runtime.fakes;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.hal.Device;
 import io.thalamus.model.FeatureLevel;
-import io.thalamus.model.Model;
-import io.thalamus.model.Operation;
-import io.thalamus.model.Subgraph;
 import io.thalamus.runtime.CompilationCacheComponent;
 import io.thalamus.runtime.ModelLoader;
 import io.thalamus.runtime.NeuralNetworksComponent;
 import io.thalamus.runtime.caching.StepCache;
 import io.thalamus.runtime.compilation.Compiler;
-import io.thalamus.runtime.compilation.ModelRules;
 import io.thalamus.runtime.compilation.NnapiRules;
 import io.thalamus.runtime.compilation.Policies;
 import io.thalamus.runtime.domain.MemoryDomains;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.health.Health;
 import io.thalamus.runtime.measurement.Measurements;
+import io.thalamus.runtime.partition.ModelRules;
 import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.registry.DeviceRegistry;
 import io.thalamus.runtime.registry.HealthSettings;
@@ -30,18 +27,7 @@ import java.util.Map;
 /** The parts of the runtime, put together without a framework. */
 public final class TestRuntime implements AutoCloseable {
   /** Rules that accept everything, for operations that the catalogue may not have yet. */
-  public static final ModelRules LENIENT =
-      new ModelRules() {
-        @Override
-        public Model check(Model model) {
-          return model;
-        }
-
-        @Override
-        public FeatureLevel of(Model model, Subgraph graph, Operation operation) {
-          return FeatureLevel.V1_0;
-        }
-      };
+  public static final ModelRules LENIENT = (model, graph, operation) -> FeatureLevel.V1_0;
 
   /** What tests run with where they say nothing: a departure waits as long as a test does. */
   public static final HealthSettings SETTINGS =

@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Test;
 
 /** The behaviours that AOSP's TestPartitioning asserts of plans without control flow. */
 class NnapiPartitioningTest {
-  private static final FeatureLevels V1_0 = (model, graph, operation) -> FeatureLevel.V1_0;
+  private static final ModelRules V1_0 = (model, graph, operation) -> FeatureLevel.V1_0;
 
   static List<RegisteredDevice> devices(Device... devices) {
     List<RegisteredDevice> all = new ArrayList<>();
@@ -316,7 +316,7 @@ class NnapiPartitioningTest {
                 .featureLevel(FeatureLevel.V1_0)
                 .build(),
             (graph, operation) -> true);
-    FeatureLevels levels =
+    ModelRules levels =
         (model, graph, operation) ->
             operation.type() == OperationCode.MUL ? FeatureLevel.V1_2 : FeatureLevel.V1_0;
     PlannedModel plan =

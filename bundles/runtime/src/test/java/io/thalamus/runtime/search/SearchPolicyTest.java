@@ -22,7 +22,7 @@ import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.OperationSignature;
 import io.thalamus.runtime.measurement.StepObservation;
 import io.thalamus.runtime.measurement.StepObservation.Part;
-import io.thalamus.runtime.partition.FeatureLevels;
+import io.thalamus.runtime.partition.ModelRules;
 import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.partition.Partitioner;
 import io.thalamus.runtime.plan.PlannedModel;
@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 
 /** The searching policy against all cuts there are, where they can be counted. */
 class SearchPolicyTest {
-  private static final FeatureLevels V1_0 = (model, graph, operation) -> FeatureLevel.V1_0;
+  private static final ModelRules V1_0 = (model, graph, operation) -> FeatureLevel.V1_0;
   private static final OperationCode[] TYPES = {
     OperationCode.ADD, OperationCode.SUB, OperationCode.MUL, OperationCode.MAXIMUM
   };

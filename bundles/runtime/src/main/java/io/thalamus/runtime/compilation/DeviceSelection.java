@@ -11,24 +11,24 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** The devices that a compilation may use: all, or those that were named. Immutable. */
-final class DeviceChoice {
+final class DeviceSelection {
   private final DeviceRegistry registry;
   private final List<String> names;
   private final boolean withTrials;
 
-  DeviceChoice(DeviceRegistry registry, List<String> names) {
+  DeviceSelection(DeviceRegistry registry, List<String> names) {
     this(registry, names, false);
   }
 
-  private DeviceChoice(DeviceRegistry registry, List<String> names, boolean withTrials) {
+  private DeviceSelection(DeviceRegistry registry, List<String> names, boolean withTrials) {
     this.registry = registry;
     this.names = names;
     this.withTrials = withTrials;
   }
 
   /** A choice for a plan that nobody prepares: devices on trial can be named too. */
-  static DeviceChoice toLookAt(DeviceRegistry registry, List<String> names) {
-    return new DeviceChoice(registry, names, true);
+  static DeviceSelection forInspection(DeviceRegistry registry, List<String> names) {
+    return new DeviceSelection(registry, names, true);
   }
 
   /** Those that can be named. */

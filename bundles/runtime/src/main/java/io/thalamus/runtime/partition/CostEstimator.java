@@ -16,8 +16,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
 
-/** Adds up what a plan is expected to take. Not thread-safe; used for one plan. */
-final class Predictor {
+/** The sum of what a plan is expected to take. Not thread-safe; used for one plan. */
+final class CostEstimator {
   /** Sums of floats differ a little by their order. */
   private static final double SLACK = 1.0001;
 
@@ -25,7 +25,7 @@ final class Predictor {
   private final OptionalDouble powerBudget;
   private final Map<Integer, GraphProblem> problems = new HashMap<>();
 
-  Predictor(List<RegisteredDevice> devices, OptionalDouble powerBudget) {
+  CostEstimator(List<RegisteredDevice> devices, OptionalDouble powerBudget) {
     this.devices = devices;
     this.powerBudget = powerBudget;
   }
