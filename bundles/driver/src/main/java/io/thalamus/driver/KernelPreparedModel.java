@@ -38,11 +38,9 @@ final class KernelPreparedModel extends FramedPreparedModel<Frame> {
   @Override
   protected ExecutionResult run(
       Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
-    if (program.isStatic()) {
-      List<OutputShape> known = outputs(arguments, program.shapes());
-      if (!areSufficient(known)) {
-        return new OutputInsufficientSize(known);
-      }
+    List<OutputShape> known = program.isStatic() ? outputs(arguments, program.shapes()) : null;
+    if (known != null && !areSufficient(known)) {
+      return new OutputInsufficientSize(known);
     }
     GraphExecution execution = new GraphExecution(program, frame, config);
     for (int i = 0; i < arguments.inputs().length; i++) {
@@ -59,14 +57,19 @@ final class KernelPreparedModel extends FramedPreparedModel<Frame> {
     } catch (StoppedException e) {
       return e.failed();
     }
-    List<OutputShape> outputs = outputs(arguments, execution.shapes());
+    List<OutputShape> outputs = known != null ? known : outputs(arguments, execution.shapes());
     return areSufficient(outputs)
         ? new Completed(outputs, config.measureTiming() ? since(startNanos) : Timing.NONE)
         : new OutputInsufficientSize(outputs);
   }
 
   private static boolean areSufficient(List<OutputShape> outputs) {
-    return outputs.stream().allMatch(OutputShape::isSufficient);
+    for (int i = 0; i < outputs.size(); i++) {
+      if (!outputs.get(i).isSufficient()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private List<OutputShape> outputs(RequestArguments arguments, Shape[] shapes) {

@@ -20,11 +20,22 @@ final class ArgumentCheck {
   }
 
   /**
-   * The dimensions of the model and the caller together; still open ones are 0.
+   * The name of an argument for people, put together when a message needs it.
    *
-   * @param place the name of the argument for people
+   * @param direction input or output
+   * @param index among those of the model
+   * @param operand that it is for
    */
-  static Shape combine(String place, Operand operand, Shape given) throws Mismatch {
+  record Place(String direction, int index, Operand operand) {
+    @Override
+    public String toString() {
+      String name = operand.name().isEmpty() ? "" : " '" + operand.name() + "'";
+      return direction + " " + index + name;
+    }
+  }
+
+  /** Returns the dimensions of the model and the caller together; still open ones are 0. */
+  static Shape combine(Place place, Operand operand, Shape given) throws Mismatch {
     Shape model = operand.shape();
     if (given.rank() == 0) {
       return model;
@@ -35,7 +46,7 @@ final class ArgumentCheck {
   }
 
   /** Checks an input of a length above 0 with its combined dimensions. */
-  static void input(String place, Operand operand, long length) throws Mismatch {
+  static void input(Place place, Operand operand, long length) throws Mismatch {
     if (!operand.isSizeKnown()) {
       throw new Mismatch(
           place + " has open dimensions (" + operand.shape() + "): give its shape with its value");
@@ -44,13 +55,13 @@ final class ArgumentCheck {
   }
 
   /** Checks an output of a length above 0 with its combined dimensions. */
-  static void output(String place, Operand operand, long length) throws Mismatch {
+  static void output(Place place, Operand operand, long length) throws Mismatch {
     if (operand.isSizeKnown()) {
       size(place, operand, length);
     }
   }
 
-  private static void size(String place, Operand operand, long length) throws Mismatch {
+  private static void size(Place place, Operand operand, long length) throws Mismatch {
     long wanted;
     try {
       wanted = operand.byteSize();

@@ -13,6 +13,7 @@ import io.thalamus.runtime.domain.MemoryBinding;
 import io.thalamus.runtime.domain.MemoryBindings;
 import io.thalamus.runtime.domain.RoleHost;
 import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
+import io.thalamus.runtime.execution.ArgumentCheck.Place;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import java.lang.foreign.MemorySegment;
@@ -93,7 +94,7 @@ final class Arguments {
   /** Checks all arguments. */
   void check() throws Mismatch {
     for (int i = 0; i < inputs.length; i++) {
-      String place = place("input", i, graph.input(i));
+      Place place = input(i);
       Argument argument = requireSet(place, inputs[i]);
       if (argument instanceof Argument.Made made) {
         requireRole(place, made, Direction.INPUT, i);
@@ -105,10 +106,10 @@ final class Arguments {
         continue;
       }
       checkRange(place, argument);
-      ArgumentCheck.input(place, graph.input(i).with(inputShapes[i]), argument.length());
+      ArgumentCheck.input(place, inputOperand(i), argument.length());
     }
     for (int i = 0; i < outputs.length; i++) {
-      String place = place("output", i, graph.output(i));
+      Place place = output(i);
       Argument argument = requireSet(place, outputs[i]);
       if (argument instanceof Argument.Made made) {
         requireRole(place, made, Direction.OUTPUT, i);
@@ -120,12 +121,12 @@ final class Arguments {
       if (argument.length() > 0) {
         checkRange(place, argument);
         checkWritable(place, argument);
-        ArgumentCheck.output(place, graph.output(i).with(outputShapes[i]), argument.length());
+        ArgumentCheck.output(place, outputOperand(i), argument.length());
       }
     }
   }
 
-  private void requireRole(String place, Argument.Made made, Direction direction, int index)
+  private void requireRole(Place place, Argument.Made made, Direction direction, int index)
       throws Mismatch {
     if (!made.memory().hasRole(host, direction, index)) {
       throw new Mismatch(
@@ -135,7 +136,7 @@ final class Arguments {
   }
 
   /** What an execution writes, it neither reads nor writes a second time. */
-  private void requireOnce(String place, Argument.Made made, int index) throws Mismatch {
+  private void requireOnce(Place place, Argument.Made made, int index) throws Mismatch {
     DomainMemory memory = made.memory();
     for (Argument input : inputs) {
       if (input instanceof Argument.Made other && other.memory() == memory) {
@@ -179,9 +180,9 @@ final class Arguments {
     }
     for (int i = 0; i < inputs.length; i++) {
       if (inputUses[i] != null) {
-        String place = place("input", i, graph.input(i));
+        Place place = input(i);
         inputShapes[i] = ArgumentCheck.combine(place, graph.input(i), inputUses[i].shape());
-        ArgumentCheck.input(place, graph.input(i).with(inputShapes[i]), inputUses[i].length());
+        ArgumentCheck.input(place, inputOperand(i), inputUses[i].length());
       }
     }
   }
@@ -213,7 +214,7 @@ final class Arguments {
         if (hasPointers && isUsable(plain, graph.input(i)) && !isWritten(plain)) {
           inputPools[i] =
               new CallerPool(
-                  place("input", i, graph.input(i)),
+                  input(i),
                   plain.segment().asReadOnly(),
                   scratch.inputs(),
                   inputOffsets[i],
@@ -233,7 +234,7 @@ final class Arguments {
             && !isOverlapped(i, plain)) {
           outputPools[i] =
               new CallerPool(
-                  place("output", i, graph.output(i)),
+                  output(i),
                   plain.segment(),
                   scratch.outputs(),
                   outputOffsets[i],
@@ -301,18 +302,36 @@ final class Arguments {
         && (stagesOutputs || output instanceof Argument.Plain || output.length() == 0);
   }
 
-  private static String place(String what, int index, Operand operand) {
-    return what + " " + index + (operand.name().isEmpty() ? "" : " '" + operand.name() + "'");
+  private Place input(int i) {
+    return new Place("input", i, graph.input(i));
   }
 
-  private static Argument requireSet(String place, Argument argument) throws Mismatch {
+  private Place output(int i) {
+    return new Place("output", i, graph.output(i));
+  }
+
+  /** Returns the operand of an input with the dimensions that are known by now. */
+  private Operand inputOperand(int i) {
+    return with(graph.input(i), inputShapes[i]);
+  }
+
+  /** Returns the operand of an output with the dimensions that are known by now. */
+  private Operand outputOperand(int i) {
+    return with(graph.output(i), outputShapes[i]);
+  }
+
+  private static Operand with(Operand operand, Shape shape) {
+    return operand.shape() == shape ? operand : operand.with(shape);
+  }
+
+  private static Argument requireSet(Place place, Argument argument) throws Mismatch {
     if (argument == null) {
       throw new Mismatch(place + " is not set");
     }
     return argument;
   }
 
-  private static void checkRange(String place, Argument argument) throws Mismatch {
+  private static void checkRange(Place place, Argument argument) throws Mismatch {
     if (argument instanceof Argument.Shared shared
         && (shared.offset() < 0
             || shared.length() < 0
@@ -323,7 +342,7 @@ final class Arguments {
     }
   }
 
-  private static void checkWritable(String place, Argument argument) throws Mismatch {
+  private static void checkWritable(Place place, Argument argument) throws Mismatch {
     boolean isReadOnly =
         switch (argument) {
           case Argument.Plain plain -> plain.segment().isReadOnly();
@@ -338,7 +357,7 @@ final class Arguments {
   /** The first output whose size is not known before it runs, or -1 where all are known. */
   int firstOpenOutput() {
     for (int i = 0; i < outputs.length; i++) {
-      if (!graph.output(i).with(outputShapes[i]).isSizeKnown()) {
+      if (!outputOperand(i).isSizeKnown()) {
         return i;
       }
     }
@@ -351,7 +370,7 @@ final class Arguments {
     if (given > 0) {
       return given;
     }
-    Operand operand = graph.output(i).with(outputShapes[i]);
+    Operand operand = outputOperand(i);
     return operand.isSizeKnown() ? operand.byteSize() : 0;
   }
 
@@ -380,7 +399,7 @@ final class Arguments {
           MemorySegment.copy(
               plain.segment(), 0, scratch.inputs().segment(), inputOffsets[i], plain.length());
         } catch (IllegalStateException | WrongThreadException e) {
-          throw new Mismatch(place("input", i, graph.input(i)) + unreachable(e));
+          throw new Mismatch(input(i) + unreachable(e));
         }
       }
     }
@@ -398,7 +417,7 @@ final class Arguments {
           MemorySegment.copy(
               scratch.outputs().segment(), outputOffsets[i], bytesOf(outputs[i]), 0, bytes);
         } catch (IllegalStateException | WrongThreadException e) {
-          throw new Mismatch(place("output", i, graph.output(i)) + unreachable(e));
+          throw new Mismatch(output(i) + unreachable(e));
         }
       }
     }

@@ -4,6 +4,7 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.runtime.execution.ArgumentCheck.Place;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -12,7 +13,7 @@ import java.lang.foreign.MemorySegment;
  * the execution ends. Used by the one thread that executes.
  */
 final class CallerPool extends Pool {
-  private final String place;
+  private final Place place;
   private final MemorySegment segment;
   private final Pool scratch;
   private final long offset;
@@ -23,7 +24,7 @@ final class CallerPool extends Pool {
   /**
    * A segment in place.
    *
-   * @param place the name of the argument for people
+   * @param place names the argument
    * @param segment aligned for the operand, off the heap; read-only for an input
    * @param scratch where it is staged when a device needs that
    * @param offset of its room there
@@ -31,7 +32,7 @@ final class CallerPool extends Pool {
    * @param copies counts what staging copies
    */
   CallerPool(
-      String place,
+      Place place,
       MemorySegment segment,
       Pool scratch,
       long offset,

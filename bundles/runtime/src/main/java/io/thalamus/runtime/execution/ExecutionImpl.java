@@ -23,6 +23,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -292,11 +293,8 @@ public final class ExecutionImpl implements Execution {
       throws Mismatch {
     StepLog log = new StepLog(copies);
     ExecutionConfig config =
-        ExecutionConfig.DEFAULT
-            .with(control.deadline())
-            .withLoopTimeout(loopTimeout)
-            .withMeasureTiming(measureTiming)
-            .with(control);
+        new ExecutionConfig(
+            control.deadline(), loopTimeout, Optional.empty(), measureTiming, control);
     StepRunner steps = new StepRunner(host, config, control, log, scratch, host.takeSample());
     Frame frame = frame(plan, scratch);
     StepResult result = new PlanRunner(plan, steps, log, config).run(frame);

@@ -59,12 +59,23 @@ public final class PreparedPlan {
 
   /** Whether a device of it may be given up while it still works. */
   public boolean isGuarded() {
-    return planned.steps().stream().anyMatch(step -> step.device().isGuarded());
+    // Asked at every execution: nothing is allocated.
+    for (int i = 0; i < planned.steps().size(); i++) {
+      if (planned.steps().get(i).device().isGuarded()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Returns whether a device of it takes arguments by pointer. */
   public boolean takesPointers() {
-    return planned.steps().stream().anyMatch(step -> step.device().takesPointers());
+    for (int i = 0; i < planned.steps().size(); i++) {
+      if (planned.steps().get(i).device().takesPointers()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Begins a use unless the steps are closed already. */
