@@ -7,12 +7,12 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What a {@link Memory} is for. Immutable; NNAPI's memory descriptor. It is checked against its
+ * The uses of a {@link Memory}. Immutable; NNAPI's memory descriptor. It is checked against its
  * compilations when a memory is made of it.
  *
  * @param name for people: messages and {@code nn:mem} say it
  * @param roles what it is used for, at least one
- * @param dimensions what they say adds to the operands of the roles; {@link Shape#NONE} for nothing
+ * @param dimensions added to those of the operands of the roles; {@link Shape#NONE} for none
  */
 public record MemoryDesc(String name, List<Role> roles, Shape dimensions) {
   public MemoryDesc {
@@ -21,12 +21,12 @@ public record MemoryDesc(String name, List<Role> roles, Shape dimensions) {
     roles = List.copyOf(roles);
   }
 
-  /** Begins a description; the name is for people. */
+  /** Returns a builder without roles; the name is for people. */
   public static Builder builder(String name) {
     return new Builder(name);
   }
 
-  /** Which side of an execution. */
+  /** The side of an execution. */
   public enum Direction {
     INPUT,
     OUTPUT
@@ -57,29 +57,29 @@ public record MemoryDesc(String name, List<Role> roles, Shape dimensions) {
       this.name = Objects.requireNonNull(name, "name");
     }
 
-    /** It is input {@code index} of every execution. */
+    /** Adds the use as input {@code index} of every execution. */
     public Builder input(Compilation compilation, int index) {
       return role(compilation, Direction.INPUT, index, 1);
     }
 
-    /** It is output {@code index} of every execution. */
+    /** Adds the use as output {@code index} of every execution. */
     public Builder output(Compilation compilation, int index) {
       return role(compilation, Direction.OUTPUT, index, 1);
     }
 
-    /** It is used so in that share of the executions. */
+    /** Adds a use in that share of the executions. */
     public Builder role(Compilation compilation, Direction direction, int index, float frequency) {
       roles.add(new Role(compilation, direction, index, frequency));
       return this;
     }
 
-    /** Dimensions that the models leave open. */
+    /** Sets dimensions that the models leave open. */
     public Builder dimensions(Shape value) {
       dimensions = Objects.requireNonNull(value, "dimensions");
       return this;
     }
 
-    /** The description of what was collected until now. */
+    /** Returns the descriptor of what was collected until now. */
     public MemoryDesc build() {
       return new MemoryDesc(name, roles, dimensions);
     }

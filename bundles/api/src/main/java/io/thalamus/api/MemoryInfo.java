@@ -12,12 +12,12 @@ import java.util.Objects;
  * @param name for people
  * @param type of its elements
  * @param shape of the contents, or as far as the dimensions are known; 0 for open ones
- * @param bytes of the contents, or room for them; 0 where that is not known
- * @param places where the contents are: ids of devices, {@link #SHARED}; empty where nowhere
+ * @param bytes of the contents, or room for them; 0 if that is not known
+ * @param places where the contents are: ids of devices, {@link #SHARED}; empty if there are none
  * @param home the device that has room for it, or {@link #SHARED}
  * @param roles what it is used for, one text each
  * @param state whether it holds anything
- * @param reason why its contents died; else empty
+ * @param reason why its contents are lost; else empty
  */
 public record MemoryInfo(
     String name,
@@ -29,7 +29,7 @@ public record MemoryInfo(
     List<String> roles,
     State state,
     String reason) {
-  /** The place of what stands in memory that every device can map. */
+  /** The place of contents in memory that every device can map. */
   public static final String SHARED = "shared memory";
 
   public MemoryInfo {
@@ -48,7 +48,7 @@ public record MemoryInfo(
     /** Nothing was written yet, or what wrote it failed. */
     UNINITIALIZED,
     INITIALIZED,
-    /** The device that had the only copy died or left without giving it out. */
+    /** The device that had the only copy crashed, or left without giving it out. */
     DEAD
   }
 }

@@ -7,29 +7,29 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * The bytes of one buffer of a device. Owned by the buffer, which closes it once, when nothing
- * reads or writes them any more; used by any thread, as {@link ManagedBuffer} lets it.
+ * reads or writes them any more; {@link ManagedBuffer} orders the threads that use it.
  */
 public interface BufferMemory extends AutoCloseable {
-  /** The bytes, of any content at first. */
+  /** Returns the bytes, of any content at first. */
   MemorySegment bytes();
 
-  /** Gives the bytes back. */
+  /** Frees the bytes. */
   @Override
   void close();
 
-  /** Where a device has its buffers. Thread-safe. */
+  /** The memory that a device has for buffers. Thread-safe. */
   @FunctionalInterface
   interface Source {
     /**
-     * Bytes for a buffer.
+     * Allocates bytes for a buffer.
      *
-     * @throws DeviceException with RESOURCE_EXHAUSTED_PERSISTENT where the device never has so
-     *     much, with RESOURCE_EXHAUSTED_TRANSIENT where it has not now
+     * @throws DeviceException with RESOURCE_EXHAUSTED_PERSISTENT if the device never has so much,
+     *     with RESOURCE_EXHAUSTED_TRANSIENT if it has not now
      */
     BufferMemory allocate(long bytes) throws DeviceException;
   }
 
-  /** Memory of this process outside the heap: for devices that compute on the host. */
+  /** Allocates memory of this process outside the heap, for devices that compute on the host. */
   static BufferMemory ofHost(long bytes) throws DeviceException {
     NativeMemory.check(bytes);
     Arena arena = Arena.ofShared();

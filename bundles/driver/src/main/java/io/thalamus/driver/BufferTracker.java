@@ -18,23 +18,23 @@ import java.util.function.Function;
 
 /**
  * The buffers of one device. Thread-safe. Owned by the device, which closes it in its deactivation:
- * then all buffers end, each as soon as no execution uses it. Tokens begin at 1; the one that was
- * freed last is the next.
+ * then all buffers are closed, and each is freed as soon as no execution uses it. Tokens begin at
+ * 1; the token that was freed last is reused first.
  */
 public final class BufferTracker implements AutoCloseable {
   private final DeviceInfo info;
   private final BufferMemory.Source source;
 
-  /** By token; null where it is free. The first place is never used. */
+  /** The buffers by token; null for a free one. The first place is never used. */
   private final List<ManagedBuffer> buffers = new ArrayList<>();
 
   private final ArrayDeque<Integer> freed = new ArrayDeque<>();
   private boolean closed;
 
   /**
-   * For a device without buffers yet.
+   * Creates a tracker for a device without buffers.
    *
-   * @param source where they stand
+   * @param source of the memory for buffers
    */
   public BufferTracker(DeviceInfo info, BufferMemory.Source source) {
     this.info = Objects.requireNonNull(info, "info");
@@ -47,11 +47,11 @@ public final class BufferTracker implements AutoCloseable {
   }
 
   /**
-   * What {@link io.thalamus.hal.Device#allocate} is to do.
+   * Allocates a buffer, as {@link io.thalamus.hal.Device#allocate} demands.
    *
-   * @param graphs the main graph of a prepared model; empty where the device did not prepare it
+   * @param graphs the main graph of a prepared model; empty if the device did not prepare it
    * @throws DeviceException with INVALID_ARGUMENT for contradicting roles, GENERAL_FAILURE for a
-   *     buffer of unknown size or after {@link #close}, RESOURCE_EXHAUSTED_* where there is no room
+   *     buffer of unknown size or after {@link #close}, RESOURCE_EXHAUSTED_* if there is no room
    */
   public DeviceBuffer allocate(
       BufferDesc desc, List<BufferRole> roles, Function<PreparedModel, Optional<Subgraph>> graphs)
@@ -92,12 +92,12 @@ public final class BufferTracker implements AutoCloseable {
     return buffers.stream().filter(Objects::nonNull).toList();
   }
 
-  /** The device has lost what its memory held: no buffer holds anything any more. */
+  /** Marks the contents of all buffers as lost with the device's memory. */
   public void loseContents() {
     living().forEach(ManagedBuffer::lose);
   }
 
-  /** Ends all buffers, and refuses new ones. */
+  /** Closes all buffers, and refuses new ones. */
   @Override
   public void close() {
     synchronized (this) {

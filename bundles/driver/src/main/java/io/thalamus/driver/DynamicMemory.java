@@ -5,16 +5,16 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Memory for values whose size is known only while executing; nothing is taken before it is needed.
- * Used by one thread; what was taken is given back when it is closed.
+ * Memory for values whose size is known only during the execution; nothing is allocated before it
+ * is needed. Used by one thread; closing it frees all that was allocated.
  */
 final class DynamicMemory implements AutoCloseable {
   private Arena arena;
 
   /**
-   * Bytes of any content.
+   * Allocates bytes of any content.
    *
-   * @throws StoppedException where the machine has not that much
+   * @throws StoppedException if the machine has not that much
    */
   MemorySegment allocate(long bytes) {
     if (arena == null) {

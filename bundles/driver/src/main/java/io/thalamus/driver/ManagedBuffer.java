@@ -14,12 +14,13 @@ import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A buffer that a {@link BufferTracker} allocated. Thread-safe. Owned by whoever allocated it; its
- * bytes stay until it is closed and the last execution or copy that uses them has ended.
+ * A buffer that a {@link BufferTracker} allocated. Thread-safe. Owned by the caller that had it
+ * allocated; its bytes stay until it is closed and the last execution or copy that uses them has
+ * ended.
  *
- * <p>It holds something after a copy into it, or an execution that wrote it, has succeeded, and
- * nothing as soon as the next one begins. Whoever uses a buffer orders writes and reads; where that
- * is neglected, the calls that met fail, and none of them passes torn contents off as whole.
+ * <p>It holds contents after a copy into it, or an execution that wrote it, has succeeded, and
+ * nothing as soon as the next one begins. The users of a buffer order writes and reads. If calls
+ * meet all the same, they fail: none of them reports torn contents as whole.
  */
 public final class ManagedBuffer implements DeviceBuffer {
   private final BufferTracker tracker;
@@ -31,10 +32,10 @@ public final class ManagedBuffer implements DeviceBuffer {
   private boolean initialised;
   private int writers;
 
-  /** Counts all that ever made earlier contents invalid: writes that begin, and losses. */
+  /** The number of events that made earlier contents invalid: writes that began, and losses. */
   private long version;
 
-  /** The version of a write that met another one: it never holds. */
+  /** The version of a write that met another one: its contents are never valid. */
   private static final long MIXED = -1;
 
   ManagedBuffer(BufferTracker tracker, int token, BufferPlan plan, BufferMemory memory) {
@@ -54,17 +55,17 @@ public final class ManagedBuffer implements DeviceBuffer {
     return tracker;
   }
 
-  /** The type and the dimensions of what it holds. */
+  /** Returns the type and the dimensions of the contents. */
   public Operand operand() {
     return plan.operand();
   }
 
-  /** The bytes; to be touched only while {@link RequestBuffers} keep the buffer. */
+  /** Returns the bytes; to be accessed only while {@link RequestBuffers} keep the buffer. */
   public MemorySegment bytes() {
     return memory.bytes();
   }
 
-  /** Whether the buffer was declared for this use. */
+  /** Returns whether the buffer was declared for this use. */
   boolean has(PreparedModel model, Direction direction, int index) {
     return plan.has(model, direction, index);
   }
@@ -72,8 +73,8 @@ public final class ManagedBuffer implements DeviceBuffer {
   /**
    * Keeps the bytes until {@link #release}.
    *
-   * @throws DeviceException with INVALID_ARGUMENT where the buffer is closed, with GENERAL_FAILURE
-   *     where its device is
+   * @throws DeviceException with INVALID_ARGUMENT if the buffer is closed, with GENERAL_FAILURE if
+   *     its device is
    */
   void use() throws DeviceException {
     if (!uses.retain()) {
@@ -89,8 +90,8 @@ public final class ManagedBuffer implements DeviceBuffer {
   /**
    * Begins to read.
    *
-   * @return what {@link #isUnchanged} must be asked with when all has been read
-   * @throws DeviceException with GENERAL_FAILURE where the buffer holds nothing
+   * @return the version to pass to {@link #isUnchanged} when all has been read
+   * @throws DeviceException with GENERAL_FAILURE if the buffer holds nothing
    */
   long beginRead() throws DeviceException {
     synchronized (lock) {
@@ -102,14 +103,14 @@ public final class ManagedBuffer implements DeviceBuffer {
     }
   }
 
-  /** Whether what was read since is what the buffer held then. */
+  /** Returns whether the contents are still those of that version. */
   boolean isUnchanged(long since) {
     synchronized (lock) {
       return version == since;
     }
   }
 
-  /** Begins to write: from now on the buffer holds nothing. Gives what the end is told. */
+  /** Begins to write: the buffer holds nothing now. Returns the version for {@link #endWrite}. */
   long beginWrite() {
     synchronized (lock) {
       initialised = false;
@@ -119,10 +120,11 @@ public final class ManagedBuffer implements DeviceBuffer {
   }
 
   /**
-   * Ends what {@link #beginWrite} began.
+   * Ends a write.
    *
+   * @param begun the version that {@link #beginWrite} returned
    * @param isWritten whether all was written
-   * @return whether the buffer holds that now: nobody else wrote meanwhile, and nothing was lost
+   * @return whether the buffer holds it: no other call wrote meanwhile, and nothing was lost
    */
   boolean endWrite(long begun, boolean isWritten) {
     synchronized (lock) {
@@ -132,7 +134,7 @@ public final class ManagedBuffer implements DeviceBuffer {
     }
   }
 
-  /** The device has lost its memory's contents. */
+  /** Marks the contents as lost with the device's memory. */
   void lose() {
     synchronized (lock) {
       initialised = false;

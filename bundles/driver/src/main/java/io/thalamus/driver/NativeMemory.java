@@ -6,7 +6,7 @@ import io.thalamus.model.ErrorStatus;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 
-/** Memory for values, of which this JVM has only so much. Says so in NNAPI's words. */
+/** Memory outside the heap, within the limit of this JVM; with the HAL's errors. Stateless. */
 final class NativeMemory {
   private static final long MEBI = 1 << 20;
 
@@ -16,8 +16,7 @@ final class NativeMemory {
    * Checks that a run can have its memory at all.
    *
    * @param bytes of the whole frame
-   * @throws DeviceException with RESOURCE_EXHAUSTED_PERSISTENT where this JVM may never have so
-   *     much
+   * @throws DeviceException with RESOURCE_EXHAUSTED_PERSISTENT if this JVM may never have so much
    */
   static void check(long bytes) throws DeviceException {
     if (isTooLarge(bytes)) {
@@ -26,10 +25,10 @@ final class NativeMemory {
   }
 
   /**
-   * Bytes of any content.
+   * Allocates bytes of any content.
    *
-   * @throws StoppedException with RESOURCE_EXHAUSTED_PERSISTENT where this JVM may never have so
-   *     much, with RESOURCE_EXHAUSTED_TRANSIENT where it has not now
+   * @throws StoppedException with RESOURCE_EXHAUSTED_PERSISTENT if this JVM may never have so much,
+   *     with RESOURCE_EXHAUSTED_TRANSIENT if it has not now
    */
   static MemorySegment allocate(SegmentAllocator memory, long bytes) {
     if (isTooLarge(bytes)) {
@@ -42,13 +41,13 @@ final class NativeMemory {
     }
   }
 
-  /** What an execution ends with that finds no memory. */
+  /** Returns the exception for an execution that finds no memory. */
   static StoppedException exhausted(String what, OutOfMemoryError cause) {
     return new StoppedException(
         ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for " + what + " now", cause);
   }
 
-  /** Memory outside the heap has the heap's limit where nobody sets another. */
+  /** Memory outside the heap has the heap's limit unless another one is set. */
   private static boolean isTooLarge(long bytes) {
     return bytes > Runtime.getRuntime().maxMemory();
   }

@@ -30,10 +30,10 @@ final class AnonymousFiles {
   private static final Path IN_MEMORY =
       Path.of(System.getProperty(SharedMemory.DIRECTORY_PROPERTY, "/dev/shm"));
 
-  /** Files in memory where possible. */
+  /** Files in memory if possible. */
   static final AnonymousFiles SHARED = new AnonymousFiles(List.of(IN_MEMORY, TEMPORARY));
 
-  /** Files on the disk where possible. */
+  /** Files on the disk if possible. */
   static final AnonymousFiles ON_DISK = new AnonymousFiles(List.of(TEMPORARY, IN_MEMORY));
 
   private static final int CHUNK = 1 << 16;
@@ -48,7 +48,7 @@ final class AnonymousFiles {
     this.directories = directories.stream().distinct().toList();
   }
 
-  /** Returns where files are created, in the order of preference. */
+  /** Returns the directories in which files are created, in the order of preference. */
   List<Path> directories() {
     return directories;
   }

@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 
-/** The exceptions of {@code java.nio.file} carry the bare path as message; people need words. */
+/** Messages for exceptions of {@code java.nio.file}, which carry the bare path. Stateless. */
 final class IoMessages {
   private IoMessages() {}
 

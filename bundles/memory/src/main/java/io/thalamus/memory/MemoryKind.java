@@ -9,7 +9,7 @@ import java.util.Optional;
  * in NN HAL 1.2. Every device maps the first three; {@link #HARDWARE_BUFFER} is optional.
  */
 public enum MemoryKind {
-  /** Anonymous memory that another process can map through its descriptor. */
+  /** Anonymous memory that another process can map through its handle. */
   ASHMEM("ashmem"),
   /** A range of a file; the file outlives the pool. */
   MMAP_FD("mmap_fd"),
@@ -24,12 +24,12 @@ public enum MemoryKind {
     this.halName = halName;
   }
 
-  /** The name in the HAL, for example {@code mmap_fd}. */
+  /** Returns the name in the HAL, for example {@code mmap_fd}. */
   public String halName() {
     return halName;
   }
 
-  /** The kind with this HAL name, or empty where there is none. */
+  /** Returns the kind with this HAL name; empty if there is none. */
   public static Optional<MemoryKind> ofHalName(String name) {
     return Arrays.stream(values()).filter(kind -> kind.halName.equals(name)).findFirst();
   }

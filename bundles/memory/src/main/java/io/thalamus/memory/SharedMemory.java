@@ -128,7 +128,7 @@ public final class SharedMemory implements AutoCloseable {
 
   /**
    * Returns memory outside the heap, or null if that would take too much of it: devices need it
-   * too, and its limit is that of the heap where nobody sets another.
+   * too, and its limit is that of the heap unless another one is set.
    */
   private static MemorySegment allocatePrivate(Arena arena, long size) {
     if (size > Runtime.getRuntime().maxMemory() / 4) {

@@ -5,8 +5,8 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * How another process finds a piece of shared memory: the file to open and the range to map. A
- * value; it stays meaningful as long as the {@link SharedMemory} it describes is open.
+ * The file and the range by which another process maps a piece of shared memory. A value; it stays
+ * valid as long as the {@link SharedMemory} that it describes is open.
  *
  * @param kind the kind of pool
  * @param file the file to open; for anonymous memory a path below {@code /proc}

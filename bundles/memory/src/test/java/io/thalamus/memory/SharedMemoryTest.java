@@ -151,7 +151,6 @@ class SharedMemoryTest {
     }
   }
 
-  /** Private memory and the file that replaces it for what is large hold the same. */
   @Test
   void aFileOfManyChunksIsReadWhole() throws IOException {
     byte[] bytes = new byte[(5 << 20) + 7];

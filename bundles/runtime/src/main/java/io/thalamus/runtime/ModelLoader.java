@@ -22,14 +22,14 @@ import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.component.annotations.ReferencePolicyOption;
 
-/** Reads model files with the readers that are here. Thread-safe. */
+/** The loader of model files, with the readers that are installed. Thread-safe. */
 @Component(service = ModelLoader.class)
 public final class ModelLoader {
   private static final int HEAD = 64;
 
   private final List<ModelReader> readers = new CopyOnWriteArrayList<>();
 
-  /** A reader has come. */
+  /** Adds a reader. */
   @Reference(
       cardinality = ReferenceCardinality.MULTIPLE,
       policy = ReferencePolicy.DYNAMIC,
@@ -38,7 +38,7 @@ public final class ModelLoader {
     readers.add(reader);
   }
 
-  /** A reader goes. */
+  /** Removes a reader. */
   public void removeReader(ModelReader reader) {
     readers.remove(reader);
   }

@@ -25,7 +25,7 @@ public final class DomainMemory implements Memory {
   private final Duration patience;
 
   /**
-   * A memory with room.
+   * Creates a memory that has room.
    *
    * @param number the place in the order in which several are locked
    * @param patience how long a copy waits if no use ends
@@ -57,12 +57,12 @@ public final class DomainMemory implements Memory {
     return roleSet.name();
   }
 
-  /** Whether it was made for that. */
+  /** Returns whether the memory was made for this use. */
   public boolean hasRole(RoleHost host, Direction direction, int index) {
     return roleSet.hasRole(host, direction, index);
   }
 
-  /** What the roles have in common, with dimensions as far as all of them are known. */
+  /** Returns what the roles have in common, with dimensions as far as they are known. */
   public Operand operand() {
     return roleSet.operand();
   }
@@ -70,9 +70,9 @@ public final class DomainMemory implements Memory {
   /**
    * Begins a use.
    *
-   * @param mayWait asked now and then while it must wait for other uses
-   * @return whether it has begun
-   * @throws NeuralNetworksException with BAD_DATA where it is closed
+   * @param mayWait asked now and then while other uses must end first
+   * @return whether the use has begun
+   * @throws NeuralNetworksException with BAD_DATA if it is closed
    */
   boolean lock(boolean isWriting, BooleanSupplier mayWait) throws NeuralNetworksException {
     if (!uses.retain()) {

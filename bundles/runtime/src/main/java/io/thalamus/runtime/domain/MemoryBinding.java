@@ -11,24 +11,24 @@ import io.thalamus.runtime.registry.DeviceMemory;
 import java.util.Optional;
 
 /**
- * A memory as one execution uses it: on the device that executes, or in shared memory where that is
+ * A memory as one execution uses it: on the device that executes, or in shared memory if that is
  * not possible, or not any more. Used by the one thread that executes; the lock of the memory is
  * held by {@link MemoryBindings}.
  */
 public final class MemoryBinding {
-  /** The room of a value that only the device knows the size of. */
+  /** The length of a value of which only the device knows the size. */
   public static final long OPEN = Long.MAX_VALUE;
 
   private final DomainMemory memory;
   private final boolean writes;
 
-  /** Null where it stands in shared memory. */
+  /** The buffer; null for shared memory. */
   private DeviceMemory target;
 
-  /** How a request names the buffer. */
+  /** The buffer as a request names it. */
   private MemoryPool pool;
 
-  /** What is held for the step that runs; else null. */
+  /** The buffer that is held for the step that runs; else null. */
   private DeviceMemory held;
 
   private boolean hasBegun;
@@ -47,13 +47,13 @@ public final class MemoryBinding {
     return writes;
   }
 
-  /** Finds out where it is, or will be. */
+  /** Finds out where the contents are, or will be. */
   void begin(PreparedPlan plan) throws NeuralNetworksException {
     MemoryState state = memory.state();
     target = (writes ? state.reserve(plan) : state.beginRead(plan)).orElse(null);
     pool = target == null ? null : target.pool().orElse(null);
     if (target != null && pool == null) {
-      // It has left since; what was there has moved.
+      // The device has left since; the contents have moved.
       leaveDevice();
       if (!writes) {
         state.share();
@@ -62,7 +62,7 @@ public final class MemoryBinding {
     shape = writes ? memory.operand().shape() : state.shape();
   }
 
-  /** What was in it is gone from now on, where it writes. */
+  /** Begins to write, if the execution does: the earlier contents are gone. */
   void start() throws NeuralNetworksException {
     if (writes) {
       hasBegun = true;
@@ -70,7 +70,7 @@ public final class MemoryBinding {
     }
   }
 
-  /** Ends it. */
+  /** Ends the use. */
   void end(boolean isSuccess) {
     if (hasBegun) {
       if (isSuccess) {
@@ -90,38 +90,38 @@ public final class MemoryBinding {
     }
   }
 
-  /** Whether this execution writes it. */
+  /** Returns whether this execution writes the memory. */
   public boolean isWritten() {
     return writes;
   }
 
-  /** The dimensions of its contents, as far as they are known. */
+  /** Returns the dimensions of the contents, as far as they are known. */
   public Shape shape() {
     return shape;
   }
 
-  /** In bytes; {@link #OPEN} for what only the device will know. */
+  /** Returns the length in bytes; {@link #OPEN} if only the device will know it. */
   public long length() {
     Operand actual = memory.operand().with(shape);
     return actual.isSizeKnown() ? actual.byteSize() : OPEN;
   }
 
-  /** The buffer to execute with; empty where it is to be found in shared memory. */
+  /** Returns the buffer to execute with; empty if the memory is shared memory. */
   public Optional<DeviceMemory> buffer() {
     return Optional.ofNullable(target);
   }
 
-  /** How a request names the buffer; to be asked only where there is one. */
+  /** Returns the buffer as a request names it; called only if there is one. */
   public MemoryPool pool() {
     return pool;
   }
 
-  /** Where it is in shared memory, or a copy of it after {@link #share}. */
+  /** Returns the shared memory, which has a copy of the contents after {@link #share}. */
   public SharedMemory shared() {
     return memory.state().shared();
   }
 
-  /** Whether what it holds could be copied to shared memory, where it then is too. */
+  /** Has the contents in shared memory too, and returns whether that was possible. */
   public boolean share() {
     try {
       memory.state().share();
@@ -132,11 +132,11 @@ public final class MemoryBinding {
   }
 
   /**
-   * Goes on in shared memory, for a step that is repeated elsewhere.
+   * Continues in shared memory, for a step that is repeated elsewhere.
    *
    * @param isRewritten whether that step writes it
-   * @throws NeuralNetworksException where the device does not give the contents out: with
-   *     DEAD_OBJECT for those of before the execution
+   * @throws NeuralNetworksException with DEAD_OBJECT if the device does not give out the contents
+   *     that were there before the execution
    */
   public void recall(boolean isRewritten) throws NeuralNetworksException {
     if (target == null) {
@@ -151,7 +151,7 @@ public final class MemoryBinding {
     leaveDevice();
   }
 
-  /** Has everything as it was before the execution began, in shared memory. */
+  /** Has everything in shared memory as it was before the execution began. */
   void restart() throws NeuralNetworksException {
     recall(writes);
     if (writes) {
@@ -160,7 +160,7 @@ public final class MemoryBinding {
     }
   }
 
-  /** Keeps the device until what it writes is booked. */
+  /** Keeps the device from leaving until its writes are recorded. */
   public void beginStep() {
     if (target != null) {
       target.hold();
@@ -168,7 +168,7 @@ public final class MemoryBinding {
     }
   }
 
-  /** A step that writes it is over, and booked. */
+  /** Ends a step that writes the memory, once its writes are recorded. */
   public void endStep() {
     if (held != null) {
       held.letGo();
@@ -176,7 +176,7 @@ public final class MemoryBinding {
     }
   }
 
-  /** A step has written it. */
+  /** Records that a step has written the memory. */
   public void written(Shape actual) {
     shape = actual;
     if (target != null) {
@@ -184,7 +184,7 @@ public final class MemoryBinding {
     }
   }
 
-  /** A device that was given up may still write to where it is. */
+  /** Gives up the place of the contents, since an abandoned device may still write to it. */
   public void abandon() throws NeuralNetworksException {
     if (target == null) {
       memory.state().abandonShared();

@@ -10,7 +10,7 @@ import java.util.function.BooleanSupplier;
 
 /**
  * The memories that one execution uses. Used by the one thread that executes. Locks all of them
- * before it begins, in one order for everybody, so that nobody waits in a circle.
+ * before it begins, in one order for everybody, so that executions never wait in a circle.
  */
 public final class MemoryBindings {
   private final List<MemoryBinding> bindings = new ArrayList<>();
@@ -40,9 +40,9 @@ public final class MemoryBindings {
    * Locks the memories, and finds out where each is for this plan. Nothing is changed before that
    * has succeeded for all of them.
    *
-   * @param mayWait asked now and then while another execution has one of them
-   * @return whether it was waited for all of them
-   * @throws NeuralNetworksException where one is closed, or does not hold what it must
+   * @param mayWait asked now and then while another execution uses one of them
+   * @return whether all of them are locked
+   * @throws NeuralNetworksException if one is closed, or does not hold what it must
    */
   public boolean begin(PreparedPlan plan, BooleanSupplier mayWait) throws NeuralNetworksException {
     bindings.sort(Comparator.comparingLong(binding -> binding.memory().number()));
@@ -61,7 +61,7 @@ public final class MemoryBindings {
     return true;
   }
 
-  /** Goes on in shared memory, with inputs as they were and outputs to be written anew. */
+  /** Continues in shared memory, with inputs as they were and outputs to be written anew. */
   public void restart() throws NeuralNetworksException {
     for (MemoryBinding binding : bindings) {
       binding.restart();

@@ -16,20 +16,20 @@ import org.osgi.service.component.annotations.Deactivate;
 /** The memories of all applications. Thread-safe; owns those that nobody has closed. */
 @Component(service = MemoryDomains.class)
 public final class MemoryDomains implements AutoCloseable {
-  /** As long as a device has for an execution of which nothing was measured yet. */
+  /** The time that a device has for an execution of which nothing was measured yet. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final Duration patience;
   private final AtomicLong numbers = new AtomicLong();
   private final ConcurrentSkipListMap<Long, DomainMemory> live = new ConcurrentSkipListMap<>();
 
-  /** Memories with the usual patience. */
+  /** Creates memories with the usual patience. */
   public MemoryDomains() {
     this(PATIENCE);
   }
 
   /**
-   * Memories with another patience.
+   * Creates memories with another patience.
    *
    * @param patience how long a copy waits for executions if none of them ends
    */
@@ -40,7 +40,7 @@ public final class MemoryDomains implements AutoCloseable {
   /**
    * Makes a memory; see {@code NeuralNetworks.createMemory}.
    *
-   * @param onClose told once, when it is closed
+   * @param onClose called once, when it is closed
    */
   public DomainMemory create(MemoryDesc desc, Consumer<DomainMemory> onClose)
       throws NeuralNetworksException {
@@ -61,7 +61,7 @@ public final class MemoryDomains implements AutoCloseable {
     return memory;
   }
 
-  /** What is alive, in the order in which it was made. */
+  /** Returns the open memories, in the order in which they were made. */
   public List<MemoryInfo> descriptions() {
     return live.values().stream().map(DomainMemory::describe).toList();
   }

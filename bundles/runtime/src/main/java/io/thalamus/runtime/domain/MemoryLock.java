@@ -4,12 +4,11 @@ package io.thalamus.runtime.domain;
 import java.util.function.BooleanSupplier;
 
 /**
- * Who uses a memory: many who read it, or one who writes it. Thread-safe. Whoever wants to write is
- * not overtaken by those who come to read later. A use is not bound to a thread: another one may
- * end it.
+ * A lock that many readers or one writer hold. Thread-safe. Readers that come after a writer do not
+ * overtake it. A use is not bound to a thread: another thread may end it.
  */
 final class MemoryLock {
-  /** How often somebody who waits looks whether to wait any longer. */
+  /** The interval at which a waiting thread asks whether to wait any longer. */
   private static final long LOOK_MILLIS = 20;
 
   private int readers;
@@ -20,8 +19,8 @@ final class MemoryLock {
   /**
    * Begins a use.
    *
-   * @param mayWait asked now and then while it must wait, outside of any lock
-   * @return whether it has begun
+   * @param mayWait asked now and then while other uses must end first, outside of any lock
+   * @return whether the use has begun
    */
   boolean begin(boolean isWriting, BooleanSupplier mayWait) {
     boolean interrupted = false;

@@ -318,7 +318,7 @@ final class MemoryState {
     }
   }
 
-  /** Copies in; what was there is gone, whether it succeeds or not. */
+  /** Copies contents in. The earlier ones are gone, whether it succeeds or not. */
   void write(MemorySegment source, Shape given) throws NeuralNetworksException {
     synchronized (lock) {
       residence = Residence.NOWHERE;
@@ -340,7 +340,7 @@ final class MemoryState {
     }
   }
 
-  /** Copies out. */
+  /** Copies the contents out. */
   void read(MemorySegment destination) throws NeuralNetworksException {
     synchronized (lock) {
       requireContents(ResultCode.BAD_DATA);
@@ -350,7 +350,7 @@ final class MemoryState {
     }
   }
 
-  /** Has the contents ready to be copied by another memory, and says their shape. */
+  /** Has the contents in shared memory for another memory to copy, and returns their shape. */
   Shape offer() throws NeuralNetworksException {
     synchronized (lock) {
       requireContents(ResultCode.BAD_DATA);
@@ -387,6 +387,7 @@ final class MemoryState {
     }
   }
 
+  /** Returns what the memory is and where its contents are. */
   MemoryInfo describe() {
     synchronized (lock) {
       String device = slot.buffer() == null ? MemoryInfo.SHARED : slot.buffer().device().id();

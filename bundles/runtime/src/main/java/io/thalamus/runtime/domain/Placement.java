@@ -17,8 +17,8 @@ import java.util.Optional;
  * The roles of a memory as the steps of the plans of a moment have them, for the one device that is
  * involved. Immutable.
  *
- * <p>A value is also an input of each step that reads it after another step has written it. Where
- * the interpreter of IF and WHILE uses it, or several devices do, no device's buffer will do.
+ * <p>A value is also an input of each step that reads it after another step has written it. If the
+ * interpreter of IF and WHILE uses it, or several devices do, no device's buffer will do.
  */
 record Placement(RegisteredDevice device, List<BufferRole> roles) {
   Placement {
@@ -26,10 +26,10 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
   }
 
   /**
-   * Where a memory with these roles should stand; empty for shared memory.
+   * Returns the device for a memory with these roles; empty for shared memory.
    *
    * @param hosts the compilations, each once
-   * @param plans of them, retained by the caller, in the same order; null where one is closed
+   * @param plans of them, retained by the caller, in the same order; null for one that is closed
    */
   static Optional<Placement> of(RoleSet roleSet, List<RoleHost> hosts, List<PreparedPlan> plans) {
     Collector collector = new Collector();
@@ -49,7 +49,7 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
     private final List<BufferRole> roles = new ArrayList<>();
     private RegisteredDevice device;
 
-    /** Adds what a role means in a plan; false where no one device will do. */
+    /** Adds the uses that a role means in a plan; returns false if no single device will do. */
     boolean add(MemoryRoles.Role role, PreparedPlan plan) {
       int operand = role.operandIndex();
       for (PlanNode node : plan.planned().main().nodes()) {

@@ -3,7 +3,7 @@ package io.thalamus.runtime.domain;
 
 import io.thalamus.model.Shape;
 
-/** Where the contents of a memory are: on the host, on a device, on both or nowhere. Immutable. */
+/** The place of a memory's contents: the host, a device, both or none. Immutable. */
 sealed interface Residence {
   /** The residence of a memory that was never written, or of which a write has begun or failed. */
   Residence NOWHERE = new Nowhere();
