@@ -18,6 +18,6 @@ class StopTest {
             .filter(finding -> finding.fault().isPresent())
             .map(StopSuite.Finding::text)
             .toList());
-    assertEquals(10, findings.size(), findings::toString);
+    assertEquals(16, findings.size(), findings::toString);
   }
 }

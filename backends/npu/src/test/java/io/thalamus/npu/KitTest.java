@@ -16,7 +16,9 @@ class KitTest extends DeviceKit {
 
   @Override
   protected Device newDevice() {
-    engine = new FileCacheEngine(storage, "io.thalamus.npu");
+    if (engine == null) {
+      engine = new FileCacheEngine(storage, "io.thalamus.npu");
+    }
     return new NpuDevice("1.0.0", NpuConfig.DEFAULT.withSearch(0, false, 1), engine);
   }
 

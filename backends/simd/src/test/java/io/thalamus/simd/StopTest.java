@@ -23,6 +23,6 @@ class StopTest {
             .filter(finding -> finding.fault().isPresent())
             .map(StopSuite.Finding::text)
             .toList());
-    assertEquals(4, findings.size(), findings::toString);
+    assertEquals(10, findings.size(), findings::toString);
   }
 }

@@ -14,19 +14,23 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 
 /**
  * Runs the conformance kit on a device. Immutable. Its threads end with the run.
  *
- * @param device who is tested
+ * @param device which is tested
  * @param reference another device whose quantized results count as exact, where one is at hand
  * @param vectors the folder of conformance vectors; without them, examples of the kit's own
  * @param random how many random graphs are run
  * @param seed of the random examples
  * @param exceptions what the device need not pass
+ * @param properties of the service that the device is registered as; empty where it is none
+ * @param activation makes one more device of the same kind, to be closed, where that is possible
  */
 public record Certification(
     Device device,
@@ -34,23 +38,25 @@ public record Certification(
     Optional<Path> vectors,
     int random,
     long seed,
-    Exceptions exceptions) {
+    Exceptions exceptions,
+    Map<String, Object> properties,
+    Optional<Callable<Device>> activation) {
   private static final int USUAL_RANDOM = 200;
 
   private static final List<Part> PARTS =
       List.of(
-          new Part("facts", Facts::run),
-          new Part("memory", Memories::run),
-          new Part("pointers", Pointers::run),
-          new Part("operations", Results::operations),
-          new Part("memory domains", Domains::run),
-          new Part("validation", Results::validation),
-          new Part("caching", Caching::run),
-          new Part("quantization", Results::quantization),
-          new Part("graphs", Results::graphs),
-          new Part("concurrency", Calls::concurrency),
-          new Part("control", Calls::control),
-          new Part("life cycle", Calls::lifeCycle));
+          new Part("facts", FactChecks::run),
+          new Part("memory", MemoryChecks::run),
+          new Part("pointers", PointerChecks::run),
+          new Part("operations", OperationChecks::operations),
+          new Part("memory domains", DomainChecks::run),
+          new Part("validation", OperationChecks::validation),
+          new Part("caching", CachingChecks::run),
+          new Part("quantization", OperationChecks::quantization),
+          new Part("graphs", OperationChecks::graphs),
+          new Part("concurrency", ConcurrencyChecks::run),
+          new Part("control", ControlChecks::run),
+          new Part("life cycle", LifecycleChecks::run));
 
   private record Part(String name, Group group) {}
 
@@ -59,28 +65,51 @@ public record Certification(
     Objects.requireNonNull(reference, "reference");
     Objects.requireNonNull(vectors, "vectors");
     Objects.requireNonNull(exceptions, "exceptions");
+    properties = Map.copyOf(properties);
+    Objects.requireNonNull(activation, "activation");
   }
 
   /** The kit's own examples and 200 random graphs, without exceptions. */
   public static Certification of(Device device) {
     return new Certification(
-        device, Optional.empty(), Optional.empty(), USUAL_RANDOM, 1, Exceptions.NONE);
+        device,
+        Optional.empty(),
+        Optional.empty(),
+        USUAL_RANDOM,
+        1,
+        Exceptions.NONE,
+        Map.of(),
+        Optional.empty());
   }
 
   public Certification withReference(Device value) {
-    return new Certification(device, Optional.of(value), vectors, random, seed, exceptions);
+    return new Certification(
+        device, Optional.of(value), vectors, random, seed, exceptions, properties, activation);
   }
 
   public Certification withVectors(Path value) {
-    return new Certification(device, reference, Optional.of(value), random, seed, exceptions);
+    return new Certification(
+        device, reference, Optional.of(value), random, seed, exceptions, properties, activation);
   }
 
   public Certification withRandom(int value, long newSeed) {
-    return new Certification(device, reference, vectors, value, newSeed, exceptions);
+    return new Certification(
+        device, reference, vectors, value, newSeed, exceptions, properties, activation);
   }
 
   public Certification with(Exceptions value) {
-    return new Certification(device, reference, vectors, random, seed, value);
+    return new Certification(
+        device, reference, vectors, random, seed, value, properties, activation);
+  }
+
+  public Certification withProperties(Map<String, Object> value) {
+    return new Certification(
+        device, reference, vectors, random, seed, exceptions, value, activation);
+  }
+
+  public Certification withActivation(Callable<Device> value) {
+    return new Certification(
+        device, reference, vectors, random, seed, exceptions, properties, Optional.of(value));
   }
 
   /** The names of the groups of checks, in their order. */
@@ -130,7 +159,7 @@ public record Certification(
     // A device may take an operation in some forms only.
     List<Example> singles =
         GraphGenerator.over(device).singles(2, seed).stream().filter(this::isTaken).toList();
-    return new Subject(device, reference, vectors, singles, random, seed);
+    return new Subject(this, singles);
   }
 
   /** Whether the device takes an example, or cannot even be asked: then each check fails by it. */

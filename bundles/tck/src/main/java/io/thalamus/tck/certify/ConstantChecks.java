@@ -127,10 +127,10 @@ final class ConstantChecks {
     }
     byte[] expected;
     try (PreparedModel prepared = device.prepare(decoded.model(), PrepareConfig.DEFAULT)) {
-      expected = Runs.outputs(prepared, decoded);
+      expected = Probes.outputs(prepared, decoded);
     }
     try (PreparedModel prepared = device.prepare(moved, PrepareConfig.DEFAULT)) {
-      return Arrays.equals(expected, Runs.outputs(prepared, decoded))
+      return Arrays.equals(expected, Probes.outputs(prepared, decoded))
           ? Optional.empty()
           : Optional.of("the results differ from those with constants of the model's own");
     }
@@ -138,7 +138,7 @@ final class ConstantChecks {
 
   private static Optional<String> unclaimed(Device device, Model moved) throws DeviceException {
     return device.supportedOperations(moved).isEmpty()
-        ? Runs.refused(
+        ? Probes.refused(
             () -> device.prepare(moved, PrepareConfig.DEFAULT).close(), ErrorStatus.GENERAL_FAILURE)
         : Optional.of("it does not claim the kind, but says that it supports the operation");
   }

@@ -101,6 +101,7 @@ public final class CertifyCommand extends Command {
     try {
       Certification certification =
           Certification.of(hold(reference, held))
+              .withProperties(properties(reference))
               .withRandom(random, seed)
               .with(exceptions(invocation));
       Optional<Path> root = vectors(invocation);
@@ -122,6 +123,14 @@ public final class CertifyCommand extends Command {
     } finally {
       held.forEach(context::ungetService);
     }
+  }
+
+  private static Map<String, Object> properties(ServiceReference<Device> reference) {
+    Map<String, Object> properties = new TreeMap<>();
+    for (String key : reference.getPropertyKeys()) {
+      properties.put(key, reference.getProperty(key));
+    }
+    return properties;
   }
 
   /** Returns the devices by their short names. */

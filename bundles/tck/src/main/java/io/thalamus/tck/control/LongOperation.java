@@ -16,11 +16,12 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * Operations with billions of steps in little memory: seconds on any device, and less than some
- * minutes on one that cannot be stopped.
+ * Operations, and chains of them, with billions of steps in little memory: long on any device, and
+ * less than some minutes on one that cannot be stopped.
  */
 enum LongOperation {
   CONV_2D(graph -> graph.convolution(TENSOR_FLOAT32, Quantization.NONE, Quantization.NONE)),
@@ -30,6 +31,25 @@ enum LongOperation {
               TENSOR_QUANT8_ASYMM,
               new Quantization.PerTensor(0.25f, 0),
               new Quantization.PerTensor(0.0625f, 0))),
+  FULLY_CONNECTED(
+      graph -> {
+        int input = graph.input(TENSOR_FLOAT32, 2048, 3600);
+        int weights = graph.constant(TENSOR_FLOAT32, Quantization.NONE, 1024, 3600);
+        int bias = graph.constant(TENSOR_FLOAT32, Quantization.NONE, 1024);
+        graph.operation(
+            OperationCode.FULLY_CONNECTED,
+            List.of(input, weights, bias, graph.builder.int32(0)),
+            graph.output(TENSOR_FLOAT32, 2048, 1024));
+      }),
+  /** A chain: elementwise operations are long only where there are many of them. */
+  ADD(
+      graph ->
+          graph.chain(
+              (from, to) ->
+                  graph.operation(
+                      OperationCode.ADD, List.of(from, from, graph.builder.int32(0)), to))),
+  /** A chain. */
+  RELU(graph -> graph.chain((from, to) -> graph.operation(OperationCode.RELU, List.of(from), to))),
   /** Nine million samples in each cell of the result. */
   ROI_ALIGN(
       graph -> {
@@ -75,6 +95,11 @@ enum LongOperation {
     this.build = build;
   }
 
+  /** Whether a device comes by where any device must be ready to stop: between two operations. */
+  boolean isChain() {
+    return this == ADD || this == RELU;
+  }
+
   /**
    * The model.
    *
@@ -96,7 +121,9 @@ enum LongOperation {
     private static final int CHANNELS = 64;
     private static final int SIZE = 128;
     private static final int WINDOW = 15;
-    private static final long WEIGHTS = 4L * CHANNELS * WINDOW * WINDOW * CHANNELS;
+    private static final int CHAIN = 200;
+    private static final int CHAIN_ELEMENTS = 1 << 20;
+    private static final long WEIGHTS = 4L * 1024 * 3600;
 
     private final SubgraphBuilder builder = new SubgraphBuilder();
     private final SharedMemory weights;
@@ -122,6 +149,17 @@ enum LongOperation {
       Lifetime.Constant place =
           SubgraphBuilder.place(weights, 0, shape.elementCount() * type.elementSize());
       return builder.constant("", type, shape, quantization, place);
+    }
+
+    /** Many operations, each on the result of the one before. */
+    void chain(BiConsumer<Integer, Integer> operation) {
+      int from = input(TENSOR_FLOAT32, CHAIN_ELEMENTS);
+      for (int i = 1; i < CHAIN; i++) {
+        int to = builder.temporary("", TENSOR_FLOAT32, Shape.of(CHAIN_ELEMENTS), Quantization.NONE);
+        operation.accept(from, to);
+        from = to;
+      }
+      operation.accept(from, output(TENSOR_FLOAT32, CHAIN_ELEMENTS));
     }
 
     void convolution(OperandCode type, Quantization data, Quantization filter) {

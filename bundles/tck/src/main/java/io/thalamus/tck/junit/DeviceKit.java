@@ -22,7 +22,7 @@ import org.junit.jupiter.api.TestFactory;
  * thread; the device is closed afterwards where it can be.
  */
 public abstract class DeviceKit {
-  /** A device that nobody else uses. */
+  /** Makes a device that nobody else uses; called several times, also while another one lives. */
   protected abstract Device newDevice() throws Exception;
 
   /** How the device is tested; overridden to add exceptions, a reference or vectors. */
@@ -34,7 +34,8 @@ public abstract class DeviceKit {
   final Stream<DynamicContainer> kit() throws Exception {
     Device device = newDevice();
     try {
-      CertificationReport report = certification(device).run(_ -> {});
+      CertificationReport report =
+          certification(device).withActivation(this::newDevice).run(_ -> {});
       System.out.println(report.text());
       Map<String, List<DynamicTest>> groups = new LinkedHashMap<>();
       for (Finding finding : report.findings()) {

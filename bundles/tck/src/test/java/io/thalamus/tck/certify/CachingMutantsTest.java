@@ -21,7 +21,6 @@ import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -108,9 +107,9 @@ class CachingMutantsTest {
   private static List<Finding> findings(Device device, int attacks) throws Exception {
     List<Finding> findings = new ArrayList<>();
     try (CachingTests tests = new CachingTests(device, 1, attacks)) {
-      Caching.run(
+      CachingChecks.run(
           tests,
-          new Subject(device, Optional.empty(), Optional.empty(), SINGLES, 0, 1),
+          new Subject(Certification.of(device), SINGLES),
           new Findings("caching", findings::add));
     }
     return findings;

@@ -9,22 +9,35 @@ import io.thalamus.hal.DelegatingDevice;
 import io.thalamus.hal.DelegatingPreparedModel;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.FencedExecution;
+import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
+import io.thalamus.hal.SyncFence;
 import io.thalamus.memory.MemoryKind;
+import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.Timing;
 import io.thalamus.tck.graph.EvaluatorDevice;
+import io.thalamus.tck.graph.GraphGenerator;
+import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,9 +47,13 @@ import org.junit.jupiter.params.provider.MethodSource;
 class KitMutantsTest {
   private static final int GRAPHS = 5;
 
-  /** A device that keeps all rules, for few operations, as far as a subclass does not break one. */
+  /**
+   * A device that keeps all rules, for few operations, as far as a subclass does not break one.
+   * Large models it executes by asking whether to stop, and by nothing else.
+   */
   private static class Mutant extends DelegatingDevice {
     private static final Set<String> OPERATIONS = Set.of("ADD", "RELU", "FULLY_CONNECTED");
+    private static final int LARGE = 1 << 15;
 
     Mutant() {
       super(new EvaluatorDevice());
@@ -46,21 +63,53 @@ class KitMutantsTest {
     public BitSet supportedOperations(Model model) throws DeviceException {
       BitSet supported = super.supportedOperations(model);
       for (int i = 0; i < model.main().operations().size(); i++) {
-        if (!OPERATIONS.contains(model.main().operations().get(i).type().text())) {
-          supported.clear(i);
-        }
+        boolean isKnown = OPERATIONS.contains(model.main().operations().get(i).type().text());
+        supported.set(i, isKnown && (supported.get(i) || isLarge(model)));
       }
       return supported;
     }
 
+    private static boolean isLarge(Model model) {
+      return model.main().operands().stream()
+          .anyMatch(o -> o.isSizeKnown() && o.shape().elementCount() > LARGE);
+    }
+
     @Override
     public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
-      return new MutantModel(this, super.prepare(model, config));
+      PreparedModel prepared = super.prepare(model, config);
+      return new MutantModel(this, isLarge(model) ? new LargeModel() : prepared);
     }
 
     ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
       return within.execute(request, config);
     }
+
+    FencedExecution executeFenced(
+        PreparedModel within, Request request, List<SyncFence> waitFor, ExecutionConfig config)
+        throws DeviceException {
+      return within.executeFenced(request, waitFor, config);
+    }
+  }
+
+  private static final class LargeModel implements PreparedModel {
+    @Override
+    public ExecutionResult execute(Request request, ExecutionConfig config) {
+      for (int i = 0; i < 10; i++) {
+        switch (config.control().checkpoint()) {
+          case CONTINUE -> {}
+          case CANCELLED -> {
+            return new ExecutionResult.Failed(ErrorStatus.GENERAL_FAILURE, "cancelled");
+          }
+          case DEADLINE -> {
+            return new ExecutionResult.Failed(ErrorStatus.MISSED_DEADLINE_TRANSIENT, "late");
+          }
+        }
+      }
+      return new ExecutionResult.Completed(List.of(), Timing.NONE);
+    }
+
+    @Override
+    public void close() {}
   }
 
   private static final class MutantModel extends DelegatingPreparedModel {
@@ -74,6 +123,12 @@ class KitMutantsTest {
     @Override
     public ExecutionResult execute(Request request, ExecutionConfig config) {
       return device.execute(delegate(), request, config);
+    }
+
+    @Override
+    public FencedExecution executeFenced(
+        Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
+      return device.executeFenced(delegate(), request, waitFor, config);
     }
   }
 
@@ -165,9 +220,27 @@ class KitMutantsTest {
     }
   }
 
-  private static void assertFound(Mutant device, String... ids) throws Exception {
-    CertificationReport report = run(device);
-    assertEquals(List.of(ids), report.failures().stream().map(Finding::id).toList(), report::text);
+  private static final List<Example> SINGLES =
+      GraphGenerator.over(new Mutant()).singles(1, 1).stream()
+          .filter(single -> single.main().operations().getFirst().inputs().size() > 1)
+          .toList();
+
+  /** A group finds exactly these checks failed. */
+  private static void assertFound(Group group, Certification settings, String... names)
+      throws Exception {
+    List<Finding> findings = new ArrayList<>();
+    group.run(new Subject(settings, SINGLES), new Findings("group", findings::add));
+    assertEquals(
+        List.of(names),
+        findings.stream()
+            .filter(finding -> finding.outcome() instanceof Outcome.Failed)
+            .map(Finding::name)
+            .toList(),
+        () -> findings.stream().map(Finding::text).collect(Collectors.joining("\n")));
+  }
+
+  private static void assertFound(Group group, Mutant device, String... names) throws Exception {
+    assertFound(group, Certification.of(device), names);
   }
 
   private static boolean isReadable(Model model) {
@@ -177,6 +250,7 @@ class KitMutantsTest {
   @Test
   void constantsInUnreadableMemoryAreClaimed() throws Exception {
     assertFound(
+        MemoryChecks::run,
         new Mutant() {
           @Override
           public BitSet supportedOperations(Model model) throws DeviceException {
@@ -185,12 +259,13 @@ class KitMutantsTest {
             return supported;
           }
         },
-        "memory/constants in hardware_buffer");
+        "constants in hardware_buffer");
   }
 
   @Test
   void constantsInUnreadableMemoryAreRefusedAsIfTheModelWereWrong() throws Exception {
     assertFound(
+        MemoryChecks::run,
         new Mutant() {
           @Override
           public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
@@ -200,12 +275,13 @@ class KitMutantsTest {
             return super.prepare(model, config);
           }
         },
-        "memory/constants in hardware_buffer");
+        "constants in hardware_buffer");
   }
 
   @Test
   void constantsInAFileAreReadAsZeros() throws Exception {
     assertFound(
+        MemoryChecks::run,
         new Mutant() {
           @Override
           public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
@@ -214,7 +290,7 @@ class KitMutantsTest {
             return super.prepare(isFile ? withoutConstants(model) : model, config);
           }
         },
-        "memory/constants in mmap_fd");
+        "constants in mmap_fd");
   }
 
   /** The model with zeros in place of all constants that stand in a pool. */
@@ -230,6 +306,251 @@ class KitMutantsTest {
             .toList();
     return Model.of(
         new Subgraph(operands, main.operations(), main.inputIndexes(), main.outputIndexes()));
+  }
+
+  @Test
+  void aDeviceThatBreaksNoRulePassesTheGroupsOfThisTest() throws Exception {
+    for (Group group :
+        List.<Group>of(MemoryChecks::run, ControlChecks::run, LeakChecks::run, FactChecks::run)) {
+      assertFound(group, Certification.of(new Mutant()).withActivation(Mutant::new));
+    }
+  }
+
+  @Test
+  void aDeviceCannotBeStopped() throws Exception {
+    assertFound(
+        ControlChecks::run,
+        new Mutant() {
+          @Override
+          ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
+            return super.execute(within, request, config.with(ExecutionControl.NONE));
+          }
+        },
+        "cancel at the first checkpoint",
+        "long ADD CANCELLED",
+        "long ADD DEADLINE",
+        "long RELU CANCELLED",
+        "long RELU DEADLINE");
+  }
+
+  @Test
+  void deadlinesOfPreparesAreIgnored() throws Exception {
+    assertFound(
+        ControlChecks::run,
+        new Mutant() {
+          @Override
+          public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+            return super.prepare(model, config.with(Deadline.NONE));
+          }
+        },
+        "prepare after its deadline");
+  }
+
+  @Test
+  void deadlinesOfExecutionsAreIgnored() throws Exception {
+    assertFound(
+        ControlChecks::run,
+        new Mutant() {
+          @Override
+          ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
+            return super.execute(within, request, config.with(Deadline.NONE));
+          }
+        },
+        "execute after its deadline");
+  }
+
+  @Test
+  void deadlinesEndAnExecutionAsAnyFailureDoes() throws Exception {
+    assertFound(
+        ControlChecks::run,
+        new Mutant() {
+          @Override
+          ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
+            ExecutionResult result = super.execute(within, request, config);
+            return result.status() == ErrorStatus.MISSED_DEADLINE_PERSISTENT
+                ? new ExecutionResult.Failed(ErrorStatus.GENERAL_FAILURE, "it failed")
+                : result;
+          }
+        },
+        "execute after its deadline",
+        "execute at its deadline");
+  }
+
+  @Test
+  void deadlinesOfFencedExecutionsAreIgnored() throws Exception {
+    assertFound(
+        ControlChecks::run,
+        new Mutant() {
+          @Override
+          FencedExecution executeFenced(
+              PreparedModel within,
+              Request request,
+              List<SyncFence> waitFor,
+              ExecutionConfig config)
+              throws DeviceException {
+            return super.executeFenced(within, request, waitFor, config.with(Deadline.NONE));
+          }
+        },
+        "execute fenced after its deadline",
+        "a deadline behind a fence");
+  }
+
+  @Test
+  void durationsOfFencedExecutionsAreIgnored() throws Exception {
+    assertFound(
+        ControlChecks::run,
+        new Mutant() {
+          @Override
+          FencedExecution executeFenced(
+              PreparedModel within,
+              Request request,
+              List<SyncFence> waitFor,
+              ExecutionConfig config)
+              throws DeviceException {
+            ExecutionConfig without = ExecutionConfig.DEFAULT.with(config.deadline());
+            return super.executeFenced(within, request, waitFor, without);
+          }
+        },
+        "execute fenced for a duration after its deadline");
+  }
+
+  @Test
+  void fencesAreIgnored() throws Exception {
+    assertFound(
+        ControlChecks::run,
+        new Mutant() {
+          @Override
+          FencedExecution executeFenced(
+              PreparedModel within,
+              Request request,
+              List<SyncFence> waitFor,
+              ExecutionConfig config)
+              throws DeviceException {
+            return super.executeFenced(within, request, List.of(), config);
+          }
+        },
+        "a fence fails",
+        "a fence is waited for",
+        "a deadline behind a fence");
+  }
+
+  /** Threads that stay until the test ends. */
+  private static final class Threads implements AutoCloseable {
+    private final CountDownLatch end = new CountDownLatch(1);
+
+    void start() {
+      Thread.ofPlatform()
+          .stackSize(1 << 16)
+          .daemon()
+          .start(
+              () -> {
+                try {
+                  end.await();
+                } catch (InterruptedException e) {
+                  Thread.currentThread().interrupt();
+                }
+              });
+    }
+
+    @Override
+    public void close() {
+      end.countDown();
+    }
+  }
+
+  @Test
+  void eachExecutionLeavesAThread() throws Exception {
+    try (Threads threads = new Threads()) {
+      assertFound(
+          LeakChecks::run,
+          new Mutant() {
+            @Override
+            ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
+              threads.start();
+              return super.execute(within, request, config);
+            }
+          },
+          "threads of executions",
+          "threads of prepared models");
+    }
+  }
+
+  @Test
+  void eachActivationLeavesAThread() throws Exception {
+    try (Threads threads = new Threads()) {
+      assertFound(
+          LeakChecks::run,
+          Certification.of(new Mutant())
+              .withActivation(
+                  () -> {
+                    threads.start();
+                    return new Mutant();
+                  }),
+          "threads of activations");
+    }
+  }
+
+  @Test
+  void aThreadKeepsWhatItExecuted() throws Exception {
+    assertFound(
+        LeakChecks::run,
+        new Mutant() {
+          private final ThreadLocal<List<Object>> kept = ThreadLocal.withInitial(ArrayList::new);
+
+          @Override
+          public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+            PreparedModel prepared = super.prepare(model, config);
+            kept.get().add(prepared);
+            return prepared;
+          }
+        },
+        "closed models are let go");
+  }
+
+  @Test
+  void memoryOutsideTheHeapIsNotGivenBack() throws Exception {
+    try (Arena arena = Arena.ofShared()) {
+      assertFound(
+          LeakChecks::run,
+          new Mutant() {
+            @Override
+            ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
+              if (request.pools().getFirst() instanceof MemoryPool.Shared shared) {
+                arena.allocate(shared.memory().size(), Long.BYTES);
+              }
+              return super.execute(within, request, config);
+            }
+          },
+          "memory of executions",
+          "memory of prepared models");
+    }
+  }
+
+  @Test
+  void theServiceDeclaresOtherFacts() throws Exception {
+    Map<String, Object> declared =
+        Map.of(
+            "thalamus.device",
+            "oracle",
+            "thalamus.type",
+            "CPU",
+            "thalamus.memoryDomain",
+            true,
+            "thalamus.modelCacheFiles",
+            2,
+            "thalamus.dataCacheFiles",
+            0,
+            "thalamus.extensions",
+            new String[] {"com.example.other"},
+            "thalamus.performance",
+            new String[] {});
+    assertFound(
+        FactChecks::run,
+        Certification.of(new Mutant()).withProperties(declared),
+        "declared extensions",
+        "declared memoryDomain",
+        "declared modelCacheFiles",
+        "declared performance");
   }
 
   @Test

@@ -39,7 +39,6 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
@@ -207,8 +206,8 @@ class PointerMutantsTest {
 
   private static List<Finding> run(Device device) throws Exception {
     List<Finding> found = new ArrayList<>();
-    Subject subject = new Subject(device, Optional.empty(), Optional.empty(), examples, 0, 1);
-    Pointers.run(subject, new Findings("pointers", found::add));
+    Subject subject = new Subject(Certification.of(device), examples);
+    PointerChecks.run(subject, new Findings("pointers", found::add));
     return found;
   }
 

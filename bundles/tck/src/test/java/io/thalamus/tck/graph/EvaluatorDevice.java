@@ -16,6 +16,7 @@ import io.thalamus.hal.SyncFence;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Model;
@@ -192,7 +193,9 @@ public final class EvaluatorDevice implements Device {
       } catch (CompletionException e) {
         throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "a fence failed", e);
       }
-      ExecutionResult result = execute(request, config);
+      Deadline deadline =
+          config.duration().map(Deadline::after).orElse(Deadline.NONE).earlier(config.deadline());
+      ExecutionResult result = execute(request, config.with(deadline));
       if (result instanceof ExecutionResult.Failed failed) {
         throw new DeviceException(failed.status(), failed.message());
       }

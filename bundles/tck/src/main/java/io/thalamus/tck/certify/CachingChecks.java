@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Optional;
 
 /** Compilation caching: where it is claimed it works and is safe, else restoring is refused. */
-final class Caching {
-  private Caching() {}
+final class CachingChecks {
+  private CachingChecks() {}
 
   static void run(Subject subject, Findings findings) throws IOException, InterruptedException {
     try (CachingTests tests = new CachingTests(subject.device(), subject.seed())) {

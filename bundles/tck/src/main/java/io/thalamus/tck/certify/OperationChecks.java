@@ -25,8 +25,8 @@ import java.util.List;
 import java.util.Optional;
 
 /** Whether a device computes what it should, and refuses what it must. */
-final class Results {
-  private Results() {}
+final class OperationChecks {
+  private OperationChecks() {}
 
   /** Conformance vectors by both ways to execute, where they are; else the kit's own examples. */
   static void operations(Subject subject, Findings findings)
@@ -39,14 +39,14 @@ final class Results {
   static void operations(
       Subject subject, Device device, List<RunOptions.Mode> modes, Findings findings)
       throws IOException, VectorFormatException, InterruptedException {
-    if (subject.vectors().isEmpty()) {
+    if (subject.settings().vectors().isEmpty()) {
       GraphCheck check = new GraphCheck(device);
       subject.singles().forEach(example -> findings.add(example.name(), check.run(example)));
       return;
     }
     for (RunOptions.Mode mode : modes) {
       SuiteReport report =
-          VectorSuite.of(subject.vectors().get())
+          VectorSuite.of(subject.settings().vectors().get())
               .run(
                   new DeviceTarget(device),
                   RunOptions.DEFAULT.with(mode),
@@ -101,18 +101,19 @@ final class Results {
       findings.skip("exact", "the device does not claim exact quantized results");
       return;
     }
-    if (subject.reference().isEmpty()) {
+    if (subject.settings().reference().isEmpty()) {
       findings.skip("exact", "there is no other device with exact quantized results beside it");
       return;
     }
-    Device reference = subject.reference().get();
+    Device reference = subject.settings().reference().get();
     for (Example example : subject.singles()) {
       if (isQuantized(example)) {
         findings.attempt(
             "exact " + example.name(),
             () ->
                 Arrays.equals(
-                        Runs.outputs(subject.device(), example), Runs.outputs(reference, example))
+                        Probes.outputs(subject.device(), example),
+                        Probes.outputs(reference, example))
                     ? Optional.empty()
                     : Optional.of("the results are not those of " + reference.info().name()));
       }
@@ -130,7 +131,8 @@ final class Results {
       findings.skip("graphs", "the device takes none of the kit's operations");
       return;
     }
-    GraphReport report = GraphSuite.of(subject.device()).run(subject.random(), subject.seed());
+    GraphReport report =
+        GraphSuite.of(subject.device()).run(subject.settings().random(), subject.seed());
     // Every graph has the same name however it ends, as lists of exceptions name it.
     report.passedSeeds().forEach(seed -> findings.add("seed " + seed, Outcome.PASSED));
     report.skippedSeeds().forEach((seed, reason) -> findings.skip("seed " + seed, reason));

@@ -7,17 +7,19 @@ import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.tck.request.LentRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.VectorFormatException;
+import java.lang.foreign.ValueLayout;
 import java.util.Optional;
 import java.util.Set;
 
 /** What several groups do with an example. */
-final class Runs {
-  private Runs() {}
+final class Probes {
+  private Probes() {}
 
   /** Something that is done with a prepared example. */
   @FunctionalInterface
@@ -31,6 +33,11 @@ final class Runs {
         PreparedModel prepared = device.prepare(decoded.model(), PrepareConfig.DEFAULT)) {
       return use.run(prepared, decoded);
     }
+  }
+
+  /** A copy of what stands in a memory. */
+  static byte[] bytes(SharedMemory memory) {
+    return memory.segment().toArray(ValueLayout.JAVA_BYTE);
   }
 
   /** All outputs of one run, with new memory. */

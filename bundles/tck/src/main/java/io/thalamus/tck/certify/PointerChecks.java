@@ -23,13 +23,13 @@ import java.util.Optional;
  * Arguments by pointer, on a device that takes them: used in the calling thread, within their
  * bounds, until the call returns; what cannot be used so is refused.
  */
-final class Pointers {
+final class PointerChecks {
   /** Long enough for a thread that the device left behind to do its harm. */
   private static final long PAUSE_MILLIS = 50;
 
   private static final int ROUNDS = 3;
 
-  private Pointers() {}
+  private PointerChecks() {}
 
   static void run(Subject subject, Findings findings) throws InterruptedException {
     if (!subject.device().info().pointerArguments()) {
@@ -42,22 +42,25 @@ final class Pointers {
     }
     for (Example example : subject.singles()) {
       findings.attempt(
-          example.name(), () -> Runs.with(subject.device(), example, Pointers::inPlace));
+          example.name(), () -> Probes.with(subject.device(), example, PointerChecks::inPlace));
     }
-    for (Example example : Calls.some(subject)) {
+    for (Example example : ConcurrencyChecks.some(subject)) {
       String name = example.name() + " ";
       findings.attempt(
-          name + "after the return", () -> Runs.with(subject.device(), example, Pointers::kept));
+          name + "after the return",
+          () -> Probes.with(subject.device(), example, PointerChecks::kept));
       findings.attempt(
           name + "by several threads",
-          () -> Runs.with(subject.device(), example, Pointers::together));
+          () -> Probes.with(subject.device(), example, PointerChecks::together));
     }
     Example example = subject.singles().getFirst();
-    findings.attempt("beside pools", () -> Runs.with(subject.device(), example, Pointers::mixed));
-    findings.attempt("not fenced", () -> Runs.with(subject.device(), example, Pointers::fenced));
+    findings.attempt(
+        "beside pools", () -> Probes.with(subject.device(), example, PointerChecks::mixed));
+    findings.attempt(
+        "not fenced", () -> Probes.with(subject.device(), example, PointerChecks::fenced));
     for (Flaw flaw : Flaw.values()) {
       findings.attempt(
-          flaw.text, () -> Runs.with(subject.device(), example, (a, b) -> flawed(a, b, flaw)));
+          flaw.text, () -> Probes.with(subject.device(), example, (a, b) -> flawed(a, b, flaw)));
     }
   }
 
@@ -131,7 +134,7 @@ final class Pointers {
   private static Optional<String> together(PreparedModel prepared, DecodedExample decoded)
       throws Exception {
     List<byte[]> expected = expected(prepared, decoded);
-    return Calls.together(
+    return ConcurrencyChecks.together(
         new byte[0],
         () -> {
           try (Arena arena = Arena.ofConfined()) {
@@ -166,7 +169,7 @@ final class Pointers {
       throws Exception {
     try (Arena arena = Arena.ofConfined()) {
       Request request = PointerRequest.of(decoded, arena).request();
-      return Runs.refused(
+      return Probes.refused(
           () -> prepared.executeFenced(request, List.of(), ExecutionConfig.DEFAULT),
           ErrorStatus.INVALID_ARGUMENT,
           ErrorStatus.GENERAL_FAILURE);
@@ -233,7 +236,7 @@ final class Pointers {
           Optional<MemorySegment> bad = flaw.of(request.inputs().get(i), input.operand(), arena);
           if (bad.isPresent()) {
             ExecutionResult result = execute(prepared, request.withInput(i, bad.get()));
-            Optional<String> fault = Runs.failed(result, ErrorStatus.INVALID_ARGUMENT);
+            Optional<String> fault = Probes.failed(result, ErrorStatus.INVALID_ARGUMENT);
             if (fault.isPresent()) {
               return Optional.of("input " + i + ": " + fault.get());
             }
@@ -247,7 +250,7 @@ final class Pointers {
           ExecutionResult result = execute(prepared, request.withOutput(i, bad.get()));
           boolean isSmall = result instanceof ExecutionResult.OutputInsufficientSize;
           if (!(isSmall && flaw == Flaw.SHORT)) {
-            Optional<String> fault = Runs.failed(result, ErrorStatus.INVALID_ARGUMENT);
+            Optional<String> fault = Probes.failed(result, ErrorStatus.INVALID_ARGUMENT);
             if (fault.isPresent()) {
               return Optional.of("output " + i + ": " + fault.get());
             }

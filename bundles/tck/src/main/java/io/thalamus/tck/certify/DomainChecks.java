@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Optional;
 
 /** Buffers of the device: claimed ones work, unclaimed ones are refused. */
-final class Domains {
-  private Domains() {}
+final class DomainChecks {
+  private DomainChecks() {}
 
   static void run(Subject subject, Findings findings)
       throws IOException, VectorFormatException, InterruptedException {
@@ -26,25 +26,25 @@ final class Domains {
       return;
     }
     BufferedDevice buffered = new BufferedDevice(subject.device());
-    Results.operations(subject, buffered, List.of(RunOptions.Mode.SYNC), findings);
+    OperationChecks.operations(subject, buffered, List.of(RunOptions.Mode.SYNC), findings);
     findings.check(
         "arguments in buffers",
         buffered.buffers() > 0,
         "the device claims a memory domain, but had no buffer for any argument");
-    for (Example example : Calls.some(subject)) {
+    for (Example example : ConcurrencyChecks.some(subject)) {
       findings.attempt("at once " + example.name(), () -> atOnce(subject.device(), example));
     }
   }
 
   /** Many executions at once read the same buffers. */
   private static Optional<String> atOnce(Device device, Example example) throws Exception {
-    return Runs.with(
+    return Probes.with(
         device,
         example,
         (prepared, decoded) -> {
-          byte[] expected = Runs.outputs(prepared, decoded);
+          byte[] expected = Probes.outputs(prepared, decoded);
           try (SharedInputs inputs = new SharedInputs(device, prepared, decoded)) {
-            return Calls.together(expected, inputs::execute);
+            return ConcurrencyChecks.together(expected, inputs::execute);
           }
         });
   }

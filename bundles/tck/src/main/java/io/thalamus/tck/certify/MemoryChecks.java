@@ -6,7 +6,6 @@ import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
 import io.thalamus.memory.MemoryKind;
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.tck.request.FilledMemory;
 import io.thalamus.tck.request.LentRequest;
@@ -17,8 +16,8 @@ import java.util.List;
 import java.util.Optional;
 
 /** Arguments in every kind of shared memory: those that are claimed work, others are refused. */
-final class Memories {
-  private Memories() {}
+final class MemoryChecks {
+  private MemoryChecks() {}
 
   static void run(Subject subject, Findings findings)
       throws InterruptedException, VectorFormatException {
@@ -34,32 +33,28 @@ final class Memories {
     findings.attempt(
         "inputs are not written",
         () ->
-            Runs.with(
+            Probes.with(
                 subject.device(),
                 example,
                 (prepared, decoded) -> {
                   try (LentRequest request = LentRequest.of(decoded)) {
-                    byte[] before = bytes(request.inputs());
+                    byte[] before = Probes.bytes(request.inputs());
                     prepared.execute(request.request(), ExecutionConfig.DEFAULT);
-                    return Arrays.equals(before, bytes(request.inputs()))
+                    return Arrays.equals(before, Probes.bytes(request.inputs()))
                         ? Optional.empty()
                         : Optional.of("an execution changed its inputs");
                   }
                 }));
   }
 
-  private static byte[] bytes(SharedMemory memory) {
-    return memory.segment().toArray(java.lang.foreign.ValueLayout.JAVA_BYTE);
-  }
-
   private static Optional<String> arguments(Subject subject, Example example, MemoryKind kind)
       throws Exception {
     boolean claimed = subject.device().info().memoryKinds().contains(kind);
-    return Runs.with(
+    return Probes.with(
         subject.device(),
         example,
         (prepared, decoded) -> {
-          byte[] expected = Runs.outputs(prepared, decoded);
+          byte[] expected = Probes.outputs(prepared, decoded);
           // A file is mapped for reading: it holds inputs only.
           MemoryKind outputKind = kind == MemoryKind.MMAP_FD ? MemoryKind.ASHMEM : kind;
           try (LentRequest plain = LentRequest.of(decoded);
@@ -74,12 +69,12 @@ final class Memories {
                         new MemoryPool.Shared(outputs.memory())));
             ExecutionResult result = prepared.execute(request, ExecutionConfig.DEFAULT);
             if (!claimed) {
-              return Runs.failed(result, ErrorStatus.GENERAL_FAILURE);
+              return Probes.failed(result, ErrorStatus.GENERAL_FAILURE);
             }
             if (!(result instanceof ExecutionResult.Completed)) {
               return Optional.of("it claims the kind, but ended with " + result);
             }
-            return Arrays.equals(expected, bytes(outputs.memory()))
+            return Arrays.equals(expected, Probes.bytes(outputs.memory()))
                 ? Optional.empty()
                 : Optional.of("the results differ from those in ashmem");
           }
