@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * What a device declares of its performance. Immutable.
+ * The performance that a device declares. Immutable.
  *
  * @param relaxedFloat32toFloat16Scalar for FLOAT32 scalars of relaxed models
  * @param relaxedFloat32toFloat16Tensor for TENSOR_FLOAT32 of relaxed models

@@ -35,12 +35,12 @@ public final class Deadline {
     return nanos >= FURTHEST ? NONE : new Deadline(System.nanoTime() + Math.max(nanos, 0), true);
   }
 
-  /** Whether there is a deadline at all. */
+  /** Returns whether there is a deadline at all. */
   public boolean isSet() {
     return set;
   }
 
-  /** Whether the moment has come: {@code now >= deadline}, as in AOSP. */
+  /** Returns whether the moment has come: {@code now >= deadline}, as in AOSP. */
   public boolean hasPassed() {
     return set && System.nanoTime() - nanoTime >= 0;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.model;
 
-/** What a device is. Numbers as in NN HAL 1.2. */
+/** The kind of a device. Numbers as in NN HAL 1.2. */
 public enum DeviceType {
   OTHER(1),
   CPU(2),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.model;
 
-/** How a call to a device ended. Names and numbers as in NN HAL 1.3. */
+/** The result of a call to a device. Names and numbers as in NN HAL 1.3. */
 public enum ErrorStatus {
   NONE(0),
   /** The device cannot serve now; it may later. */

@@ -4,7 +4,7 @@ package io.thalamus.model;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** What an application wants from a compilation. Numbers as in NNAPI. */
+/** The preference of an application for a compilation. Numbers as in NNAPI. */
 public enum ExecutionPreference {
   LOW_POWER(0),
   FAST_SINGLE_ANSWER(1),

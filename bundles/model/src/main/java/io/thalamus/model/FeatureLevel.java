@@ -19,7 +19,7 @@ public enum FeatureLevel {
     return level;
   }
 
-  /** Whether this level includes everything of the other. */
+  /** Returns whether this level includes everything of the other. */
   public boolean isAtLeast(FeatureLevel other) {
     return level >= other.level;
   }

@@ -5,7 +5,7 @@ import io.thalamus.memory.SharedMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
-/** When an operand has a value, and where that value is. NNAPI calls it OperandLifeTime. */
+/** The lifetime and place of the value of an operand. NNAPI calls it OperandLifeTime. */
 public sealed interface Lifetime {
   /** Computed and read within one execution. */
   Lifetime TEMPORARY_VARIABLE = new TemporaryVariable();
@@ -96,8 +96,8 @@ public sealed interface Lifetime {
   }
 
   /**
-   * A constant in a pool. The pool is owned by whoever built the model and must stay open as long
-   * as the model is used.
+   * A constant in a pool. The builder of the model owns the pool, which must stay open as long as
+   * the model is used.
    */
   record ConstantReference(SharedMemory pool, long offset, long length) implements Constant {
     public ConstantReference {

@@ -22,7 +22,10 @@ public record Operand(
     Objects.requireNonNull(name, "name");
   }
 
-  /** Whether the bytes of a value can be counted: a scalar, or a tensor with known dimensions. */
+  /**
+   * Returns whether the bytes of a value can be counted: a scalar, or a tensor with known
+   * dimensions.
+   */
   public boolean isSizeKnown() {
     return !type.isTensor() || (shape.rank() > 0 && shape.isFullySpecified());
   }

@@ -2,13 +2,13 @@
 package io.thalamus.model;
 
 /**
- * What a device declares of its speed and hunger, as ratios to the reference CPU: lower is better.
+ * The speed and power that a device declares, as ratios to the reference CPU: lower is better.
  *
  * @param execTime ratio of execution times
  * @param powerUsage ratio of energy
  */
 public record PerformanceInfo(float execTime, float powerUsage) {
-  /** What counts for a type that a device does not mention. */
+  /** The value for a type that a device does not mention. */
   public static final PerformanceInfo UNSUPPORTED =
       new PerformanceInfo(Float.MAX_VALUE, Float.MAX_VALUE);
 

@@ -4,7 +4,7 @@ package io.thalamus.model;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** How a model's work ranks among the models of the same application. */
+/** The rank of a model's work among the models of the same application. */
 public enum Priority {
   LOW(0, 90),
   MEDIUM(1, 100),

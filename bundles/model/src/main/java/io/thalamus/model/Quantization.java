@@ -3,7 +3,7 @@ package io.thalamus.model;
 
 import java.util.Arrays;
 
-/** How the stored integers of an operand stand for real numbers. Immutable. */
+/** The relation between stored integers of an operand and real numbers. Immutable. */
 public sealed interface Quantization {
   /** The elements are what they are. */
   Quantization NONE = new None();

@@ -54,7 +54,7 @@ public final class Shape {
     return dimensions.clone();
   }
 
-  /** Whether no dimension is 0. True for a shape without dimensions. */
+  /** Returns whether no dimension is 0. True for a shape without dimensions. */
   public boolean isFullySpecified() {
     for (int dimension : dimensions) {
       if (dimension == 0) {
@@ -85,8 +85,8 @@ public final class Shape {
   }
 
   /**
-   * What this and another shape say together of one value; NNAPI's combineDimensions. No dimensions
-   * say nothing, and neither does a dimension of 0; all else must be equal.
+   * Combines this and another shape of the same value; NNAPI's combineDimensions. No dimensions say
+   * nothing, and neither does a dimension of 0; all else must be equal.
    *
    * @return empty where they contradict each other
    */

@@ -88,7 +88,7 @@ public final class SubgraphBuilder {
     return operand(new Operand(type, shape, quantization, value, name));
   }
 
-  /** Where a constant of this range of a pool should stand: copied when small, else referred to. */
+  /** Returns the lifetime of a constant in a pool: a copy when it is small, else a reference. */
   public static Lifetime.Constant place(SharedMemory pool, long offset, long length) {
     if (length > ConstantCopy.MAX_SIZE) {
       return new ConstantReference(pool, offset, length);

@@ -6,7 +6,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * How long an execution took, where it was measured.
+ * The duration of an execution, when it was measured.
  *
  * @param onDevice the time of the hardware alone; at most {@code inDriver}
  * @param inDriver the time of the driver, hardware included

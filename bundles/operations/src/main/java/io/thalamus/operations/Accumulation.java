@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How the integer sums of products of a convolution or a matrix product become stored results.
+ * The way from the integer sums of a convolution or a matrix product to stored results.
  *
  * @param inputZeroPoint subtracted from each stored input
  * @param filterZeroPoint subtracted from each stored weight

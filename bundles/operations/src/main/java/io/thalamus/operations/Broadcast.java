@@ -4,8 +4,8 @@ package io.thalamus.operations;
 import io.thalamus.model.Shape;
 
 /**
- * How two operands of different shapes are read together: dimensions are aligned from the last one
- * on, and one of size 1 is repeated.
+ * The way two operands of different shapes are read together: dimensions are aligned from the last
+ * one on, and one of size 1 is repeated.
  */
 public final class Broadcast {
   private Broadcast() {}

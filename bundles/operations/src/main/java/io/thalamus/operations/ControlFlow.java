@@ -64,7 +64,7 @@ public final class ControlFlow {
     return List.of(new If(), new While());
   }
 
-  /** Whether an operation is IF or WHILE. */
+  /** Returns whether an operation is IF or WHILE. */
   public static boolean isControlFlow(OperationType type) {
     return type == OperationCode.IF || type == OperationCode.WHILE;
   }
@@ -90,8 +90,9 @@ public final class ControlFlow {
   }
 
   /**
-   * Whether all values that go into and out of a valid IF or WHILE and its graphs have known sizes.
-   * Where not, only a device that executes the operation whole can, which in NNAPI is the CPU.
+   * Returns whether all values that go into and out of a valid IF or WHILE and its graphs have
+   * known sizes. Otherwise only a device that executes the operation whole can run it, which in
+   * NNAPI is the CPU.
    */
   public static boolean hasKnownSizes(OperationView operation) {
     return operation.inputs().stream().allMatch(ControlFlow::hasKnownSizes)
@@ -111,7 +112,7 @@ public final class ControlFlow {
     return operands.stream().allMatch(index -> graph.operands().get(index).isSizeKnown());
   }
 
-  /** What both have in common. The operation itself has no levels: its graphs are judged apart. */
+  /** The common part of both. The operation itself has no levels: its graphs are judged apart. */
   private abstract static class GraphDefinition extends NamedDefinition {
     GraphDefinition(OperationCode type, Argument... graphs) {
       super(
@@ -130,7 +131,7 @@ public final class ControlFlow {
       return inputs;
     }
 
-    /** What its graphs compute decides. */
+    /** Returns true: the shapes are those that the graphs compute. */
     @Override
     public final boolean areShapesMeasured() {
       return true;
@@ -240,7 +241,7 @@ public final class ControlFlow {
       }
     }
 
-    /** What both branches agree on; 0 where they do not. */
+    /** Returns the dimensions that both branches agree on; 0 where they do not. */
     @Override
     public List<Shape> infer(OperationView operation) {
       Shape[] first = declared(operation, IF_THEN);

@@ -30,7 +30,7 @@ import java.util.OptionalLong;
  * TRANSPOSE_CONV_2D.
  */
 public final class Convolution {
-  /** What may follow the fused activation of CONV_2D and DEPTHWISE_CONV_2D. */
+  /** The arguments that may follow the fused activation of CONV_2D and DEPTHWISE_CONV_2D. */
   private static final List<Argument> END =
       List.of(
           argument("layout", BOOL).from(V1_2),
@@ -66,7 +66,7 @@ public final class Convolution {
       Optional<Accumulation> quantized)
       implements OperationParameters {}
 
-  /** What all convolutions share: data, filter, bias, and one output like the data. */
+  /** The common part of all convolutions: data, filter, bias, and one output like the data. */
   private abstract static class Definition extends NamedDefinition {
     private final int filterChannelAxis;
 
@@ -187,7 +187,7 @@ public final class Convolution {
       return Macs.product(Macs.output(operation), Macs.dimensions(operation, 1, 1, 3));
     }
 
-    /** Told by what stands where the layout would be if the padding were implicit. */
+    /** Looks for a BOOL in the place that the layout has when the padding is implicit. */
     @Override
     final WindowArguments arguments(OperationView operation) {
       int layout = 7 + ownArguments;

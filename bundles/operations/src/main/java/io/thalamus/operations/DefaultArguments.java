@@ -12,7 +12,7 @@ import java.util.Optional;
  * defaults, the operation means the same without them, and older devices understand it; so they are
  * taken off before a model is handed to devices, and before its feature level is judged. Stateless.
  *
- * <p>Which they are is said by {@link OperationDefinition#isDefault}; AOSP's table is in {@code
+ * <p>{@link OperationDefinition#isDefault} names them; AOSP's table is in {@code
  * ModelBuilder::getNumTrailingArgumentsToRemove}.
  */
 public final class DefaultArguments {
@@ -62,7 +62,7 @@ public final class DefaultArguments {
     return same;
   }
 
-  /** How many inputs are left of a valid operation: those of its shortest form that is valid. */
+  /** Returns the number of inputs in the shortest form of a valid operation that is valid. */
   static int kept(OperationDefinition definition, OperationView operation) {
     int kept = operation.inputs().size();
     for (int last = kept - 1; last >= 0 && definition.isDefault(operation, last); last--) {

@@ -31,7 +31,7 @@ public final class Detection {
   /** Coordinates of a box. */
   static final int CORNERS = 4;
 
-  /** How boxes are quantized in 16 bits: to an eighth of a cell. */
+  /** The quantization of boxes in 16 bits: to an eighth of a cell. */
   static final Quantization EIGHTHS = Quantization.of(0.125f, 0);
 
   private static final TypeLevels FLOATS = TypeLevels.floats(V1_2);
@@ -51,7 +51,7 @@ public final class Detection {
   public record TransformParameters(int boxes, int classes, int images)
       implements OperationParameters {}
 
-  /** How much of its score a box keeps beside a better one. */
+  /** The part of its score that a box keeps beside a better one. */
   public enum Suppression {
     /** All or nothing, by the threshold. */
     HARD,

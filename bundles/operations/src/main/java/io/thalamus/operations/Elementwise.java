@@ -116,7 +116,7 @@ public final class Elementwise {
   public record QuantizedExtreme(LookupTable first, LookupTable second)
       implements OperationParameters {}
 
-  /** How the parameters of a quantized operation are resolved. */
+  /** A way to resolve the parameters of a quantized operation. */
   @FunctionalInterface
   private interface Quantized {
     OperationParameters resolve(OperationView operation, IntRange activation);

@@ -3,6 +3,7 @@ package io.thalamus.operations;
 
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -16,7 +17,7 @@ public class ElementwiseDefinition extends NamedDefinition {
   }
 
   private static Trait[] with(Trait[] traits) {
-    Trait[] all = java.util.Arrays.copyOf(traits, traits.length + 1);
+    Trait[] all = Arrays.copyOf(traits, traits.length + 1);
     all[traits.length] = Trait.ELEMENTWISE;
     return all;
   }

@@ -47,7 +47,7 @@ public final class LshProjection extends NamedDefinition {
     return List.of(new LshProjection());
   }
 
-  /** What a signature becomes. Numbers as in NNAPI. */
+  /** The form in which a signature is returned. Numbers as in NNAPI. */
   public enum Form {
     /** One number, the same in all tables. */
     SPARSE_DEPRECATED(1),

@@ -40,7 +40,7 @@ public final class Lstm {
    * @param activation of the cell's input and output
    * @param cellClip limit of the cell state, 0 for none
    * @param projectionClip limit of the projected output, 0 for none
-   * @param hasScratchOutput whether output 0 is a scratch buffer, which nobody reads
+   * @param hasScratchOutput whether output 0 is a scratch buffer, which is never read
    * @param passes one cell, or one for each direction
    */
   public record Parameters(
@@ -89,7 +89,7 @@ public final class Lstm {
   public record Gate(
       int weights, int auxiliaryWeights, int recurrentWeights, int peephole, int norm, int bias) {}
 
-  /** Where the inputs of one cell stand, counted from the weights of its input gate. */
+  /** The inputs of one cell, counted from the weights of its input gate. */
   static final class Inputs {
     private static final int WEIGHTS = 0;
     private static final int RECURRENT = 4;
@@ -268,7 +268,7 @@ public final class Lstm {
     }
   }
 
-  /** What the three operations share: scalars, and the limits in the scalar type of the data. */
+  /** The common part of the three operations: scalars, and the limits. */
   private abstract static class Definition extends NamedDefinition {
     Definition(OperationCode type, Signature signature) {
       super(type, signature);

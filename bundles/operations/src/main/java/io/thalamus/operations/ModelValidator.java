@@ -18,8 +18,8 @@ import java.util.Set;
 /**
  * Checks whole models by the rules of NNAPI 1.3: operands, index lists, the order of the graph,
  * single writers, references between graphs, and each operation that the catalog defines. An
- * operation that it does not define may be known to others; whoever must run it refuses it.
- * Immutable and thread-safe.
+ * operation that it does not define may be known to others; a device that does not know it refuses
+ * it. Immutable and thread-safe.
  */
 public final class ModelValidator {
   private final OperationCatalog catalog;

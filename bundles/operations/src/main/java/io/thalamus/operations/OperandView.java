@@ -85,12 +85,12 @@ public record OperandView(
     return new OperandView(type, shape, quantization, true, Optional.empty(), graph);
   }
 
-  /** Whether the number of dimensions is known; true for scalars. */
+  /** Returns whether the number of dimensions is known; true for scalars. */
   public boolean isRankKnown() {
     return !type.isTensor() || shape.rank() > 0;
   }
 
-  /** Whether the dimensions are all known; true for scalars. */
+  /** Returns whether the dimensions are all known; true for scalars. */
   public boolean isShapeKnown() {
     return isRankKnown() && shape.isFullySpecified();
   }

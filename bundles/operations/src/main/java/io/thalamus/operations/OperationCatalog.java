@@ -85,7 +85,7 @@ public final class OperationCatalog {
     return new OperationCatalog(with(extension.definitions()).definitions, names, types);
   }
 
-  /** The definition of an operation, or empty where nobody has defined it. */
+  /** Returns the definition of an operation, or empty when it has none. */
   public Optional<OperationDefinition> find(OperationType type) {
     return Optional.ofNullable(definitions.get(type));
   }

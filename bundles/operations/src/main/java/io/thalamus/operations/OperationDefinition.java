@@ -12,43 +12,43 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * What one operation is. Stateless and thread-safe. The calls build on each other: {@link
+ * The definition of one operation. Stateless and thread-safe. The calls build on each other: {@link
  * #validate} accepts an operation of a model; when all input shapes and the {@linkplain #needsValue
  * needed values} are known, {@link #infer} gives the output shapes, and with those {@link #resolve}
  * gives everything that a kernel must know. Each of them may throw an {@link ArithmeticException}
  * where dimensions are beyond counting.
  */
 public interface OperationDefinition {
-  /** The operation that this defines. */
+  /** Returns the operation that this defines. */
   OperationType type();
 
-  /** What the operation takes and gives. */
+  /** Returns the inputs and outputs of the operation. */
   Signature signature();
 
-  /** What those need to know of the operation who do not compute it. */
+  /** Returns the properties that matter to callers who do not compute the operation. */
   default Set<Trait> traits() {
     return Set.of();
   }
 
   /**
-   * The multiply-accumulates of the operation as far as a model states dimensions: those of
-   * convolutions, products of matrices and recurrent cells; 0 for all else, empty where dimensions
-   * that they need are open. The operation need not be valid.
+   * Returns the multiply-accumulates of the operation by the dimensions that a model states: those
+   * of convolutions, products of matrices and recurrent cells; 0 for all else, empty when
+   * dimensions that they need are open. The operation need not be valid.
    */
   default OptionalLong macs(OperationView operation) {
     return OptionalLong.of(0);
   }
 
   /**
-   * The element types that {@link #kernelType} can be, each with the feature level that has the
-   * operation on it. Types of extensions are not among them.
+   * Returns the element types that {@link #kernelType} can be, each with the feature level that has
+   * the operation on it. Types of extensions are not among them.
    */
   default TypeLevels types() {
     return signature().types();
   }
 
   /**
-   * Checks the operation as far as the model tells: counts, types, quantization, and ranks and
+   * Checks the operation as far as it is known: counts, types, quantization, and ranks and
    * dimensions where they are known.
    *
    * @return the least feature level that has the operation in this form
@@ -69,9 +69,9 @@ public interface OperationDefinition {
   default void check(OperationView operation, Check check) throws ValidationException {}
 
   /**
-   * Whether an input at the end of the arguments has the value that it would have if it were not
-   * given: its default, or a constant BOOL of false, which is what all later arguments of NNAPI
-   * mean by it.
+   * Returns whether an input at the end of the arguments has the value that it would have if it
+   * were not given: its default, or a constant BOOL of false, which is what all later arguments of
+   * NNAPI mean by it.
    */
   default boolean isDefault(OperationView operation, int input) {
     OperandView operand = operation.input(input);
@@ -82,42 +82,43 @@ public interface OperationDefinition {
     return value.isPresent() && operation.isInt32(input, value.getAsInt());
   }
 
-  /** Whether shapes and parameters depend on the value of an input of a valid operation. */
+  /** Returns whether shapes and parameters depend on the value of an input of a valid operation. */
   default boolean needsValue(OperationView operation, int input) {
     return signature().inputs(operation).get(input).needsValue(operation.input(input));
   }
 
   /**
-   * Whether an input may be left out, by the model or by a request. What is computed, and the
-   * parameters with it, may depend on whether it is there.
+   * Returns whether an input may be left out, by the model or by a request. What is computed, and
+   * the parameters with it, may depend on whether it is there.
    */
   default boolean isOptional(int input) {
     return signature().isOmittable(input);
   }
 
   /**
-   * Whether only running the operation tells how large its outputs are, as where boxes are selected
-   * by their scores. Then {@link #infer} gives 0 for the dimensions that are open.
+   * Returns whether the sizes of the outputs are known only after running the operation, as when
+   * boxes are selected by their scores. Then {@link #infer} gives 0 for the dimensions that are
+   * open.
    */
   default boolean areShapesMeasured() {
     return false;
   }
 
   /**
-   * The shapes of the outputs. All input shapes and needed values are known.
+   * Returns the shapes of the outputs. All input shapes and needed values are known.
    *
    * @throws ValidationException where the inputs do not fit together
    */
   List<Shape> infer(OperationView operation) throws ValidationException;
 
-  /** The type by which kernels for this operation are told apart: that of its data. */
+  /** Returns the type by which kernels for this operation are chosen: that of its data. */
   default OperandType kernelType(OperationView operation) {
     return signature().data(operation).type();
   }
 
   /**
-   * Everything that a kernel must know besides types and shapes. All shapes and needed values are
-   * known.
+   * Returns everything that a kernel must know besides types and shapes. All shapes and needed
+   * values are known.
    *
    * @throws ValidationException where a value is not allowed
    */

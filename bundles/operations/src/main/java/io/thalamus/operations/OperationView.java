@@ -59,7 +59,7 @@ public record OperationView(
     return outputs.get(0);
   }
 
-  /** Whether there is an input at this index that is not left out. */
+  /** Returns whether there is an input at this index that is not left out. */
   public boolean has(int index) {
     return index < inputs.size() && !inputs.get(index).isOmitted();
   }
@@ -79,7 +79,7 @@ public record OperationView(
     return has(index) ? input(index).float32() : defaultValue;
   }
 
-  /** Whether the input at this index is a constant INT32 of this value. */
+  /** Returns whether the input at this index is a constant INT32 of this value. */
   boolean isInt32(int index, int value) {
     OperandView operand = input(index);
     return operand.type() == OperandCode.INT32

@@ -10,7 +10,7 @@ package io.thalamus.operations;
  * @param rounding how often a product is rounded
  */
 public record Requantization(int multiplier, int shift, Rounding rounding) {
-  /** How a product is rounded. */
+  /** The rounding of a product. */
   public enum Rounding {
     /** Once, at the end: TensorFlow Lite's FULLY_CONNECTED. */
     SINGLE,

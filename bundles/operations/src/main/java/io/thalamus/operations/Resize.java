@@ -40,7 +40,7 @@ public final class Resize {
       implements OperationParameters {}
 
   /**
-   * Where along one axis of the input the cells of the output are.
+   * The places of the cells of the output along one axis of the input.
    *
    * @param input cells of the input
    * @param scale cells of the input for each cell of the output

@@ -30,14 +30,14 @@ public record Sequence(boolean isTimeMajor, int steps, int batches) {
   }
 
   /**
-   * Where the results of a cell that runs over sequences go.
+   * The places of the results of a cell that runs over sequences.
    *
    * @param isBackward whether it runs from the last step to the first
    * @param output index of the output with a row for each step
    * @param depth length of its rows, which two cells may share
    * @param offset where in its rows the results of this cell begin
-   * @param stateOutputs indexes of the outputs for the states after the last step; empty where
-   *     nobody asks for them
+   * @param stateOutputs indexes of the outputs for the states after the last step; empty when they
+   *     are not requested
    */
   public record Route(
       boolean isBackward, int output, int depth, int offset, List<Integer> stateOutputs) {

@@ -124,7 +124,7 @@ public final class Signature {
     return best;
   }
 
-  /** How many arguments from the first on may have the types of the operands. */
+  /** Counts the arguments from the first on that may have the types of the operands. */
   private static int fit(List<Argument> arguments, List<OperandView> operands) {
     int fit = 0;
     while (fit < arguments.size() && arguments.get(fit).type().mayBe(operands.get(fit).type())) {

@@ -36,8 +36,8 @@ public final class Softmax {
       implements OperationParameters {}
 
   /**
-   * How SOFTMAX reads stored scores. Results have scale 1/256 and the least stored value as zero
-   * point.
+   * The way SOFTMAX reads stored scores. Results have scale 1/256 and the least stored value as
+   * zero point.
    *
    * @param toExponent from a difference of two stored scores to the exponent, a fixed-point number
    *     of {@link #INTEGER_BITS}

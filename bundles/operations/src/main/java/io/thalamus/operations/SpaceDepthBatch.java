@@ -36,7 +36,7 @@ final class SpaceDepthBatch {
     return List.of(new DepthToSpace(), new SpaceToDepth(), new BatchToSpace(), new SpaceToBatch());
   }
 
-  /** What they share: four dimensions, a layout as the last, optional argument. */
+  /** The common part: four dimensions, a layout as the last, optional argument. */
   private abstract static class Definition extends NamedDefinition {
     private final int arguments;
 

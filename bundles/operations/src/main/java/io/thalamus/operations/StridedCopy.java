@@ -114,12 +114,12 @@ public final class StridedCopy {
     return dimensions[dimensions.length - 1];
   }
 
-  /** How far apart the elements of a run are read. */
+  /** Returns how far apart the elements of a run are read. */
   public long runSourceStride() {
     return sourceStrides[dimensions.length - 1];
   }
 
-  /** How far apart the elements of a run are written. */
+  /** Returns how far apart the elements of a run are written. */
   public long runTargetStride() {
     return targetStrides[dimensions.length - 1];
   }

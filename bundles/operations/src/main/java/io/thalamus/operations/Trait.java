@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
-/** A property of an operation that those need to know who do not compute it. */
+/** A property of an operation that matters to callers who do not compute it. */
 public enum Trait {
   /**
    * Each element of the only output depends on one element of each tensor that the operation reads,

@@ -2,7 +2,7 @@
 package io.thalamus.operations;
 
 /**
- * How a filter or a pooling window moves along one axis, with its padding made explicit.
+ * The movement of a filter or a pooling window along one axis, with explicit padding.
  *
  * @param size of the window
  * @param stride between two positions

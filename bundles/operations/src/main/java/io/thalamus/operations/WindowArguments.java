@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Where the arguments stand that all two-dimensional windows have in common, behind the tensors:
- * four paddings (left, right, top, bottom) or one implicit scheme, then the strides (width,
- * height), then what the operation adds.
+ * The places of the arguments that all two-dimensional windows have, behind the tensors: four
+ * paddings (left, right, top, bottom) or one implicit scheme, then the strides (width, height),
+ * then what the operation adds.
  *
  * @param first index of the first of them
  * @param isExplicit whether the padding is given in cells

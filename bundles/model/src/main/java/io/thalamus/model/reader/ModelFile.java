@@ -35,7 +35,7 @@ public record ModelFile(
     return new ModelFile(model, format, "", Map.of(), List.of());
   }
 
-  /** How an input was normalized in training, where the file states it. */
+  /** The normalization of an input in training, when the file states it. */
   public Optional<Normalization> normalization(int input) {
     return Optional.ofNullable(normalizations.get(input));
   }

@@ -12,7 +12,7 @@ public interface ModelReader {
   String format();
 
   /**
-   * Whether a file looks like this format.
+   * Returns whether a file looks like this format.
    *
    * @param fileName the last part of its path
    * @param head its first bytes, up to 64

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How model files become models: a service for each file format. */
+/** Readers of model files: a service for each file format. */
 @Export
 @Version("1.0.0")
 package io.thalamus.model.reader;

@@ -42,7 +42,7 @@ public final class MatrixMultiply {
   }
 
   /**
-   * Where a matrix stands in its operand.
+   * The place of a matrix in its operand.
    *
    * @param offset index of its first element
    * @param rowStride elements from one row to the next

@@ -2,6 +2,7 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Shape;
@@ -25,12 +26,6 @@ import org.tensorflow.lite.schema.TensorType;
  * the file: a damaged file must not exhaust the memory.
  */
 final class Constants {
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfShort SHORT =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final ValueLayout.OfLong LONG =
       ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
@@ -77,7 +72,8 @@ final class Constants {
     MemorySegment bytes = bytes(tensor);
     int[] values = new int[elementCount(tensor)];
     for (int i = 0; i < values.length; i++) {
-      values[i] = wide ? narrow(bytes.getAtIndex(LONG, i), tensor) : bytes.getAtIndex(INT, i);
+      values[i] =
+          wide ? narrow(bytes.getAtIndex(LONG, i), tensor) : Elements.INT32.getInt(bytes, i);
     }
     return values;
   }
@@ -120,13 +116,10 @@ final class Constants {
     int count = elementCount(tensor);
     allocate(4L * count, tensor);
     float[] values = new float[count];
-    if (tensor.is(TensorType.FLOAT32)) {
+    if (tensor.is(TensorType.FLOAT32) || tensor.is(TensorType.FLOAT16)) {
+      Elements format = tensor.is(TensorType.FLOAT32) ? Elements.FLOAT32 : Elements.FLOAT16;
       for (int i = 0; i < count; i++) {
-        values[i] = bytes.getAtIndex(FLOAT, i);
-      }
-    } else if (tensor.is(TensorType.FLOAT16)) {
-      for (int i = 0; i < count; i++) {
-        values[i] = Float.float16ToFloat(bytes.getAtIndex(SHORT, i));
+        values[i] = format.getFloat(bytes, i);
       }
     } else if (tensor.is8Bit()) {
       dequantize(tensor, bytes, values);
@@ -150,15 +143,14 @@ final class Constants {
       zeroPoints[c] = TensorTypes.zeroPoint(tensor, c);
     }
     int inner = channels == 1 ? values.length : channelStride(tensor);
-    int mask = tensor.is(TensorType.UINT8) ? 0xFF : -1;
+    Elements format = tensor.is(TensorType.UINT8) ? Elements.UINT8 : Elements.INT8;
     for (int i = 0; i < values.length; i++) {
       int channel = i / inner % channels;
-      int stored = bytes.get(ValueLayout.JAVA_BYTE, i) & mask;
-      values[i] = scales[channel] * (stored - zeroPoints[channel]);
+      values[i] = scales[channel] * (format.getInt(bytes, i) - zeroPoints[channel]);
     }
   }
 
-  /** How many elements lie between two indexes of the quantized dimension. */
+  /** Counts the elements between two indexes of the quantized dimension. */
   private static int channelStride(FlatTensor tensor) throws ModelFormatException {
     int dimension = tensor.quantizedDimension();
     int[] shape = tensor.shape();

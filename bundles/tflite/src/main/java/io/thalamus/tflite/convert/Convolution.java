@@ -140,7 +140,7 @@ final class Convolution {
         node.fused(node.get(options::fusedActivationFunction)));
   }
 
-  /** What the file infers for the output counts where the shape is only computed. */
+  /** Uses the shape that the file infers for the output when the shape is only computed. */
   private static int[] outputShape(Node node) throws ModelFormatException {
     if (node.isKnown(0)) {
       return node.ints(0);

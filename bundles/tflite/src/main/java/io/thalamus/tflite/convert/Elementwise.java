@@ -105,7 +105,7 @@ final class Elementwise {
     return node -> node.emit(code, List.of(node.in(0), node.in(1)), node.out(0));
   }
 
-  /** What NNAPI can compose more devices run; quantized, the difference has no scale of its own. */
+  /** Composes NNAPI operations, which more devices run; a quantized difference has no scale. */
   private static void squaredDifference(Node node) throws ModelFormatException {
     if (FloatFallback.isQuantized8(node.inOperand(0))) {
       node.emit(ThalamusExtension.SQUARED_DIFFERENCE, List.of(node.in(0), node.in(1)), node.out(0));

@@ -66,7 +66,7 @@ final class FloatFallback {
     return real;
   }
 
-  /** Whether an operand is quantized to 8 bits, signed or not. */
+  /** Returns whether an operand is quantized to 8 bits, signed or not. */
   static boolean isQuantized8(Operand operand) {
     return operand.type() == OperandCode.TENSOR_QUANT8_ASYMM
         || operand.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;

@@ -131,7 +131,7 @@ final class GraphConverter {
     complexOfTensor.put(tensor.index(), parts);
   }
 
-  /** Whether a tensor has an operand yet. */
+  /** Returns whether a tensor has an operand yet. */
   boolean isDefined(FlatTensor tensor) {
     return operandOfTensor.containsKey(tensor.index());
   }
@@ -249,14 +249,14 @@ final class GraphConverter {
     builder.operation(type, inputs, outputs);
     OperationDefinition definition = converters.catalog().find(type).orElse(null);
     if (definition == null) {
-      return; // whoever executes the model says so
+      return; // the device that executes the model reports it
     }
     List<Shape> written = outputs.stream().map(this::shape).toList();
     try {
       OperationView view = new OperationView(type, views(inputs), views(outputs));
       if (!isComplete(view, definition)) {
         definition.validate(view);
-        // Only an execution tells; what the file says is one possibility.
+        // Only an execution knows the shape; the file has one possibility.
         outputs.forEach(
             output -> builder.reshape(output, openShapes.getOrDefault(output, shape(output))));
         return;
@@ -285,7 +285,7 @@ final class GraphConverter {
     return operands.stream().map(operand -> OperandView.of(builder.get(operand))).toList();
   }
 
-  /** Whether enough is known to compute the shapes of the outputs. */
+  /** Returns whether enough is known to compute the shapes of the outputs. */
   private static boolean isComplete(OperationView view, OperationDefinition definition) {
     for (int i = 0; i < view.inputs().size(); i++) {
       OperandView input = view.input(i);

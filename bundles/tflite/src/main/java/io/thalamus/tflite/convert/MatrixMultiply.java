@@ -107,7 +107,7 @@ final class MatrixMultiply {
     return weights.dimension(1);
   }
 
-  /** How many vectors the input holds; 0 where that is not known. */
+  /** Returns the number of vectors in the input; 0 when it is unknown. */
   private static int rows(Node node, Shape input, Shape weights) throws ModelFormatException {
     long count = 1;
     for (int dimension : input.toArray()) {

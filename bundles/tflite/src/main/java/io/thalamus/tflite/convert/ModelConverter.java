@@ -14,7 +14,7 @@ import java.util.Set;
 
 /** Makes a model of a file's content. Used once; not thread-safe. */
 public final class ModelConverter {
-  /** Nobody nests loops so deep, and a damaged file must not exhaust the stack. */
+  /** The deepest nesting of loops: a damaged file must not exhaust the stack. */
   private static final int MAX_NESTING = 32;
 
   private final FlatModel file;

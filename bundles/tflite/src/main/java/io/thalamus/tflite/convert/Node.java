@@ -56,7 +56,7 @@ final class Node {
     return graph.constants();
   }
 
-  /** What to throw where the operator cannot be expressed. The graph adds which one it is. */
+  /** Returns the exception for an operator that cannot be expressed. The graph adds its place. */
   ModelFormatException refuse(String reason) {
     return new ModelFormatException(reason);
   }
@@ -94,7 +94,7 @@ final class Node {
     return operator.outputs().length;
   }
 
-  /** Whether an input is there, and not left out. */
+  /** Returns whether an input is there, and not left out. */
   boolean has(int input) {
     return input < operator.inputs().length && operator.inputs()[input] >= 0;
   }
@@ -129,7 +129,10 @@ final class Node {
     return graph.readFloats(input(input));
   }
 
-  /** Whether the values of an input are known now: it is a constant, or was computed of some. */
+  /**
+   * Returns whether the values of an input are known now: it is a constant, or was computed of
+   * some.
+   */
   boolean isKnown(int input) throws ModelFormatException {
     FlatTensor tensor = input(input);
     return tensor.isConstant()
@@ -170,7 +173,7 @@ final class Node {
     return inOperand(input).shape();
   }
 
-  /** Whether the file calls an input a single value without dimensions. */
+  /** Returns whether the file calls an input a single value without dimensions. */
   boolean isScalar(FlatTensor tensor) {
     return tensor.shape().length == 0;
   }

@@ -3,7 +3,7 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.reader.ModelFormatException;
 
-/** How one operator of TensorFlow Lite becomes operations of NNAPI. Stateless. */
+/** A converter of one operator of TensorFlow Lite to operations of NNAPI. Stateless. */
 @FunctionalInterface
 interface OperatorConverter {
   /**

@@ -19,7 +19,7 @@ final class RankReduction {
 
   private RankReduction() {}
 
-  /** Whether an operation must be said otherwise. */
+  /** Returns whether an operation must be said otherwise. */
   static boolean isBeyond(Node node, OperationType operation, int output) {
     return node.operand(output).shape().rank() > MAX_RANK
         && OperationCatalog.standard().find(operation).stream()
@@ -92,7 +92,7 @@ final class RankReduction {
         .toList();
   }
 
-  /** Whether each shape repeats both of two neighbouring dimensions, or neither. */
+  /** Returns whether each shape repeats both of two neighbouring dimensions, or neither. */
   private static boolean joins(List<Shape> shapes, int axis) {
     Shape output = shapes.getFirst();
     for (Shape shape : shapes) {

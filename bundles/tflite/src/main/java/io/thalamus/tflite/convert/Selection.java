@@ -99,7 +99,7 @@ final class Selection {
     Reshape.emit(node, picked, output);
   }
 
-  /** Where the index is that of the place, one value, elsewhere another. */
+  /** Writes one value where the index is that of the place, and another elsewhere. */
   private static void oneHot(Node node) throws ModelFormatException {
     OneHotOptions options = node.options(BuiltinOptions.OneHotOptions, new OneHotOptions());
     Shape indices = node.isScalar(node.input(0)) ? Shape.NONE : node.shapeOf(0);

@@ -26,7 +26,7 @@ final class ShapeFolding {
 
   private static final Map<Integer, Computation> COMPUTATIONS = computations();
 
-  /** Those that keep the order of elements, whatever their dimensions. */
+  /** Operators that keep the order of elements, whatever their dimensions. */
   private static final Set<Integer> ORDER_KEEPING =
       Set.of(
           BuiltinOperator.CAST,
@@ -39,7 +39,7 @@ final class ShapeFolding {
 
   private ShapeFolding() {}
 
-  /** What an operator makes of its inputs, or null where only a device can say. */
+  /** Computes an operator from its inputs; returns null when only a device can. */
   @FunctionalInterface
   private interface Computation {
     int[] of(Node node, int[][] inputs) throws ModelFormatException;
@@ -103,7 +103,7 @@ final class ShapeFolding {
     return true;
   }
 
-  /** Whether a tensor holds a few plain integers. */
+  /** Returns whether a tensor holds a few plain integers. */
   private static boolean isSmall(FlatTensor tensor) {
     long count = 1;
     for (int dimension : tensor.shape()) {
@@ -219,7 +219,7 @@ final class ShapeFolding {
     return result;
   }
 
-  /** Whether all of a tensor of any rank is taken, as converters like to do. */
+  /** Returns whether all of a tensor of any rank is taken, as converters like to do. */
   private static boolean isWhole(Node node, int[][] inputs, StridedSliceOptions options)
       throws ModelFormatException {
     int[] shape = node.input(0).shape();

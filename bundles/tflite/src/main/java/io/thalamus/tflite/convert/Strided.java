@@ -19,7 +19,7 @@ final class Strided {
 
   private Strided() {}
 
-  /** Whether NNAPI 1.3 has no RESHAPE, TRANSPOSE or STRIDED_SLICE for such data. */
+  /** Returns whether NNAPI 1.3 has no RESHAPE, TRANSPOSE or STRIDED_SLICE for such data. */
   static boolean isBeyond(Operand data) {
     return data.type() == OperandCode.TENSOR_INT32
         || data.type() == OperandCode.TENSOR_BOOL8

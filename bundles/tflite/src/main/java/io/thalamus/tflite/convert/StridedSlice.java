@@ -156,7 +156,7 @@ final class StridedSlice {
         node.out(0));
   }
 
-  /** How many of the data's dimensions are named behind an ellipsis. */
+  /** Counts the data's dimensions that are named behind an ellipsis. */
   private int namedAfter(int ellipsis) {
     int named = 0;
     for (int i = ellipsis + 1; i < begin.length; i++) {

@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.Map;
 import org.tensorflow.lite.schema.TensorType;
 
-/** How a tensor's type, shape and quantization are said in NNAPI's words. */
+/** The translation of a tensor's type, shape and quantization to NNAPI's. */
 final class TensorTypes {
   /** NNAPI has no 64-bit integers; what models count and index fits 32 bits. */
   private static final Map<Byte, OperandCode> CODES =

@@ -17,9 +17,9 @@ import org.tensorflow.lite.schema.TensorType;
  * weights become floats. (TensorFlow Lite's own kernels quantize the activations as they run, and
  * so deviate more from the trained model than this does.)
  *
- * <p>A bias keeps its stored integers, but its scale is said to be the product of those of input
- * and filter, as NNAPI demands and TensorFlow Lite computes; what the file says may differ by
- * rounding, and takes part in nothing.
+ * <p>A bias keeps its stored integers, but its scale becomes the product of those of input and
+ * filter, as NNAPI demands and TensorFlow Lite computes; what the file says may differ by rounding,
+ * and takes part in nothing.
  */
 final class Weights {
   private Weights() {}
@@ -44,7 +44,7 @@ final class Weights {
         : node.in(input);
   }
 
-  /** Whether a tensor has a scale for each of several channels. */
+  /** Returns whether a tensor has a scale for each of several channels. */
   static boolean isPerChannel(FlatTensor tensor) {
     return tensor.is(TensorType.INT8) && tensor.scales().length > 1;
   }

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How TensorFlow Lite's operators become NNAPI's operations. */
+/** The conversion of TensorFlow Lite's operators to NNAPI's operations. */
 package io.thalamus.tflite.convert;

@@ -11,7 +11,7 @@ public record ByteRange(long offset, long length) {
   /** Nothing. */
   public static final ByteRange EMPTY = new ByteRange(0, 0);
 
-  /** Whether there is nothing. */
+  /** Returns whether there is nothing. */
   public boolean isEmpty() {
     return length == 0;
   }

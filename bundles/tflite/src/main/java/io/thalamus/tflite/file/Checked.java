@@ -24,7 +24,7 @@ import java.util.function.Supplier;
 public final class Checked {
   private static final int MAX_TEXT = 64 * 1024;
 
-  /** What an object made of a table costs, roughly, however few bytes its table has. */
+  /** The rough size of an object made of a table, however few bytes its table has. */
   private static final int TABLE_COST = 32;
 
   private final Budget budget;
@@ -45,7 +45,7 @@ public final class Checked {
     return new Checked(budget, place);
   }
 
-  /** What an accessor of a generated class says; null where that does. */
+  /** Returns the value of an accessor of a generated class; null when that returns null. */
   public <T> T get(Supplier<T> accessor) throws ModelFormatException {
     try {
       return accessor.get();
@@ -118,7 +118,7 @@ public final class Checked {
     return StandardCharsets.UTF_8.decode(view).toString();
   }
 
-  /** Where the bytes of a vector stand; empty where it is left out. Nothing is read. */
+  /** Returns the place of the bytes of a vector; empty when it is left out. Reads nothing. */
   public ByteRange range(IntSupplier length, Supplier<ByteBuffer> bytes)
       throws ModelFormatException {
     int count = get(length::getAsInt);

@@ -32,7 +32,7 @@ public record FlatOperator(
     Checked checked) {
 
   /**
-   * What an operator computes.
+   * The function of an operator.
    *
    * @param code a constant of {@link BuiltinOperator}
    * @param customName where the code is {@link BuiltinOperator#CUSTOM}

@@ -4,8 +4,8 @@ package io.thalamus.tflite.file;
 import java.util.List;
 
 /**
- * How a constant is stored whose zeros are left out: as a tree with a level for each dimension, and
- * one for each dimension that is also cut into blocks. The arrays must not be changed.
+ * The storage of a constant without its zeros: a tree with a level for each dimension, and one for
+ * each dimension that is also cut into blocks. The arrays must not be changed.
  *
  * @param traversalOrder for each level its dimension; those of blocks count on from the rank
  * @param blockMap for each block dimension the dimension that it cuts

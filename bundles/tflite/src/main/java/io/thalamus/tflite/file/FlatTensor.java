@@ -31,22 +31,22 @@ public record FlatTensor(
     boolean isVariable,
     int[] signature,
     FlatSparsity sparsity) {
-  /** Whether its value stands in the file. */
+  /** Returns whether its value stands in the file. */
   public boolean isConstant() {
     return !data.isEmpty();
   }
 
-  /** Whether its data leave out zeros. */
+  /** Returns whether its data leave out zeros. */
   public boolean isSparse() {
     return sparsity != null;
   }
 
-  /** Whether it is of this type of the schema. */
+  /** Returns whether it is of this type of the schema. */
   public boolean is(byte wanted) {
     return type == wanted;
   }
 
-  /** Whether its values are 8-bit integers, signed or not. */
+  /** Returns whether its values are 8-bit integers, signed or not. */
   public boolean is8Bit() {
     return type == TensorType.INT8 || type == TensorType.UINT8;
   }

@@ -67,7 +67,7 @@ final class SparsityReader {
         }
       }
       default -> {
-        // Told below, as where the table is missing.
+        // Reported below, as when the table is missing.
       }
     }
     throw new ModelFormatException(

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What stands in a {@code .tflite} file, read once and checked; knows nothing of NNAPI. */
+/** The contents of a {@code .tflite} file, read once and checked, without NNAPI. */
 package io.thalamus.tflite.file;
