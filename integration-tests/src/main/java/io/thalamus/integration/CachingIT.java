@@ -6,14 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CacheOutcome;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationCache;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
-import io.thalamus.api.StepCaching;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.integration.proof.Bundles;
@@ -109,15 +109,13 @@ public class CachingIT {
     CompilationOptions options =
         CompilationOptions.DEFAULT
             .withDevices(List.of("npu", "cpu"))
-            .with(
-                new CompilationCaching(
-                    directory, CacheToken.of(new byte[CacheToken.SIZE]), "digits"));
+            .with(new CacheOptions(directory, CacheToken.of(new byte[CacheToken.SIZE]), "digits"));
     try (Compilation compilation = digits.compile(options)) {
       Workload.Answer answer = digits.run(compilation, 0);
       assertTrue(answer.isRight() && answer.ranOn("npu"), () -> answer.report().toString());
       return compilation.caching().stream()
           .filter(step -> step.device().equals("npu"))
-          .map(StepCaching::origin)
+          .map(CacheOutcome::origin)
           .collect(Collectors.toSet());
     }
   }

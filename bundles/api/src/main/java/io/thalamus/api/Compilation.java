@@ -27,7 +27,7 @@ public interface Compilation extends AutoCloseable {
    * What the cache did for each step of the current plan that a device executes, in the order of
    * their preparation.
    */
-  List<StepCaching> caching();
+  List<CacheOutcome> caching();
 
   /**
    * A new execution, to be used once.

@@ -25,8 +25,8 @@ import java.util.OptionalDouble;
  * @param sampling the share of executions, 0 to 1, whose answers are compared with the reference; a
  *     device that computed something wrong is not used any more, and the execution gets the
  *     reference's answer; empty for what the runtime is configured to
- * @param caching where what devices compile is kept; empty for nowhere. Trouble with the files
- *     never fails a compilation
+ * @param caching where compilations are stored; empty for nowhere. Problems with the files never
+ *     fail a compilation
  */
 public record CompilationOptions(
     ExecutionPreference preference,
@@ -37,7 +37,7 @@ public record CompilationOptions(
     Optional<String> policy,
     OptionalDouble powerBudget,
     OptionalDouble sampling,
-    Optional<CompilationCaching> caching) {
+    Optional<CacheOptions> caching) {
   /** All devices, fast single answers, medium priority, fallback allowed. */
   public static final CompilationOptions DEFAULT =
       new CompilationOptions(
@@ -140,7 +140,7 @@ public record CompilationOptions(
   }
 
   /** NNAPI's setCaching. */
-  public CompilationOptions with(CompilationCaching value) {
+  public CompilationOptions with(CacheOptions value) {
     return new CompilationOptions(
         preference,
         priority,

@@ -27,7 +27,7 @@ public interface LoadedModel extends AutoCloseable {
 
   /**
    * Returns the SHA-256 of the bytes that the model was read from, as the token for {@link
-   * CompilationCaching}: token and constants are always of the same bytes.
+   * CacheOptions}: token and constants are always of the same bytes.
    *
    * @throws IllegalStateException if the model and all its compilations are closed
    */

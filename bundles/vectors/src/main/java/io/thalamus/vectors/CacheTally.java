@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
-import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CacheOutcome;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.api.StepCaching;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.model.CacheToken;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -30,10 +30,10 @@ public final class CacheTally {
   CompilationOptions next(CompilationOptions options) {
     byte[] token = new byte[CacheToken.SIZE];
     random.nextBytes(token);
-    return options.with(new CompilationCaching(directory, CacheToken.of(token), "nn:verify"));
+    return options.with(new CacheOptions(directory, CacheToken.of(token), "nn:verify"));
   }
 
-  void count(List<StepCaching> caching) {
+  void count(List<CacheOutcome> caching) {
     steps.addAndGet(caching.size());
     restored.addAndGet(caching.stream().filter(step -> step.origin() == Origin.RESTORED).count());
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.DeviceDescription;
@@ -14,7 +15,6 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;
-import io.thalamus.api.StepCaching;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
@@ -109,7 +109,7 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
     }
 
     @Override
-    public List<StepCaching> caching() {
+    public List<CacheOutcome> caching() {
       return List.of();
     }
 

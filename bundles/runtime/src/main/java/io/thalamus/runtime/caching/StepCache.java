@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.caching;
 
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.CompilationCache.Check;
 import io.thalamus.api.CompilationCache.Entry;
 import io.thalamus.api.CompilationCache.Forecast;
 import io.thalamus.api.CompilationCache.Trouble;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
@@ -55,7 +55,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   private final CodeDigests code;
   private final Map<Path, CacheDirectory> directories = new ConcurrentHashMap<>();
   private final Map<RegisteredDevice, Set<OpenEntry>> open = new ConcurrentHashMap<>();
-  private final Troubles troubles = new Troubles(InstantSource.system());
+  private final CacheProblems problems = new CacheProblems(InstantSource.system());
   private volatile long quotaBytes;
 
   @Activate
@@ -112,7 +112,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
    *
    * @throws DeviceException as {@link RegisteredDevice#prepare}; never for trouble with files
    */
-  public Prepared prepare(Part part, PrepareConfig config, Optional<CompilationCaching> caching)
+  public Prepared prepare(Part part, PrepareConfig config, Optional<CacheOptions> caching)
       throws DeviceException {
     if (caching.isEmpty() || !part.needs().isCachingSupported()) {
       return new Prepared(part.device().prepare(part.model(), config), Origin.COMPILED);
@@ -239,7 +239,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
         entry.writeNote(note);
         // A device may fill its files when it has time.
         if (directory.added(entry, quotaBytes) > 0) {
-          troubles.over(directory.directory());
+          problems.over(directory.directory());
         }
       } catch (IOException e) {
         trouble(directory, e);
@@ -280,9 +280,9 @@ public final class StepCache implements DeviceListener, AutoCloseable {
 
   /** Says it once: the next compilation would say the same. */
   private void trouble(CacheDirectory directory, IOException e) {
-    String cause = Troubles.cause(directory.directory(), e);
+    String cause = CacheProblems.cause(directory.directory(), e);
     LOG.log(
-        troubles.add(directory.directory(), cause),
+        problems.add(directory.directory(), cause),
         "compilations are not kept in {0}: {1}",
         directory.directory(),
         cause);
@@ -290,7 +290,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
 
   /** What hindered the last compilations from being kept. */
   public List<Trouble> troubles() {
-    return troubles.all();
+    return problems.all();
   }
 
   /** What hinders compilations from being kept in a directory now. */
@@ -300,7 +300,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       new CacheDirectory(directory).tryToWrite();
       return Optional.empty();
     } catch (IOException e) {
-      return Optional.of(Troubles.cause(directory, e));
+      return Optional.of(CacheProblems.cause(directory, e));
     }
   }
 
@@ -309,7 +309,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
    *
    * @throws IOException where the code of the device cannot be read
    */
-  private StepIdentity identity(Part part, PrepareConfig config, CompilationCaching caching)
+  private StepIdentity identity(Part part, PrepareConfig config, CacheOptions caching)
       throws IOException {
     return new StepIdentity(
         caching.token(),
@@ -376,7 +376,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   }
 
   /** Whether a step would be restored. */
-  public Forecast forecast(Part part, PrepareConfig config, CompilationCaching caching)
+  public Forecast forecast(Part part, PrepareConfig config, CacheOptions caching)
       throws NeuralNetworksException {
     String id = part.device().id();
     if (!part.needs().isCachingSupported()) {
@@ -391,7 +391,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   }
 
   /** Removes what is stored for a step, unless it is in use. */
-  public boolean forget(Part part, PrepareConfig config, CompilationCaching caching)
+  public boolean forget(Part part, PrepareConfig config, CacheOptions caching)
       throws NeuralNetworksException {
     if (!part.needs().isCachingSupported()) {
       return false;
@@ -405,7 +405,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     }
   }
 
-  private static NeuralNetworksException unreadable(CompilationCaching caching, IOException e) {
+  private static NeuralNetworksException unreadable(CacheOptions caching, IOException e) {
     return new NeuralNetworksException(
         ResultCode.BAD_DATA,
         "the caching directory " + caching.directory() + " cannot be read: " + e.getMessage(),

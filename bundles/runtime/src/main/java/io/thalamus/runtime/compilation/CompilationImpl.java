@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.compilation;
 
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.CompilationOptions.Fallback;
 import io.thalamus.api.Execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
-import io.thalamus.api.StepCaching;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.memory.Leases;
 import io.thalamus.model.Deadline;
@@ -53,7 +53,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
 
   private volatile String lastReason = "";
   private Plan lastPlan;
-  private List<StepCaching> lastCaching;
+  private List<CacheOutcome> lastCaching;
 
   /**
    * A compilation.
@@ -96,7 +96,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   @Override
-  public List<StepCaching> caching() {
+  public List<CacheOutcome> caching() {
     synchronized (lock) {
       return lastCaching;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.compilation;
 
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.CompilationCache.Forecast;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.CompilationOptions.Fallback;
 import io.thalamus.api.NeuralNetworksException;
@@ -216,7 +216,7 @@ final class Preparer {
   private PreparedPlan prepare(
       PlannedModel planned,
       PrepareConfig config,
-      Optional<CompilationCaching> caching,
+      Optional<CacheOptions> caching,
       Consumer<PreparedPlan> onEnd)
       throws StepRefusedException {
     List<PreparedStep> prepared = new ArrayList<>();
@@ -235,8 +235,7 @@ final class Preparer {
     }
   }
 
-  private Prepared prepare(
-      ExecutionStep step, PrepareConfig config, Optional<CompilationCaching> caching)
+  private Prepared prepare(ExecutionStep step, PrepareConfig config, Optional<CacheOptions> caching)
       throws StepRefusedException {
     try {
       return cache.prepare(part(step, step.device()), config, caching);

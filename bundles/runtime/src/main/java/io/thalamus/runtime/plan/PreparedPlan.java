@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.plan;
 
-import io.thalamus.api.StepCaching;
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.memory.ReferenceCount;
 import java.util.List;
 import java.util.function.Consumer;
@@ -44,11 +44,11 @@ public final class PreparedPlan {
   }
 
   /** What the cache did for each step. */
-  public List<StepCaching> caching() {
+  public List<CacheOutcome> caching() {
     return steps.stream()
         .map(
             step ->
-                new StepCaching(
+                new CacheOutcome(
                     step.step().device().id(), step.step().operations().size(), step.origin()))
         .toList();
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.plan;
 
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.ExecutionControl;
 import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;

@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.Compilation;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionResult;
@@ -69,7 +69,7 @@ class CacheFilesTest {
     byte[] token = new byte[CacheToken.SIZE];
     token[0] = (byte) user;
     return CompilationOptions.DEFAULT.with(
-        new CompilationCaching(where, CacheToken.of(token), "addThenMul"));
+        new CacheOptions(where, CacheToken.of(token), "addThenMul"));
   }
 
   private Origin compile() throws Exception {
@@ -156,8 +156,7 @@ class CacheFilesTest {
   @Test
   void aTokenOfAnotherLengthIsRefused() {
     NeuralNetworksException refused =
-        assertThrows(
-            NeuralNetworksException.class, () -> CompilationCaching.of(parent, new byte[31]));
+        assertThrows(NeuralNetworksException.class, () -> CacheOptions.of(parent, new byte[31]));
     assertEquals(ResultCode.BAD_DATA, refused.code());
     assertEquals("a cache token has 32 bytes, not 31", refused.getMessage());
   }

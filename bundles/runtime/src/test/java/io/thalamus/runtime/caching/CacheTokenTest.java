@@ -4,7 +4,7 @@ package io.thalamus.runtime.caching;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.Device;
@@ -86,7 +86,7 @@ class CacheTokenTest {
   }
 
   private CompilationOptions options(CacheToken user) {
-    return CompilationOptions.DEFAULT.with(new CompilationCaching(directory, user, ""));
+    return CompilationOptions.DEFAULT.with(new CacheOptions(directory, user, ""));
   }
 
   private static void assertDiffer(CacheToken... tokens) {

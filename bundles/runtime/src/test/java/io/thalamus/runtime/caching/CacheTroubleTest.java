@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationCache.Trouble;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.DeviceType;
@@ -103,7 +103,7 @@ class CacheTroubleTest {
     token[0] = (byte) user;
     CompilationOptions options =
         CompilationOptions.DEFAULT.with(
-            new CompilationCaching(where, CacheToken.of(token), "addThenMul"));
+            new CacheOptions(where, CacheToken.of(token), "addThenMul"));
     try (Compilation compilation = on.networks().compile(Graphs.addThenMul(), options)) {
       float[] result = new float[4];
       assertTrue(Graphs.addThenMulExecution(compilation, result).compute().isSuccess());
@@ -238,7 +238,7 @@ class CacheTroubleTest {
   @Test
   void whatComesBackIsSaidAgainAfterAWhile() {
     AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);
-    Troubles troubles = new Troubles(now::get);
+    CacheProblems troubles = new CacheProblems(now::get);
     assertEquals(System.Logger.Level.WARNING, troubles.add(parent, "a"));
     assertEquals(System.Logger.Level.WARNING, troubles.add(parent, "b"));
     for (int minutes = 1; minutes < 60; minutes++) {

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationCache.Check.State;
 import io.thalamus.api.CompilationCache.Entry;
 import io.thalamus.api.CompilationCache.Forecast;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
@@ -43,7 +43,7 @@ class CacheViewTest {
 
   private CompilationOptions options() {
     return CompilationOptions.DEFAULT.with(
-        new CompilationCaching(directory, CacheToken.of(new byte[CacheToken.SIZE]), "m.tflite"));
+        new CacheOptions(directory, CacheToken.of(new byte[CacheToken.SIZE]), "m.tflite"));
   }
 
   private void compile(CompilationOptions options) throws Exception {

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.Compilation;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.hal.CacheNeeds;
@@ -91,7 +91,7 @@ class CompilationCachingTest {
 
   private CompilationOptions options() {
     return CompilationOptions.DEFAULT.with(
-        new CompilationCaching(directory, CacheToken.of(new byte[CacheToken.SIZE]), ""));
+        new CacheOptions(directory, CacheToken.of(new byte[CacheToken.SIZE]), ""));
   }
 
   private static void compute(TestRuntime runtime, CompilationOptions options) throws Exception {

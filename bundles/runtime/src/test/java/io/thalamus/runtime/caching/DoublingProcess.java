@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.caching;
 
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.Compilation;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.DeviceType;
@@ -64,8 +64,7 @@ final class DoublingProcess {
     byte[] token = new byte[CacheToken.SIZE];
     token[0] = (byte) doublings;
     CompilationOptions options =
-        CompilationOptions.DEFAULT.with(
-            new CompilationCaching(directory, CacheToken.of(token), ""));
+        CompilationOptions.DEFAULT.with(new CacheOptions(directory, CacheToken.of(token), ""));
     try (Compilation compilation = runtime.networks().compile(model(doublings), options)) {
       float[] result = new float[2];
       compilation

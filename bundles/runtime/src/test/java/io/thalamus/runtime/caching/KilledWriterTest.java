@@ -4,7 +4,7 @@ package io.thalamus.runtime.caching;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
-import io.thalamus.api.StepCaching.Origin;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.runtime.fakes.TestRuntime;
 import java.io.BufferedReader;
 import java.nio.file.Path;

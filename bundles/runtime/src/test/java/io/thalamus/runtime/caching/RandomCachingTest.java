@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CacheOutcome;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.Compilation;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Execution;
-import io.thalamus.api.StepCaching;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.model.CacheToken;
@@ -108,10 +108,10 @@ class RandomCachingTest {
             new byte[] {(byte) random.nextInt()},
             Map.of("size", random.nextInt(4)));
     float[][] expected = answer(seed, model, inputs);
-    List<StepCaching> first = run(seed, setup, model, inputs, expected);
+    List<CacheOutcome> first = run(seed, setup, model, inputs, expected);
     assertTrue(
         first.stream().noneMatch(step -> step.origin() == Origin.NOT_STORED), "seed " + seed);
-    List<StepCaching> second = run(seed, setup, model, inputs, expected);
+    List<CacheOutcome> second = run(seed, setup, model, inputs, expected);
     for (int i = 0; i < first.size(); i++) {
       Origin before = first.get(i).origin();
       assertEquals(
@@ -120,7 +120,7 @@ class RandomCachingTest {
           "seed " + seed);
     }
     Setup changed = change(random, setup, directory);
-    List<StepCaching> third = run(seed, changed, model, inputs, expected);
+    List<CacheOutcome> third = run(seed, changed, model, inputs, expected);
     assertTrue(third.stream().noneMatch(step -> step.origin() == Origin.RESTORED), "seed " + seed);
     damage(random, directory);
     run(seed, setup, model, inputs, expected);
@@ -135,8 +135,7 @@ class RandomCachingTest {
   private static CompilationOptions options(Path directory, int user) {
     byte[] token = new byte[CacheToken.SIZE];
     token[user % CacheToken.SIZE] = (byte) user;
-    return CompilationOptions.DEFAULT.with(
-        new CompilationCaching(directory, CacheToken.of(token), ""));
+    return CompilationOptions.DEFAULT.with(new CacheOptions(directory, CacheToken.of(token), ""));
   }
 
   private static List<Driver> drivers(Random random) {
@@ -226,7 +225,7 @@ class RandomCachingTest {
     }
   }
 
-  private static List<StepCaching> run(
+  private static List<CacheOutcome> run(
       long seed, Setup setup, Model model, float[][] inputs, float[][] expected) throws Exception {
     List<CachingDevice> devices = setup.drivers().stream().map(Driver::device).toList();
     try (TestRuntime runtime = TestRuntime.lenient()) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Execution;
@@ -17,7 +18,6 @@ import io.thalamus.api.MemoryInfo.State;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;
-import io.thalamus.api.StepCaching;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -145,7 +145,7 @@ class MemoryDescTest {
     }
 
     @Override
-    public List<StepCaching> caching() {
+    public List<CacheOutcome> caching() {
       throw new UnsupportedOperationException();
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.commands;
 
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.CompilationCache;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
@@ -119,7 +119,7 @@ public final class BenchCommand extends Command {
           inputs.read(
               model.loaded().file(),
               words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words);
-      Optional<CompilationCaching> caching = CacheFolder.asked(invocation, model.loaded());
+      Optional<CacheOptions> caching = CacheFolder.asked(invocation, model.loaded());
       caching.ifPresent(value -> contenders.replaceAll(contender -> contender.with(value)));
       List<Bench.Figures> figures =
           new Bench(networks, cache, model.model(), values, threads)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.commands;
 
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationCache.Trouble;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
@@ -41,7 +41,7 @@ final class CacheFolder {
   }
 
   /** Returns the caching of a model that {@code --cache} asks for. */
-  static Optional<CompilationCaching> asked(Invocation invocation, LoadedModel model)
+  static Optional<CacheOptions> asked(Invocation invocation, LoadedModel model)
       throws CommandException {
     return asked(invocation).map(directory -> of(directory, model));
   }
@@ -63,8 +63,8 @@ final class CacheFolder {
   }
 
   /** Returns caching of a model under the token of its contents. */
-  static CompilationCaching of(Path directory, LoadedModel model) {
-    return new CompilationCaching(directory, model.token(), ModelsCommand.name(model.path()));
+  static CacheOptions of(Path directory, LoadedModel model) {
+    return new CacheOptions(directory, model.token(), ModelsCommand.name(model.path()));
   }
 
   /** Returns why compilations cannot be stored in a directory: now, or when it was last tried. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.commands;
 
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.StepCaching;
 import io.thalamus.console.Arguments;
 import io.thalamus.console.Command;
 import io.thalamus.console.CommandException;
@@ -109,10 +109,10 @@ public final class RunCommand extends Command {
               model.loaded().file(), arguments.operands().subList(1, arguments.operands().size()));
       Labels labels = Labels.find(model.loaded(), invocation);
       CompilationOptions options = CompileOptionsSyntax.options(arguments);
-      Optional<CompilationCaching> caching =
+      Optional<CacheOptions> caching =
           CacheFolder.asked(invocation, model.loaded()).or(model::caching);
       Compilation compilation = model.compile(caching.map(options::with).orElse(options));
-      List<StepCaching> origins = caching.isPresent() ? compilation.caching() : List.of();
+      List<CacheOutcome> origins = caching.isPresent() ? compilation.caching() : List.of();
       Inference.Outcome outcome = new Inference(compilation, values, timeout).run(times);
       for (int i = 0; i < files.size(); i++) {
         OutputFile.write(files.get(i), outcome.outputs().get(i));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.execution;
 
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationOptions;
@@ -9,7 +10,6 @@ import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
-import io.thalamus.api.StepCaching;
 import io.thalamus.console.CommandException;
 import io.thalamus.model.Model;
 import io.thalamus.shell.tensor.Tensor;
@@ -61,7 +61,7 @@ public final class Bench {
       long coldNanos,
       long warmNanos,
       CopiedBytes copied,
-      List<StepCaching> caching) {
+      List<CacheOutcome> caching) {
     /** Returns its name beside others. */
     public String name() {
       return policy.map(chosen -> device + " by " + chosen).orElse(device);
@@ -136,7 +136,7 @@ public final class Bench {
     private final Compilation compilation;
     private final long coldNanos;
     private final long warmNanos;
-    private final List<StepCaching> caching;
+    private final List<CacheOutcome> caching;
     private final List<long[]> nanos = new ArrayList<>();
     private long spent;
     private String ranOn = "";

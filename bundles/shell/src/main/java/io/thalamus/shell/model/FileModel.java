@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.model;
 
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.Compilation;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
@@ -28,7 +28,7 @@ final class FileModel implements OpenModel {
   }
 
   @Override
-  public Optional<CompilationCaching> caching() {
+  public Optional<CacheOptions> caching() {
     return Optional.empty();
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.model;
 
-import io.thalamus.api.CompilationCaching;
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
@@ -97,7 +97,7 @@ public final class Models {
    * @throws CommandException where it cannot be read, or the name is taken
    */
   public ResidentModel keep(
-      String name, Path file, Function<LoadedModel, Optional<CompilationCaching>> caching)
+      String name, Path file, Function<LoadedModel, Optional<CacheOptions>> caching)
       throws CommandException {
     requireFree(name);
     LoadedModel loaded = load(file);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.model;
 
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.Compilation;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworksException;
@@ -20,7 +20,7 @@ public interface OpenModel extends AutoCloseable {
   }
 
   /** Where its compilations are kept unless a command says otherwise; empty for nowhere. */
-  Optional<CompilationCaching> caching();
+  Optional<CacheOptions> caching();
 
   /**
    * The model compiled; closed with this, or kept for the next command.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.model;
 
+import io.thalamus.api.CacheOptions;
 import io.thalamus.api.Compilation;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
@@ -25,16 +25,13 @@ public final class ResidentModel {
   private final NeuralNetworks networks;
   private final String name;
   private final LoadedModel loaded;
-  private final Optional<CompilationCaching> caching;
+  private final Optional<CacheOptions> caching;
   private final Object lock = new Object();
   private final Map<CompilationOptions, Compilation> compilations = new LinkedHashMap<>();
   private final ReferenceCount uses = new ReferenceCount(this::closeAll);
 
   ResidentModel(
-      NeuralNetworks networks,
-      String name,
-      LoadedModel loaded,
-      Optional<CompilationCaching> caching) {
+      NeuralNetworks networks, String name, LoadedModel loaded, Optional<CacheOptions> caching) {
     this.networks = networks;
     this.name = name;
     this.loaded = loaded;
@@ -52,7 +49,7 @@ public final class ResidentModel {
   }
 
   /** Where its compilations are kept, if anywhere. */
-  public Optional<CompilationCaching> caching() {
+  public Optional<CacheOptions> caching() {
     return caching;
   }
 
@@ -103,7 +100,7 @@ public final class ResidentModel {
     }
 
     @Override
-    public Optional<CompilationCaching> caching() {
+    public Optional<CacheOptions> caching() {
       return caching;
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.results;
 
-import io.thalamus.api.StepCaching;
-import io.thalamus.api.StepCaching.Origin;
+import io.thalamus.api.CacheOutcome;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.console.text.Units;
 import java.util.List;
 
@@ -11,7 +11,7 @@ final class CachePhrases {
   private CachePhrases() {}
 
   /** Returns what the cache did for a compilation. */
-  static String describe(List<StepCaching> steps) {
+  static String describe(List<CacheOutcome> steps) {
     long restored = count(steps, Origin.RESTORED);
     long stored = count(steps, Origin.STORED);
     if (restored == steps.size()) {
@@ -31,7 +31,7 @@ final class CachePhrases {
         : "compiled: no device of the plan caches";
   }
 
-  private static long count(List<StepCaching> steps, Origin origin) {
+  private static long count(List<CacheOutcome> steps, Origin origin) {
     return steps.stream().filter(step -> step.origin() == origin).count();
   }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.results;
 
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.ResultCode;
-import io.thalamus.api.StepCaching;
 import io.thalamus.console.Json;
 import io.thalamus.console.Result;
 import io.thalamus.console.text.Lines;
@@ -44,7 +44,7 @@ public record RunResult(
     Map<String, Integer> ranOn,
     List<StepReport> steps,
     List<StepReport> givenUp,
-    List<StepCaching> caching,
+    List<CacheOutcome> caching,
     int times,
     Duration median,
     Duration fastest,
@@ -59,7 +59,7 @@ public record RunResult(
       LoadedModel model,
       Inference.Outcome outcome,
       Optional<Classification> classes,
-      List<StepCaching> caching,
+      List<CacheOutcome> caching,
       Style style) {
     List<Output> outputs = new ArrayList<>();
     for (int i = 0; i < outcome.outputs().size(); i++) {

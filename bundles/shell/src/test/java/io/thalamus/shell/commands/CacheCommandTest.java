@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.CompilationCache.Check;
 import io.thalamus.api.CompilationCache.Entry;
 import io.thalamus.api.CompilationCache.Forecast;
 import io.thalamus.api.CompilationCache.Trouble;
-import io.thalamus.api.CompilationCaching;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.api.StepCaching;
 import io.thalamus.console.CommandException;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
@@ -105,7 +105,7 @@ class CacheCommandTest {
 
   @Test
   void aLoadedModelIsCompiledInItsCacheUnlessACommandNamesAnother() throws Exception {
-    networks.caching = List.of(new StepCaching("npu", 1, StepCaching.Origin.RESTORED));
+    networks.caching = List.of(new CacheOutcome("npu", 1, CacheOutcome.Origin.RESTORED));
     String loaded = terminal.type("nn:load m.tflite --cache c");
     assertTrue(loaded.endsWith("\nm: compilations are kept in " + folder.resolve("c")), loaded);
     assertTrue(
@@ -185,7 +185,7 @@ class CacheCommandTest {
   }
 
   private void assertCaching(CompilationOptions options) throws Exception {
-    CompilationCaching caching = options.caching().orElseThrow();
+    CacheOptions caching = options.caching().orElseThrow();
     assertEquals(folder.resolve("c"), caching.directory());
     assertEquals("m", caching.label());
     assertEquals(
@@ -213,7 +213,7 @@ class CacheCommandTest {
 
   @Test
   void runAndBenchCompileWithCaching() throws Exception {
-    networks.caching = List.of(new StepCaching("npu", 1, StepCaching.Origin.RESTORED));
+    networks.caching = List.of(new CacheOutcome("npu", 1, CacheOutcome.Origin.RESTORED));
     String text = terminal.type("nn:run m.tflite random:1 --cache c");
     assertTrue(text.endsWith(" (from the cache)"), text);
     assertCaching(networks.compiled.getLast());
@@ -222,7 +222,7 @@ class CacheCommandTest {
     assertCaching(networks.compiled.getLast());
     // What an earlier run has stored must not make the cold compilation warm.
     assertCaching(cache.asked.getLast());
-    networks.caching = List.of(new StepCaching("cpu", 1, StepCaching.Origin.COMPILED));
+    networks.caching = List.of(new CacheOutcome("cpu", 1, CacheOutcome.Origin.COMPILED));
     text = terminal.type("nn:bench m.tflite --cache c --seconds 0.05");
     assertTrue(text.contains("warm is compiled: no device of the plan caches"), text);
   }

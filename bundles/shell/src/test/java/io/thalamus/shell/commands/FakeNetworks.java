@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.commands;
 
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.DeviceDescription;
@@ -19,7 +20,6 @@ import io.thalamus.api.Plan.Crossing;
 import io.thalamus.api.Plan.PlannedOperation;
 import io.thalamus.api.Plan.Step;
 import io.thalamus.api.ResultCode;
-import io.thalamus.api.StepCaching;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.files.Digests;
@@ -60,7 +60,7 @@ final class FakeNetworks implements NeuralNetworks {
   final List<Shape> inputShapes = new ArrayList<>();
   final List<CompilationOptions> compiled = new ArrayList<>();
   final List<CompilationOptions> planned = new ArrayList<>();
-  List<StepCaching> caching = List.of();
+  List<CacheOutcome> caching = List.of();
   final AtomicInteger open = new AtomicInteger();
   List<DeviceDescription> devices =
       List.of(device("cpu", 1, DeviceDescription.State.AVAILABLE, ""));
@@ -234,7 +234,7 @@ final class FakeNetworks implements NeuralNetworks {
     }
 
     @Override
-    public List<StepCaching> caching() {
+    public List<CacheOutcome> caching() {
       return caching;
     }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.CompilationCache.Check;
 import io.thalamus.api.CompilationCache.Entry;
 import io.thalamus.api.CompilationCache.Forecast;
@@ -20,7 +21,6 @@ import io.thalamus.api.Prediction;
 import io.thalamus.api.Prediction.Estimate;
 import io.thalamus.api.Prediction.StepEstimate;
 import io.thalamus.api.ResultCode;
-import io.thalamus.api.StepCaching;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Json;
 import io.thalamus.console.text.Style;
@@ -228,7 +228,7 @@ class JsonContractTest {
         List.of(
             new StepReport("simd", 1, Duration.ofMillis(5), ResultCode.OP_FAILED),
             new StepReport("cpu", 1, Duration.ofMillis(1), ResultCode.NO_ERROR));
-    networks.caching = List.of(new StepCaching("cpu", 1, StepCaching.Origin.RESTORED));
+    networks.caching = List.of(new CacheOutcome("cpu", 1, CacheOutcome.Origin.RESTORED));
     assertFields(
         outputs
             + "givenUp[{device,operations,code}],millis,times,fastestMillis,caching,steps["
@@ -241,7 +241,7 @@ class JsonContractTest {
   void bench() throws Exception {
     String bench = "nn:bench m.tflite --seconds 0.01 ";
     assertFields("{model," + FIGURES + ",executions}", bench);
-    networks.caching = List.of(new StepCaching("cpu", 1, StepCaching.Origin.STORED));
+    networks.caching = List.of(new CacheOutcome("cpu", 1, CacheOutcome.Origin.STORED));
     assertFields(
         "{model,"
             + FIGURES

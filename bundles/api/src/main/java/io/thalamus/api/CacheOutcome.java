@@ -4,14 +4,14 @@ package io.thalamus.api;
 import java.util.Objects;
 
 /**
- * What the cache did for one step of a plan. Immutable.
+ * The outcome of caching for one step of a plan. Immutable.
  *
  * @param device id of the step's device
  * @param operations how many operations the step has
  * @param origin where the prepared step came from
  */
-public record StepCaching(String device, int operations, Origin origin) {
-  public StepCaching {
+public record CacheOutcome(String device, int operations, Origin origin) {
+  public CacheOutcome {
     Objects.requireNonNull(device, "device");
     Objects.requireNonNull(origin, "origin");
   }

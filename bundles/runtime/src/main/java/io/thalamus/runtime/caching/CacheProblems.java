@@ -19,17 +19,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What hinders compilations from being kept, by directory and cause, until one is kept there again.
+ * Reasons why compilations are not stored, by directory, until one is stored there again.
  * Thread-safe.
  */
-final class Troubles {
-  /** Where a small model fits and a large one does not, trouble is over and back all the time. */
+final class CacheProblems {
+  /** When a small model fits and a large one does not, the problem comes and goes all the time. */
   private static final Duration SILENCE = Duration.ofHours(1);
 
   private final InstantSource clock;
   private final Map<Path, LogOnce> directories = new LinkedHashMap<>();
 
-  Troubles(InstantSource clock) {
+  CacheProblems(InstantSource clock) {
     this.clock = clock;
   }
 
@@ -38,7 +38,7 @@ final class Troubles {
     return directories.computeIfAbsent(directory, path -> new LogOnce(clock, SILENCE)).level(cause);
   }
 
-  /** Forgets those of a directory. */
+  /** Forgets the problems of a directory. */
   synchronized void over(Path directory) {
     LogOnce causes = directories.get(directory);
     if (causes != null) {
@@ -46,7 +46,7 @@ final class Troubles {
     }
   }
 
-  /** Those of all directories. */
+  /** Returns the problems of all directories. */
   synchronized List<Trouble> all() {
     List<Trouble> all = new ArrayList<>();
     directories.forEach(
@@ -58,8 +58,8 @@ final class Troubles {
   }
 
   /**
-   * What went wrong, in words that are the same for every file of a directory: names of files that
-   * pass are left out.
+   * Returns the cause of a failure in words that are the same for every file of a directory: names
+   * of temporary files are left out.
    */
   static String cause(Path directory, IOException e) {
     if (!(e instanceof FileSystemException failure)) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import io.thalamus.model.CacheToken;
+import java.nio.file.Path;
+import java.util.Objects;
+
+/**
+ * A place where compilations of one model are stored: NNAPI's caching directory and token.
+ * Immutable.
+ *
+ * <p>The token stands for the model: an application that gives the same token for another model may
+ * get the answers of the first. A digest of the model's file makes a good one. The runtime itself
+ * adds all else that decides a compilation, such as device, version, priority and the part of the
+ * model.
+ *
+ * @param directory of the files, created when it is missing. Any number of applications and
+ *     processes may share it
+ * @param token names the model
+ * @param label of the entries, for people, for example the name of the model's file; may be empty
+ */
+public record CacheOptions(Path directory, CacheToken token, String label) {
+  public CacheOptions {
+    Objects.requireNonNull(directory, "directory");
+    Objects.requireNonNull(token, "token");
+    Objects.requireNonNull(label, "label");
+  }
+
+  /**
+   * Caching in a directory under a token of these bytes, without a label.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where there are not 32 bytes
+   */
+  public static CacheOptions of(Path directory, byte[] token) throws NeuralNetworksException {
+    if (token.length != CacheToken.SIZE) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA,
+          "a cache token has " + CacheToken.SIZE + " bytes, not " + token.length);
+    }
+    return new CacheOptions(directory, CacheToken.of(token), "");
+  }
+}
