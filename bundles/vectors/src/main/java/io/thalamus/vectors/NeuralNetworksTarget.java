@@ -13,6 +13,7 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -29,6 +30,8 @@ import java.util.concurrent.ExecutionException;
  * <p>Timing is asked for only where exactly one device is named: NNAPI refuses it elsewhere.
  */
 public final class NeuralNetworksTarget implements Target {
+  private static final long ALIGNMENT = 64;
+
   private final NeuralNetworks neuralNetworks;
   private final CompilationOptions options;
   private final Optional<CacheTally> caching;
@@ -155,30 +158,59 @@ public final class NeuralNetworksTarget implements Target {
       implements Prepared {
     @Override
     public Answer execute(Arguments arguments, Settings settings) {
+      return sharedMemory ? executeShared(arguments, settings) : executePlain(arguments, settings);
+    }
+
+    private Answer executeShared(Arguments arguments, Settings settings) {
       Execution execution = begin(compilation, settings, timed);
       for (int i = 0; i < arguments.inputs().size(); i++) {
-        setInput(execution, i, arguments.inputMemory(), arguments.inputs().get(i));
+        Range range = arguments.inputs().get(i);
+        SharedMemory memory = arguments.inputMemory();
+        if (range.isEmpty()) {
+          execution.setInput(i, MemorySegment.NULL, range.shape());
+        } else {
+          execution.setInput(i, memory, range.offset(), range.length(), range.shape());
+        }
       }
       for (int i = 0; i < arguments.outputs().size(); i++) {
-        setOutput(execution, i, arguments.outputMemory(), arguments.outputs().get(i));
+        Range range = arguments.outputs().get(i);
+        SharedMemory memory = arguments.outputMemory();
+        if (range.isEmpty()) {
+          execution.setOutput(i, MemorySegment.NULL);
+        } else {
+          execution.setOutput(i, memory, range.offset(), range.length(), Shape.NONE);
+        }
       }
       return finish(execution, settings);
     }
 
-    private void setInput(Execution execution, int index, SharedMemory memory, Range range) {
-      if (sharedMemory && !range.isEmpty()) {
-        execution.setInput(index, memory, range.offset(), range.length(), range.shape());
-      } else {
-        execution.setInput(index, slice(memory, range), range.shape());
+    /**
+     * Executes with arguments off the heap, where devices that take pointers use them in place.
+     * Whatever was written is copied back, guards included.
+     */
+    private Answer executePlain(Arguments arguments, Settings settings) {
+      boolean isInCallersThread = settings.mode() == RunOptions.Mode.SYNC;
+      try (Arena arena = isInCallersThread ? Arena.ofConfined() : Arena.ofShared()) {
+        MemorySegment inputs = plain(arguments.inputMemory(), arena);
+        MemorySegment outputs = plain(arguments.outputMemory(), arena);
+        Execution execution = begin(compilation, settings, timed);
+        for (int i = 0; i < arguments.inputs().size(); i++) {
+          Range range = arguments.inputs().get(i);
+          execution.setInput(i, inputs.asSlice(range.offset(), range.length()), range.shape());
+        }
+        for (int i = 0; i < arguments.outputs().size(); i++) {
+          Range range = arguments.outputs().get(i);
+          execution.setOutput(i, outputs.asSlice(range.offset(), range.length()));
+        }
+        Answer answer = finish(execution, settings);
+        arguments.inputMemory().segment().copyFrom(inputs);
+        arguments.outputMemory().segment().copyFrom(outputs);
+        return answer;
       }
     }
 
-    private void setOutput(Execution execution, int index, SharedMemory memory, Range range) {
-      if (sharedMemory && !range.isEmpty()) {
-        execution.setOutput(index, memory, range.offset(), range.length(), Shape.NONE);
-      } else {
-        execution.setOutput(index, slice(memory, range));
-      }
+    private static MemorySegment plain(SharedMemory memory, Arena arena) {
+      return arena.allocate(memory.size(), ALIGNMENT).copyFrom(memory.segment());
     }
 
     @Override
