@@ -163,7 +163,7 @@ public final class MemoryBinding {
   /** Keeps the device from leaving until its writes are recorded. */
   public void beginStep() {
     if (target != null) {
-      target.hold();
+      target.retainDevice();
       held = target;
     }
   }
@@ -171,7 +171,7 @@ public final class MemoryBinding {
   /** Ends a step that writes the memory, once its writes are recorded. */
   public void endStep() {
     if (held != null) {
-      held.letGo();
+      held.releaseDevice();
       held = null;
     }
   }

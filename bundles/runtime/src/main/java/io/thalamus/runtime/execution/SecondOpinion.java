@@ -79,16 +79,18 @@ final class SecondOpinion {
       }
       Optional<String> difference = compare(agreement, step, frame, answer, room, own);
       if (difference.isEmpty()) {
-        device.agreed();
+        device.monitor().agreed();
       } else {
-        device.disagreed(
-            name + ", " + difference.get(),
-            ReplayProbe.of(
-                name,
-                step.model(),
-                request.inputs().stream().map(input -> value(input, request)).toList(),
-                expected(step, frame, again, answer, own),
-                agreement::difference));
+        device
+            .monitor()
+            .disagreed(
+                name + ", " + difference.get(),
+                ReplayProbe.of(
+                    name,
+                    step.model(),
+                    request.inputs().stream().map(input -> value(input, request)).toList(),
+                    expected(step, frame, again, answer, own),
+                    agreement::difference));
       }
       return difference;
     } catch (SharedMemoryException e) {

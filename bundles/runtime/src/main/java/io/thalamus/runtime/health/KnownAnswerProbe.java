@@ -32,9 +32,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A small model with a known answer. A device in quarantine executes those that it supports; it
- * comes back where all answers are right. One that supports none of them comes back where it
- * answers at all.
+ * A small model with a known answer. A device in quarantine executes those that it supports, and
+ * comes back when all answers are right. One that supports none of them comes back when it answers
+ * at all. Immutable.
  *
  * @param name for people
  * @param model of one operation
@@ -124,43 +124,39 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
   }
 
   private static KnownAnswerProbe addFloat() {
-    SubgraphBuilder graph = new SubgraphBuilder();
-    int in = graph.input("x", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
-    int out = graph.output("y", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
-    graph.operation(OperationCode.ADD, List.of(in, in, graph.int32(0)), List.of(out));
-    return new KnownAnswerProbe(
-        "ADD", Model.of(graph.build()), new float[] {1, -2, 3, 100}, new float[] {2, -4, 6, 200});
+    return elementwise(
+        "ADD", OperationCode.ADD, false, values(1, -2, 3, 100), values(2, -4, 6, 200));
   }
 
   private static KnownAnswerProbe mulFloat() {
-    SubgraphBuilder graph = new SubgraphBuilder();
-    int in = graph.input("x", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
-    int out = graph.output("y", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
-    graph.operation(OperationCode.MUL, List.of(in, in, graph.int32(0)), List.of(out));
-    return new KnownAnswerProbe(
-        "MUL", Model.of(graph.build()), new float[] {1, -2, 3, 10}, new float[] {1, 4, 9, 100});
+    return elementwise("MUL", OperationCode.MUL, false, values(1, -2, 3, 10), values(1, 4, 9, 100));
   }
 
   private static KnownAnswerProbe relu() {
-    SubgraphBuilder graph = new SubgraphBuilder();
-    int in = graph.input("x", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
-    int out = graph.output("y", OperandCode.TENSOR_FLOAT32, Shape.of(1, 4), Quantization.NONE);
-    graph.operation(OperationCode.RELU, List.of(in), List.of(out));
-    return new KnownAnswerProbe(
-        "RELU", Model.of(graph.build()), new float[] {1, -2, 3, -4}, new float[] {1, 0, 3, 0});
+    return elementwise("RELU", OperationCode.RELU, false, values(1, -2, 3, -4), values(1, 0, 3, 0));
   }
 
   private static KnownAnswerProbe addQuantized() {
+    return elementwise(
+        "quantized ADD", OperationCode.ADD, true, values(1, -2, 3, 40), values(2, -4, 6, 80));
+  }
+
+  private static float[] values(float... values) {
+    return values;
+  }
+
+  /** Returns a probe of an operation on one value, or on that value twice. */
+  private static KnownAnswerProbe elementwise(
+      String name, OperationCode code, boolean isQuantized, float[] input, float[] expected) {
+    OperandCode type = isQuantized ? OperandCode.TENSOR_QUANT8_ASYMM : OperandCode.TENSOR_FLOAT32;
+    Quantization scale = isQuantized ? Quantization.of(1, ZERO_POINT) : Quantization.NONE;
     SubgraphBuilder graph = new SubgraphBuilder();
-    Quantization whole = Quantization.of(1, ZERO_POINT);
-    int in = graph.input("x", OperandCode.TENSOR_QUANT8_ASYMM, Shape.of(1, 4), whole);
-    int out = graph.output("y", OperandCode.TENSOR_QUANT8_ASYMM, Shape.of(1, 4), whole);
-    graph.operation(OperationCode.ADD, List.of(in, in, graph.int32(0)), List.of(out));
-    return new KnownAnswerProbe(
-        "quantized ADD",
-        Model.of(graph.build()),
-        new float[] {1, -2, 3, 40},
-        new float[] {2, -4, 6, 80});
+    int in = graph.input("x", type, Shape.of(1, 4), scale);
+    int out = graph.output("y", type, Shape.of(1, 4), scale);
+    List<Integer> inputs =
+        code == OperationCode.RELU ? List.of(in) : List.of(in, in, graph.int32(0));
+    graph.operation(code, inputs, List.of(out));
+    return new KnownAnswerProbe(name, Model.of(graph.build()), input, expected);
   }
 
   private static KnownAnswerProbe fullyConnected() {

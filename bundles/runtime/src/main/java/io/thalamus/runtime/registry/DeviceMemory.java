@@ -5,6 +5,7 @@ import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.memory.Leases;
+import io.thalamus.memory.ReferenceCount;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Shape;
@@ -15,22 +16,21 @@ import java.util.function.Consumer;
 
 /**
  * A buffer together with the device that allocated it. Thread-safe. Owned by whoever had it
- * allocated; a departing device closes it too, after it has told its owner. The buffer is given
- * back when nobody uses it any more: neither executions that reckon with it, nor calls, be they
- * abandoned.
+ * allocated; a departing device closes it too, after its owner could copy the contents out. The
+ * driver gets it back when nothing uses it any more: neither executions that rely on it, nor calls,
+ * be they abandoned.
  */
 public final class DeviceMemory implements DeviceResource {
   private final RegisteredDevice device;
   private final Consumer<DeviceMemory> onDeparture;
-  private final Object lock = new Object();
 
-  /** Null once given back. */
-  private DeviceBuffer buffer;
+  /** The calls that use it, until its users are gone or the device leaves. */
+  private final ReferenceCount calls = new ReferenceCount(this::closeNow);
 
-  private int users;
-  private int running;
-  private boolean closed;
-  private boolean left;
+  private final ReferenceCount users = new ReferenceCount(calls::close);
+
+  /** Null once the driver has it back. */
+  private volatile DeviceBuffer buffer;
 
   DeviceMemory(RegisteredDevice device, DeviceBuffer buffer, Consumer<DeviceMemory> onDeparture) {
     this.device = device;
@@ -38,46 +38,36 @@ public final class DeviceMemory implements DeviceResource {
     this.onDeparture = onDeparture;
   }
 
-  /** Where it is. */
+  /** Returns the device it is on. */
   public RegisteredDevice device() {
     return device;
   }
 
-  /** How a request names it; empty once the device has left or the buffer is given back. */
+  /** Returns its name in requests; empty once the device has left or the driver has it back. */
   public Optional<MemoryPool> pool() {
-    synchronized (lock) {
-      return left || buffer == null ? Optional.empty() : Optional.of(new MemoryPool.Device(buffer));
-    }
+    DeviceBuffer open = buffer;
+    return calls.isClosed() || open == null
+        ? Optional.empty()
+        : Optional.of(new MemoryPool.Device(open));
   }
 
   /** Keeps it open until {@link #release}, unless it is closed. */
   public boolean retain() {
-    synchronized (lock) {
-      if (closed) {
-        return false;
-      }
-      users++;
-      return true;
-    }
+    return users.retain();
   }
 
   /** Ends a use. */
   public void release() {
-    DeviceBuffer last;
-    synchronized (lock) {
-      users--;
-      last = takeIfIdle();
-    }
-    closeNow(last);
+    users.release();
   }
 
-  /** Keeps the device from leaving until {@link #letGo}: what was written is not booked yet. */
-  public void hold() {
+  /** Keeps the device from leaving until {@link #releaseDevice}: for writes to be recorded. */
+  public void retainDevice() {
     device.supervisor().retain();
   }
 
-  /** Ends a {@link #hold}. */
-  public void letGo() {
+  /** Ends a {@link #retainDevice}. */
+  public void releaseDevice() {
     device.supervisor().release();
   }
 
@@ -113,61 +103,31 @@ public final class DeviceMemory implements DeviceResource {
     };
   }
 
-  /** Begins a call with it; null where it is given back. */
+  /** Begins a call that uses it, and returns it; null when the driver has it back. */
   DeviceBuffer enter() {
-    synchronized (lock) {
-      if (buffer != null) {
-        running++;
-      }
-      return buffer;
-    }
+    return calls.retainUnlessFreed() ? buffer : null;
   }
 
   /** Ends a call that has begun. */
   void exit() {
-    DeviceBuffer last;
-    synchronized (lock) {
-      running--;
-      last = takeIfIdle();
-    }
-    closeNow(last);
+    calls.release();
   }
 
-  /** Tells the owner, who can copy the contents out, that the device leaves; then gives it back. */
+  /** Has the owner copy the contents out, and gives the buffer back whoever uses it. */
   void depart() {
     onDeparture.accept(this);
-    DeviceBuffer last;
-    synchronized (lock) {
-      left = true;
-      closed = true;
-      last = takeIfIdle();
-    }
-    closeNow(last);
-  }
-
-  private DeviceBuffer takeIfIdle() {
-    if (!closed || running > 0 || (users > 0 && !left)) {
-      return null;
-    }
-    DeviceBuffer taken = buffer;
-    buffer = null;
-    return taken;
+    users.close();
+    calls.close();
   }
 
   @Override
   public void close() {
-    DeviceBuffer last;
-    synchronized (lock) {
-      closed = true;
-      last = takeIfIdle();
-    }
-    closeNow(last);
+    users.close();
   }
 
-  private void closeNow(DeviceBuffer open) {
-    if (open == null) {
-      return;
-    }
+  private void closeNow() {
+    DeviceBuffer open = buffer;
+    buffer = null;
     // A departure waits for it, as for any other call.
     device.supervisor().retain();
     try {

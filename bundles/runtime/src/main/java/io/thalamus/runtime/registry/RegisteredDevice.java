@@ -90,27 +90,40 @@ public final class RegisteredDevice {
       Supplier<HealthSettings> settings,
       DeviceListener listener,
       DeviceMonitor.Factory monitors) {
-    this.id = id;
-    this.info = info;
-    this.service = service;
-    this.supervisor = supervisor;
-    this.settings = settings;
-    this.isWatched = !isReference();
-    this.listener = listener;
-    this.monitor = monitors.watch(this);
+    this(id, info, service, supervisor, settings, listener, monitors, !isReference(info));
     supervisor.setOnHang(monitor::hung);
   }
 
   /** A device whose calls are not watched. */
   public RegisteredDevice(String id, Device device, DeviceInfo info) {
+    this(
+        id,
+        info,
+        ServiceProperties.NONE,
+        new Supervisor(device, new CallThreads(), new SystemTime()),
+        () -> HealthSettings.DEFAULT,
+        DeviceListener.NONE,
+        unwatched -> DeviceMonitor.NONE,
+        false);
+  }
+
+  private RegisteredDevice(
+      String id,
+      DeviceInfo info,
+      ServiceProperties service,
+      Supervisor supervisor,
+      Supplier<HealthSettings> settings,
+      DeviceListener listener,
+      DeviceMonitor.Factory monitors,
+      boolean isWatched) {
     this.id = id;
     this.info = info;
-    this.service = ServiceProperties.NONE;
-    this.supervisor = new Supervisor(device, new CallThreads(), new SystemTime());
-    this.settings = () -> HealthSettings.DEFAULT;
-    this.isWatched = false;
-    this.listener = DeviceListener.NONE;
-    this.monitor = DeviceMonitor.NONE;
+    this.service = service;
+    this.supervisor = supervisor;
+    this.settings = settings;
+    this.listener = listener;
+    this.isWatched = isWatched;
+    this.monitor = monitors.watch(this);
   }
 
   /** Returns the short name, for example {@code cpu}. */
@@ -144,6 +157,10 @@ public final class RegisteredDevice {
 
   /** Returns whether it is the CPU device that everything falls back to. */
   public boolean isReference() {
+    return isReference(info);
+  }
+
+  private static boolean isReference(DeviceInfo info) {
     return info.type() == DeviceType.CPU && info.name().equals(REFERENCE_NAME);
   }
 
@@ -210,23 +227,9 @@ public final class RegisteredDevice {
     return memories.stream().allMatch(memory -> info.memoryKinds().contains(memory.kind()));
   }
 
-  /** Reports a failed call to its monitor. */
-  public void failed(ErrorStatus status, String what) {
-    monitor.failed(status, what);
-  }
-
-  /** Reports that the reference gave the same answer to a step. */
-  public void agreed() {
-    monitor.agreed();
-  }
-
-  /**
-   * Reports that the reference gave another answer to a step, which is held against the device.
-   *
-   * @param again what the device has to pass before it serves again; closed when it has, or leaves
-   */
-  public void disagreed(String difference, Optional<? extends Probe> again) {
-    monitor.disagreed(difference, again);
+  /** Returns the judge of the device, to report to. */
+  public DeviceMonitor monitor() {
+    return monitor;
   }
 
   /**
@@ -259,13 +262,13 @@ public final class RegisteredDevice {
       case Answered<BitSet>(BitSet promised) -> {
         if (promised == null || promised.length() > operations) {
           String why = "its answer does not have " + operations + " flags";
-          failed(ErrorStatus.GENERAL_FAILURE, why);
+          monitor.failed(ErrorStatus.GENERAL_FAILURE, why);
           yield Support.broken(why);
         }
         yield new Support(promised, "it does not support it", false);
       }
       case Failed<BitSet> failed when failed.isBroken() -> {
-        failed(failed.status(), failed.message());
+        monitor.failed(failed.status(), failed.message());
         yield Support.broken(failed.message());
       }
       case Failed<BitSet> failed -> Support.none("it refused the model: " + failed.message());
@@ -368,7 +371,7 @@ public final class RegisteredDevice {
   /** Reports a failure of the driver; of those that it tells, only where it can be blamed. */
   private void blame(Answer<?> answer, boolean alsoForExceptions) {
     if (answer instanceof Failed<?> failed && (failed.isBroken() || alsoForExceptions)) {
-      failed(failed.status(), failed.message());
+      monitor.failed(failed.status(), failed.message());
     }
   }
 

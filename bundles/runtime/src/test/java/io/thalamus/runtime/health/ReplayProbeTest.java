@@ -69,14 +69,14 @@ class ReplayProbeTest {
       LimitedDevice device = LimitedDevice.of("sub", 0.5, OperationCode.SUB);
       registry.addDevice(device, Map.of());
       RegisteredDevice registered = registry.devices().getFirst();
-      registered.disagreed("it is wrong", replay(model(pool), 4 * ELEMENTS));
+      registered.monitor().disagreed("it is wrong", replay(model(pool), 4 * ELEMENTS));
       // The second one is not kept: what brought it there is reason enough.
-      registered.disagreed("it is wrong again", replay(model(pool), 4 * ELEMENTS));
+      registered.monitor().disagreed("it is wrong again", replay(model(pool), 4 * ELEMENTS));
       pool.close();
       assertTrue(pool.segment().scope().isAlive());
       registry.removeDevice(device);
       assertThrows(IllegalStateException.class, pool::lend);
-      registered.disagreed("told late", Optional.empty());
+      registered.monitor().disagreed("told late", Optional.empty());
     }
   }
 
