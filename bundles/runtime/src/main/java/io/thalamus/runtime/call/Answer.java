@@ -60,6 +60,11 @@ public sealed interface Answer<T> {
     }
   }
 
+  /** Returns whether the call reached its limit. */
+  default boolean isHung() {
+    return this instanceof Abandoned<T> abandoned && abandoned.why() == Abandonment.HUNG;
+  }
+
   /**
    * Returns the value of the driver.
    *

@@ -12,8 +12,10 @@ import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Failed;
 import io.thalamus.runtime.call.Answer.Refused;
 import io.thalamus.runtime.call.Terms.Admission;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -42,6 +44,7 @@ public final class Supervisor {
   private final InFlight inFlight;
   private final Set<GuardedCall<?>> calls = ConcurrentHashMap.newKeySet();
   private volatile Consumer<String> onHang = call -> {};
+  private volatile boolean doesNotClose;
 
   /** Creates a supervisor of a driver, which uses threads and clock that others own. */
   public Supervisor(Device driver, CallThreads threads, Timekeeper time) {
@@ -130,6 +133,32 @@ public final class Supervisor {
           // There is nothing more to learn of the device.
         }
       }
+    }
+    return answer;
+  }
+
+  /**
+   * Has the driver close something, in the thread of the caller when there is no other.
+   *
+   * @param limit as in {@link Terms}
+   * @param late gets an answer that nobody waits for any more
+   */
+  public Answer<Void> close(
+      Optional<Duration> limit, Runnable closing, Consumer<Answer<Void>> late) {
+    Work<Void> work =
+        (driver, control) -> {
+          closing.run();
+          return null;
+        };
+    // A driver that did not close once will hardly do so at the next: then nobody waits.
+    Optional<Duration> patience = doesNotClose ? limit.map(any -> Duration.ZERO) : limit;
+    Answer<Void> answer = call(new Terms("close", Admission.ALWAYS, patience), work, late);
+    if (answer instanceof Refused) {
+      // It may hold up the caller, which is better than to stay open.
+      answer = call(new Terms("close", Admission.ALWAYS, Optional.empty()), work, late);
+    }
+    if (answer.isHung()) {
+      doesNotClose = true;
     }
     return answer;
   }

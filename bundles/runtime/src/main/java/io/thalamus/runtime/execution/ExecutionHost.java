@@ -46,10 +46,10 @@ public interface ExecutionHost extends RoleHost {
    */
   PreparedPlan acquireWholeOnReference(ExecutionConfig config) throws NeuralNetworksException;
 
-  /** Tells the compilation that something is repeated elsewhere, and why. */
+  /** Learns that a step is repeated elsewhere, and why. */
   void onFallback(ExecutionStep step, String reason);
 
-  /** Tells the compilation that the device of a step can never execute it. */
+  /** Excludes the device of a step from later plans: it can never execute it. */
   void excludeDevice(ExecutionStep step);
 
   ScratchPool scratch();

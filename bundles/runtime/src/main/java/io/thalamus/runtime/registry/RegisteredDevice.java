@@ -18,13 +18,10 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
-import io.thalamus.runtime.call.Abandonment;
 import io.thalamus.runtime.call.Answer;
-import io.thalamus.runtime.call.Answer.Abandoned;
 import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Failed;
 import io.thalamus.runtime.call.Answer.Refused;
-import io.thalamus.runtime.call.Answer.Unanswered;
 import io.thalamus.runtime.call.CallThreads;
 import io.thalamus.runtime.call.Supervisor;
 import io.thalamus.runtime.call.Supervisor.Work;
@@ -72,7 +69,6 @@ public final class RegisteredDevice {
   private boolean isDrained;
   private volatile String suspension;
   private volatile long longestPrepareNanos;
-  private volatile boolean doesNotClose;
   private volatile boolean doesNotCopy;
 
   /**
@@ -243,39 +239,24 @@ public final class RegisteredDevice {
 
   /** Asks as {@link #supportedOperations(Model)} does, for a purpose. */
   public Support supportedOperations(Model model, Purpose purpose) {
-    int operations = model.main().operations().size();
     Answer<BitSet> answer =
         call(
             purpose,
             terms("supportedOperations", settings().answerTime()),
             (driver, control) -> {
-              Leases constants = Leases.of(model.pools());
-              try {
+              try (Leases constants = new Leases()) {
+                model.pools().forEach(constants::add);
                 BitSet promised = driver.supportedOperations(model);
                 return promised == null ? null : (BitSet) promised.clone();
-              } finally {
-                constants.close();
               }
             },
             late -> {});
-    return switch (answer) {
-      case Answered<BitSet>(BitSet promised) -> {
-        if (promised == null || promised.length() > operations) {
-          String why = "its answer does not have " + operations + " flags";
-          monitor.failed(ErrorStatus.GENERAL_FAILURE, why);
-          yield Support.broken(why);
-        }
-        yield new Support(promised, "it does not support it", false);
-      }
-      case Failed<BitSet> failed when failed.isBroken() -> {
-        monitor.failed(failed.status(), failed.message());
-        yield Support.broken(failed.message());
-      }
-      case Failed<BitSet> failed -> Support.none("it refused the model: " + failed.message());
-      case Refused<BitSet> refused when refused.status() == ErrorStatus.DEVICE_UNAVAILABLE ->
-          Support.none(refused.message());
-      case Unanswered<BitSet> none -> Support.broken(none.message());
-    };
+    Support support = Support.of(answer, model.main().operations().size());
+    blame(answer, false);
+    if (answer instanceof Answered && support.isBroken()) {
+      monitor.failed(ErrorStatus.GENERAL_FAILURE, support.reason());
+    }
+    return support;
   }
 
   /**
@@ -293,19 +274,7 @@ public final class RegisteredDevice {
   /** Prepares as {@link #prepare(Model, PrepareConfig)} does, a model for a purpose. */
   public DevicePreparedModel prepare(Model model, PrepareConfig config, Purpose purpose)
       throws DeviceException {
-    Work<PreparedModel> work =
-        (driver, control) -> {
-          Leases constants = Leases.of(model.pools());
-          try {
-            long start = time().nanoTime();
-            PreparedModel prepared = driver.prepare(model, config.with(control));
-            longestPrepareNanos = Math.max(longestPrepareNanos, time().nanoTime() - start);
-            return prepared;
-          } finally {
-            constants.close();
-          }
-        };
-    return prepare("prepare", model, config, purpose, work, "prepared nothing");
+    return prepare(model, config, purpose, false);
   }
 
   /**
@@ -316,38 +285,36 @@ public final class RegisteredDevice {
    */
   public DevicePreparedModel prepareFromCache(Model model, PrepareConfig config)
       throws DeviceException {
-    return prepare(
-        "prepareFromCache",
-        model,
-        config,
-        Purpose.WORK,
-        (driver, control) -> driver.prepareFromCache(config.with(control)),
-        "restored nothing");
+    return prepare(model, config, Purpose.WORK, true);
   }
 
   private DevicePreparedModel prepare(
-      String name,
-      Model model,
-      PrepareConfig config,
-      Purpose purpose,
-      Work<PreparedModel> work,
-      String nothing)
-      throws DeviceException {
+      Model model, PrepareConfig config, Purpose purpose, boolean restores) throws DeviceException {
     ExecutionControl stop =
         () -> config.deadline().hasPassed() ? Signal.DEADLINE : config.control().checkpoint();
-    Optional<Duration> limit =
-        isWatched
-            ? Optional.of(limit(longestPrepareNanos, settings().prepareFloor()))
-            : Optional.empty();
+    Terms terms =
+        new Terms(
+            restores ? "prepareFromCache" : "prepare",
+            Admission.UNTIL_DEPARTURE,
+            watched(limit(longestPrepareNanos, settings().prepareFloor())),
+            stop,
+            stop);
     Answer<DevicePreparedModel> answer =
         call(
             purpose,
-            new Terms(name, Admission.UNTIL_DEPARTURE, limit, stop, stop),
+            terms,
             (driver, control) -> {
-              try {
-                PreparedModel prepared = work.ask(driver, control);
+              try (Leases constants = new Leases()) {
+                model.pools().forEach(constants::add);
+                long start = time().nanoTime();
+                PrepareConfig own = config.with(control);
+                PreparedModel prepared =
+                    restores ? driver.prepareFromCache(own) : driver.prepare(model, own);
+                longestPrepareNanos = Math.max(longestPrepareNanos, time().nanoTime() - start);
                 if (prepared == null) {
-                  throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " " + nothing);
+                  throw new DeviceException(
+                      ErrorStatus.GENERAL_FAILURE,
+                      id + (restores ? " restored nothing" : " prepared nothing"));
                 }
                 return adopt(new DevicePreparedModel(this, prepared, model, purpose));
               } finally {
@@ -362,13 +329,11 @@ public final class RegisteredDevice {
       closeFiles(config);
     }
     // A device that ends because it is told to does nothing wrong.
-    boolean blames =
-        name.equals("prepare") && stop.checkpoint() == Signal.CONTINUE && reads(model.pools());
-    blame(answer, blames);
+    blame(answer, !restores && stop.checkpoint() == Signal.CONTINUE && reads(model.pools()));
     return answer.orThrow(id);
   }
 
-  /** Reports a failure of the driver; of those that it tells, only where it can be blamed. */
+  /** Reports what a driver threw; exceptions of the HAL only when it is to blame for them. */
   private void blame(Answer<?> answer, boolean alsoForExceptions) {
     if (answer instanceof Failed<?> failed && (failed.isBroken() || alsoForExceptions)) {
       monitor.failed(failed.status(), failed.message());
@@ -469,29 +434,14 @@ public final class RegisteredDevice {
     }
     Terms terms = new Terms(name, Admission.UNTIL_LEFT, watched(settings().answerTime()));
     Answer<Void> answer = supervisor.call(terms, copying, late -> {});
-    doesNotCopy = isHung(answer);
+    doesNotCopy = answer.isHung();
     return answer;
   }
 
   /** Closes something of the device, and does not wait for ever for it. */
   void close(String what, Runnable closing) {
-    // One that did not close once will hardly do so at the next: then nobody waits.
-    Duration limit = doesNotClose ? Duration.ZERO : settings().answerTime();
-    Work<Void> work =
-        (driver, control) -> {
-          closing.run();
-          return null;
-        };
-    Answer<Void> answer =
-        supervisor.call(
-            new Terms("close", Admission.ALWAYS, watched(limit)), work, late -> warn(what, late));
-    if (answer instanceof Refused) {
-      // There is no thread for it: what holds up its caller is better than what stays open.
-      answer =
-          supervisor.call(new Terms("close", Admission.ALWAYS, Optional.empty()), work, late -> {});
-    }
-    doesNotClose |= isHung(answer);
-    warn(what, answer);
+    Optional<Duration> limit = watched(settings().answerTime());
+    warn(what, supervisor.close(limit, closing, late -> warn(what, late)));
   }
 
   private void warn(String what, Answer<Void> answer) {
@@ -499,10 +449,6 @@ public final class RegisteredDevice {
       // The next ones must be closed all the same; there is nobody who could mend this one.
       LOG.log(Level.WARNING, id + " failed to close " + what, failed.thrown());
     }
-  }
-
-  private static boolean isHung(Answer<?> answer) {
-    return answer instanceof Abandoned<?> abandoned && abandoned.why() == Abandonment.HUNG;
   }
 
   private Terms terms(String name, Duration limit) {
