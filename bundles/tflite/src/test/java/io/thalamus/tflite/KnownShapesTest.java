@@ -98,6 +98,27 @@ class KnownShapesTest {
         """);
   }
 
+  /** Comparisons take any number of dimensions: they are joined for devices that take four. */
+  @Test
+  void dimensionsThatCannotBeJoinedStayWhereTheOperationTakesThem() throws ModelFormatException {
+    int x = file.floats("x", 2, 3, 2, 3, 2);
+    int joined = file.tensor("joined", TensorType.BOOL, null, 2, 3, 2, 3, 2);
+    int apart = file.tensor("apart", TensorType.BOOL, null, 2, 3, 2, 3, 2);
+    int same = file.zeros("same", TensorType.FLOAT32, null, 2, 3, 2, 3, 2);
+    int repeated = file.zeros("repeated", TensorType.FLOAT32, null, 2, 1, 2, 1, 2);
+    file.operator(BuiltinOperator.LESS, new int[] {x, same}, joined)
+        .operator(BuiltinOperator.LESS, new int[] {x, repeated}, apart)
+        .graph(new int[] {x}, joined, apart);
+    assertConverts(
+        """
+        io.thalamus/AS_STRIDED(x, [72], [1], 0) -> %0:72
+        io.thalamus/AS_STRIDED(same, [72], [1], 0) -> %1:72
+        LESS(%0:72, %1:72) -> %2:72
+        io.thalamus/AS_STRIDED(%2:72, [2, 3, 2, 3, 2], [36, 12, 6, 2, 1], 0) -> joined
+        LESS(x, repeated) -> apart\
+        """);
+  }
+
   @Test
   void constantsThatFillAreWrittenOut() throws ModelFormatException {
     int x = file.floats("x", 2, 2);

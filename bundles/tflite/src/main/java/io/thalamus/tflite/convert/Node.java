@@ -290,11 +290,9 @@ final class Node {
    */
   void emit(OperationType operation, List<Integer> inputs, List<Integer> outputs)
       throws ModelFormatException {
-    if (outputs.size() == 1 && RankReduction.isBeyond(this, operation, outputs.getFirst())) {
-      RankReduction.emit(this, operation, inputs, outputs.getFirst());
-      return;
+    if (outputs.size() != 1 || !RankReduction.emit(this, operation, inputs, outputs.getFirst())) {
+      graph.emit(operation, inputs, outputs);
     }
-    graph.emit(operation, inputs, outputs);
   }
 
   /** A fused activation as NNAPI numbers it, for the operations that have one. */

@@ -6,30 +6,44 @@ import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.Trait;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
- * Operations on single elements of tensors with more than four dimensions, which NNAPI does not
- * have: neighbouring dimensions are joined where all inputs go along them in the same way.
+ * A rewriting of elementwise operations on tensors with more than four dimensions, which most of
+ * NNAPI's do not take: neighbouring dimensions are joined when all inputs go along them in the same
+ * way. Stateless.
  */
 final class RankReduction {
   private static final int MAX_RANK = 4;
 
   private RankReduction() {}
 
-  /** Returns whether an operation must be said otherwise. */
-  static boolean isBeyond(Node node, OperationType operation, int output) {
-    return node.operand(output).shape().rank() > MAX_RANK
-        && OperationCatalog.standard().find(operation).stream()
-            .anyMatch(definition -> definition.traits().contains(Trait.ELEMENTWISE));
-  }
-
-  /** Adds the operation on tensors with fewer dimensions. */
-  static void emit(Node node, OperationType operation, List<Integer> inputs, int output)
+  /**
+   * Adds the operation on tensors with fewer dimensions.
+   *
+   * @return false when it can be added as it is: it has few dimensions, is not elementwise, or
+   *     takes any number of dimensions that cannot be joined
+   * @throws ModelFormatException when NNAPI does not have it with so many dimensions
+   */
+  static boolean emit(Node node, OperationType operation, List<Integer> inputs, int output)
       throws ModelFormatException {
     Operand target = node.operand(output);
+    Optional<OperationDefinition> definition = OperationCatalog.standard().find(operation);
+    if (target.shape().rank() <= MAX_RANK
+        || definition.isEmpty()
+        || !definition.get().traits().contains(Trait.ELEMENTWISE)) {
+      return false;
+    }
+    boolean takesAnyRank =
+        definition.get().signature().inputForms().getFirst().stream()
+            .allMatch(argument -> argument.mostRank() > MAX_RANK);
+    if (takesAnyRank && !areShapesKnown(node, inputs, target)) {
+      return false;
+    }
     List<Shape> shapes = new ArrayList<>();
     shapes.add(target.shape());
     for (int input : inputs) {
@@ -37,9 +51,11 @@ final class RankReduction {
       shapes.add(operand.type().isTensor() ? aligned(node, operand, target) : Shape.NONE);
     }
     List<Shape> joined = joined(shapes);
-    node.require(
-        target.shape().isFullySpecified() && joined.getFirst().rank() <= MAX_RANK,
-        "it has " + target.shape().rank() + " dimensions; NNAPI has at most 4");
+    boolean isReduced = target.shape().isFullySpecified() && joined.getFirst().rank() <= MAX_RANK;
+    if (takesAnyRank && !isReduced) {
+      return false;
+    }
+    node.require(isReduced, "it has " + target.shape().rank() + " dimensions; NNAPI has at most 4");
     List<Integer> reshaped = new ArrayList<>();
     for (int i = 0; i < inputs.size(); i++) {
       Operand operand = node.operand(inputs.get(i));
@@ -51,6 +67,11 @@ final class RankReduction {
     int result = node.temporary(target, joined.getFirst());
     node.emit(operation, reshaped, result);
     Strided.reshape(node, result, target.shape(), output);
+    return true;
+  }
+
+  private static boolean areShapesKnown(Node node, List<Integer> inputs, Operand target) {
+    return target.isSizeKnown() && inputs.stream().allMatch(i -> node.operand(i).isSizeKnown());
   }
 
   /** The shape with dimensions of 1 in front, so that it is as long as the output's. */
