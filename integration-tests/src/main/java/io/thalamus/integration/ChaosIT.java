@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworks;
+import io.thalamus.hal.Device;
 import io.thalamus.integration.proof.Bundles;
 import io.thalamus.integration.proof.Workload;
 import java.io.ByteArrayInputStream;
@@ -16,6 +17,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -30,8 +32,10 @@ import org.osgi.framework.BundleContext;
 import org.osgi.framework.BundleException;
 import org.osgi.framework.FrameworkUtil;
 import org.osgi.framework.ServiceReference;
+import org.osgi.framework.hooks.service.EventListenerHook;
+import org.osgi.framework.hooks.service.FindHook;
 
-/** The simulated accelerator is hurt by its command while an application uses it. */
+/** Faults are injected into devices while an application uses them. */
 public class ChaosIT {
   private static final CompilationOptions ON_NPU =
       CompilationOptions.DEFAULT.withDevices(List.of("npu", "cpu"));
@@ -80,13 +84,28 @@ public class ChaosIT {
     return bundles.install("test:npu", Files.newInputStream(jar));
   }
 
+  /** Installs the device and takes it over, so that it does not leave for its first fault. */
+  private Bundle installWithFaults() throws Exception {
+    Bundle npu = install();
+    chaos("reset");
+    Await.that("the device is here", this::isListed);
+    return npu;
+  }
+
   private String chaos(String arguments) throws Exception {
-    Object result = session.execute("nn:chaos npu " + arguments + " --json");
-    return session.format(result, Converter.INSPECT).toString();
+    return execute("nn:chaos npu " + arguments + " --json");
+  }
+
+  private String execute(String command) throws Exception {
+    return session.format(session.execute(command), Converter.INSPECT).toString();
   }
 
   private boolean isListed() {
-    return networks.devices().stream().anyMatch(device -> device.id().equals("npu"));
+    return isListed("npu");
+  }
+
+  private boolean isListed(String id) {
+    return networks.devices().stream().anyMatch(device -> device.id().equals(id));
   }
 
   private Workload.Answer run(Compilation compilation) {
@@ -94,25 +113,80 @@ public class ChaosIT {
   }
 
   @Test
-  void theCommandComesAndGoesWithItsBundle() throws Exception {
+  void aDeviceIsTakenOverAndLeavesWithItsBundle() throws Exception {
     assertThrows(Exception.class, () -> chaos("status"));
     Bundle npu = install();
-    Await.that("the command is there", () -> commands().contains("nn:chaos"));
+    Await.that("the device is here", this::isListed);
     assertTrue(chaos("status").contains("\"state\":\"serving\""));
-    Exception cpu = assertThrows(Exception.class, () -> session.execute("nn:chaos cpu hang"));
-    assertEquals("cpu cannot be hurt; of the devices here npu can", cpu.getMessage());
-    bundles.uninstall(npu);
+    assertEquals(0, hooks(), "a status takes nothing over");
+    chaos("latency 1ms");
+    assertEquals(2, hooks());
+    Await.that("the device is here again", this::isListed);
+    assertEquals(1, networks.devices().stream().filter(d -> d.id().equals("npu")).count());
+    long owner =
+        context
+            .getServiceReferences(Device.class, "(thalamus.device=npu)")
+            .iterator()
+            .next()
+            .getBundle()
+            .getBundleId();
+    assertEquals(npu.getBundleId(), owner, "its bundle says what code it is");
+    npu = null;
+    bundles.uninstall(npu());
+    Await.that("the device has gone", () -> !isListed());
     assertThrows(Exception.class, () -> chaos("status"));
+    assertEquals(List.of(), bundles.leftLoaders());
+    assertEquals(List.of(), Bundles.threads("thalamus-chaos"));
   }
 
-  private String commands() {
-    return String.valueOf(session.get(".commands"));
+  private Bundle npu() {
+    return Arrays.stream(context.getBundles())
+        .filter(bundle -> bundle.getSymbolicName().equals("io.thalamus.npu"))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private int hooks() throws Exception {
+    return context.getServiceReferences(FindHook.class, null).size()
+        + context.getServiceReferences(EventListenerHook.class, null).size();
+  }
+
+  @Test
+  void anyDeviceCanHaveFaultsAndIsItselfAgainWhenTheCommandsBundleStops() throws Exception {
+    Bundle chaos =
+        Arrays.stream(context.getBundles())
+            .filter(bundle -> bundle.getSymbolicName().equals("io.thalamus.chaos"))
+            .findFirst()
+            .orElseThrow();
+    session.execute("nn:chaos simd latency 1ms");
+    try {
+      Await.that("the device is here", () -> isListed("simd"));
+      CompilationOptions onSimd = CompilationOptions.DEFAULT.withDevices(List.of("simd", "cpu"));
+      try (Compilation compilation = digits.compile(onSimd)) {
+        Workload.Answer answer = run(compilation);
+        assertTrue(answer.isRight() && answer.ranOn("simd"));
+        assertTrue(execute("nn:chaos simd --json").contains("\"latency\":"));
+        assertFalse(execute("nn:chaos simd --json").contains("\"latency\":0"));
+      }
+    } finally {
+      chaos.stop();
+    }
+    try {
+      Await.that("the device is itself again", () -> isListed("simd"));
+      assertEquals(0, hooks());
+      assertEquals(List.of(), Bundles.threads("thalamus-chaos"));
+      try (Compilation compilation =
+          digits.compile(CompilationOptions.DEFAULT.withDevices(List.of("simd", "cpu")))) {
+        assertTrue(run(compilation).ranOn("simd"));
+      }
+    } finally {
+      chaos.start();
+    }
   }
 
   @Test
   void crashesAreCountedAndRepeatedElsewhere() throws Exception {
-    install();
-    Await.that("the device is here", this::isListed);
+    installWithFaults();
     try (Compilation compilation = digits.compile(ON_NPU)) {
       assertTrue(run(compilation).ranOn("npu"));
       chaos("crash --once");
@@ -123,8 +197,7 @@ public class ChaosIT {
 
   @Test
   void wrongAnswersReachTheApplicationWhereNobodyLooks() throws Exception {
-    install();
-    Await.that("the device is here", this::isListed);
+    installWithFaults();
     try (Compilation compilation = digits.compile(ON_NPU)) {
       assertTrue(run(compilation).isRight());
       chaos("wrong --seed 3");
@@ -139,8 +212,7 @@ public class ChaosIT {
 
   @Test
   void aLostDeviceComesBackWithItsCounts() throws Exception {
-    install();
-    Await.that("the device is here", this::isListed);
+    installWithFaults();
     try (Compilation compilation = digits.compile(ON_NPU)) {
       assertTrue(run(compilation).ranOn("npu"));
       chaos("lose --for 300ms");
@@ -155,8 +227,7 @@ public class ChaosIT {
 
   @Test
   void aHungDeviceLetsGoWhenItsBundleLeaves() throws Exception {
-    Bundle npu = install();
-    Await.that("the device is here", this::isListed);
+    Bundle npu = installWithFaults();
     try (Compilation compilation = digits.compile(ON_NPU)) {
       assertTrue(run(compilation).ranOn("npu"));
       chaos("hang");

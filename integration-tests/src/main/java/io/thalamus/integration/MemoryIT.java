@@ -20,7 +20,7 @@ import org.osgi.framework.BundleContext;
 import org.osgi.framework.FrameworkUtil;
 import org.osgi.framework.ServiceReference;
 
-/** A state that stays on the simulated accelerator, which is updated, and hurt. */
+/** A state that stays on the simulated accelerator, which is updated and has faults. */
 public class MemoryIT {
   private static final long SEED = Long.getLong("thalamus.seed", 1);
 
@@ -80,6 +80,9 @@ public class MemoryIT {
 
   @Test
   void stateThatDiesIsNamed() throws Exception {
+    // The device leaves once to be taken over, so not with a state.
+    commands.text("nn:chaos npu reset");
+    Await.that("the device is here again", this::isListed);
     for (String fault : List.of("crash --once", "lose --for 300ms")) {
       try (StatefulRun run = start()) {
         run.step();

@@ -6,6 +6,8 @@ import io.thalamus.cache.NoCacheEngine;
 import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.TableDevice;
 import io.thalamus.hal.CacheNeeds;
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionControl.Signal;
@@ -30,6 +32,12 @@ import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.metatype.annotations.Designate;
 
 /**
  * A simulated accelerator for 8-bit and float16 networks. What it computes is real, the times that
@@ -37,11 +45,31 @@ import java.util.function.BooleanSupplier;
  * second stage of compilations and ends when the device is closed; executions that are under way
  * then end with a failure at the next operation.
  */
+@Component(service = Device.class, configurationPid = "io.thalamus.npu")
+@Designate(ocd = NpuSettings.class)
+@DeviceDriver(
+    device = "npu",
+    type = "ACCELERATOR",
+    modelCacheFiles = 1,
+    dataCacheFiles = 1,
+    memoryDomain = true,
+    extensions = {},
+    performance = {
+      "TENSOR_FLOAT16 0.4 0.1",
+      "TENSOR_QUANT8_ASYMM 0.1 0.02",
+      "TENSOR_QUANT8_ASYMM_SIGNED 0.1 0.02"
+    })
 public final class NpuDevice extends TableDevice implements AutoCloseable {
   private final NpuConfig config;
   private final Compiler compiler;
   private final ProgramCache cache;
   private final SecondStage secondStage = new SecondStage();
+
+  /** Called by the component runtime. */
+  @Activate
+  public NpuDevice(BundleContext context, NpuSettings settings, @Reference CacheEngine engine) {
+    this(context.getBundle().getVersion().toString(), NpuConfig.of(settings), engine);
+  }
 
   /** A device of its own that caches nothing. */
   public NpuDevice(String version, NpuConfig config) {
@@ -49,7 +77,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
   }
 
   /**
-   * A device of its own; {@link NpuComponent} is the one that a framework has.
+   * A device of its own.
    *
    * @param engine vouches for what the device cached, and is closed after it
    */
@@ -221,13 +249,9 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     }
   }
 
-  /** Loses what buffers hold, as DRAM does without power. */
-  void loseMemory() {
-    buffers().loseContents();
-  }
-
   /** Refuses further work, ends the thread, then the buffers. */
   @Override
+  @Deactivate
   public void close() {
     secondStage.close();
     buffers().close();

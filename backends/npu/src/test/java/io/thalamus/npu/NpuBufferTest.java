@@ -8,6 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.chaos.FaultInjector;
+import io.thalamus.chaos.FaultPlan;
+import io.thalamus.chaos.FaultyDevice;
+import io.thalamus.chaos.ServiceSwitch;
 import io.thalamus.hal.BufferDesc;
 import io.thalamus.hal.BufferRole;
 import io.thalamus.hal.BufferRole.Direction;
@@ -31,10 +35,6 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.npu.fault.FaultInjector;
-import io.thalamus.npu.fault.FaultPlan;
-import io.thalamus.npu.fault.FaultyDevice;
-import io.thalamus.npu.fault.Presence;
 import io.thalamus.npu.timing.HostLink;
 import io.thalamus.tck.junit.TestGraph;
 import java.lang.foreign.ValueLayout;
@@ -60,21 +60,8 @@ class NpuBufferTest {
   private final NpuDevice npu =
       new NpuDevice(
           "1.0.0", NpuConfig.DEFAULT.withSearch(0, false, 1).withBuffers(4 * VALUES.length, SLOW));
-  private final FaultInjector injector =
-      new FaultInjector(
-          new Presence() {
-            @Override
-            public void leave() {
-              // The device is tried before the framework has noticed.
-            }
-
-            @Override
-            public void comeBack() {
-              // It was never withdrawn.
-            }
-          },
-          "test-npu-buffers");
-  private final FaultyDevice device = new FaultyDevice(npu, injector, npu::loseMemory);
+  private final FaultInjector injector = new FaultInjector(ServiceSwitch.NONE, "test-npu-buffers");
+  private final FaultyDevice device = new FaultyDevice(npu, injector);
   private PreparedModel prepared;
 
   @BeforeEach
@@ -165,7 +152,7 @@ class NpuBufferTest {
   }
 
   @Test
-  void aDeviceThatCanBeHurtUnwrapsModelsAndBuffers() throws Exception {
+  void aDeviceWithFaultsUnwrapsModelsAndBuffers() throws Exception {
     DeviceBuffer input = filled();
     DeviceBuffer output = buffer();
     assertInstanceOf(Completed.class, execute(input, output));

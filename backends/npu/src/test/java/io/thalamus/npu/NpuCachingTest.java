@@ -10,6 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.cache.FileCacheEngine;
+import io.thalamus.chaos.FaultInjector;
+import io.thalamus.chaos.FaultyDevice;
+import io.thalamus.chaos.ServiceSwitch;
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
@@ -21,9 +24,6 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.npu.command.ExecutableFormat;
-import io.thalamus.npu.fault.FaultInjector;
-import io.thalamus.npu.fault.FaultyDevice;
-import io.thalamus.npu.fault.Presence;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.timing.ArrayTiming;
 import io.thalamus.npu.timing.Dataflow;
@@ -334,19 +334,11 @@ class NpuCachingTest {
             NpuSettings.class.getClassLoader(), new Class<?>[] {NpuSettings.class}, handler);
   }
 
-  /** Through the decorator that hurts it, as in a framework. */
+  /** The device stands behind the one that injects faults, as in a framework. */
   @Test
   void faultsPassCachingThrough() throws Exception {
-    Presence presence =
-        new Presence() {
-          @Override
-          public void leave() {}
-
-          @Override
-          public void comeBack() {}
-        };
     try (NpuDevice within = device(4, true);
-        FaultInjector injector = new FaultInjector(presence, "npu-caching-test");
+        FaultInjector injector = new FaultInjector(ServiceSwitch.NONE, "npu-caching-test");
         FaultyDevice device = new FaultyDevice(within, injector);
         CacheFiles files = CacheFiles.in(directory, 1)) {
       byte[] expected;

@@ -155,6 +155,7 @@ public final class ChaosProof extends FrameworkProof {
       for (String device : plan.devices()) {
         long moment = System.nanoTime();
         Bundle bundle = install(bundles, device);
+        takeOver(device);
         await(afterInstall, device, moment);
         if (before != null) {
           bundles.uninstall(before);
@@ -163,6 +164,7 @@ public final class ChaosProof extends FrameworkProof {
         stay(mine / 2);
         moment = System.nanoTime();
         bundles.update(bundle, Files.newInputStream(jar(device)));
+        takeOver(device);
         await(afterUpdate, device, moment);
         stay(mine - mine / 2);
         before = bundle;
@@ -177,7 +179,13 @@ public final class ChaosProof extends FrameworkProof {
       when.computeIfAbsent(device, name -> new ArrayList<>()).add(load.awaitServed(device, moment));
     }
 
-    /** Lets a device serve, and hurts it meanwhile. */
+    private void takeOver(String device) throws Exception {
+      if (plan.hurt().filter(device::equals).isPresent()) {
+        faults.takeOver();
+      }
+    }
+
+    /** Lets a device serve, and injects faults meanwhile. */
     private void stay(int strikes) throws Exception {
       for (int i = 0; i < strikes; i++) {
         Thread.sleep(plan.serveMillis() / (strikes + 1));

@@ -11,9 +11,8 @@ import org.apache.felix.service.command.CommandProcessor;
 import org.apache.felix.service.command.CommandSession;
 
 /**
- * Hurts a device through the command that its bundle brings, by a script of a seed. Faults that
- * give wrong answers in silence are none of these: what notices them is proved by itself. Not
- * thread-safe.
+ * Faults of a device by the command {@code nn:chaos}, by a script of a seed. Those that change
+ * answers silently are left out: another proof shows what notices them. Not thread-safe.
  */
 final class Faults {
   private static final List<String> SCRIPT =
@@ -36,7 +35,14 @@ final class Faults {
     this.random = new SplittableRandom(seed);
   }
 
-  /** Hurts the device in the next way of the script. */
+  /**
+   * Takes the device over at once, which makes it leave and come back, and not at its first fault.
+   */
+  void takeOver() throws Exception {
+    execute("nn:chaos " + device + " reset");
+  }
+
+  /** Injects the next fault of the script. */
   void strike() throws Exception {
     String fault = SCRIPT.get(random.nextInt(SCRIPT.size()));
     execute("nn:chaos " + device + " " + fault);
@@ -51,7 +57,7 @@ final class Faults {
     }
   }
 
-  /** How many so far, by kind. */
+  /** Returns how many there were so far, by kind. */
   Map<String, Integer> done() {
     return done;
   }

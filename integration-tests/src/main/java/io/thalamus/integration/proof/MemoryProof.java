@@ -98,6 +98,8 @@ public final class MemoryProof extends FrameworkProof {
 
   private void hurt(String device, int count, long seed, Figures figures) throws Exception {
     Faults faults = new Faults(gogo, device, seed);
+    faults.takeOver();
+    awaitServing(device);
     try (StatefulRun run = new StatefulRun(networks, List.of(device, "cpu"), seed + 1)) {
       for (int i = 0; i < count; i++) {
         faults.strike();

@@ -20,6 +20,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.felix.service.command.CommandProcessor;
 import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Converter;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.cm.Configuration;
@@ -182,7 +183,8 @@ public final class WrongAnswersProof extends FrameworkProof {
   }
 
   private static String chaos(CommandSession session, String words) throws Exception {
-    return session.execute("nn:chaos " + DEVICE + " " + words + " --json").toString();
+    Object result = session.execute("nn:chaos " + DEVICE + " " + words + " --json");
+    return session.format(result, Converter.INSPECT).toString();
   }
 
   private static long wrong(String status) {
