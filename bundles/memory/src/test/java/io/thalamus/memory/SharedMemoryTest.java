@@ -9,10 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.zip.CRC32;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -161,6 +163,52 @@ class SharedMemoryTest {
       assertArrayEquals(bytes, memory.segment().toArray(ValueLayout.JAVA_BYTE));
       assertArrayEquals(bytes, shared.segment().toArray(ValueLayout.JAVA_BYTE));
     }
+  }
+
+  /** In a small JVM, the snapshot is a file of its own, which has no name either. */
+  @Test
+  void aFileThatIsLargeForTheJvmIsCopiedToTheDisk() throws Exception {
+    byte[] bytes = new byte[6 << 20];
+    new SplittableRandom(4).nextBytes(bytes);
+    Path file = Files.write(directory.resolve("weights"), bytes);
+    Path temporary = Files.createDirectory(directory.resolve("temporary"));
+    Process child =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx16m",
+                "-Djava.io.tmpdir=" + temporary,
+                "-cp",
+                System.getProperty("java.class.path"),
+                Reader.class.getName(),
+                file.toString())
+            .redirectErrorStream(true)
+            .start();
+    String output = new String(child.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertTrue(child.waitFor(60, TimeUnit.SECONDS));
+    assertEquals("%d %s%n".formatted(checksum(bytes), temporary), output);
+    try (var left = Files.list(temporary)) {
+      assertEquals(0, left.count());
+    }
+  }
+
+  /** The other process: reads a file, truncates it, and prints the checksum and the directory. */
+  static final class Reader {
+    public static void main(String[] args) throws IOException {
+      Path file = Path.of(args[0]);
+      try (SharedMemory memory = SharedMemory.read(file)) {
+        Files.write(file, new byte[0]);
+        CRC32 sum = new CRC32();
+        sum.update(memory.segment().asByteBuffer());
+        Path copy = Files.readSymbolicLink(memory.describe().file());
+        System.out.printf("%d %s%n", sum.getValue(), copy.getParent());
+      }
+    }
+  }
+
+  private static long checksum(byte[] bytes) {
+    CRC32 sum = new CRC32();
+    sum.update(bytes);
+    return sum.getValue();
   }
 
   @Test
