@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.thalamus.hal.BufferDesc;
 import io.thalamus.hal.BufferRole;
 import io.thalamus.hal.BufferRole.Direction;
+import io.thalamus.hal.DelegatingDevice;
+import io.thalamus.hal.DelegatingPreparedModel;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
@@ -17,6 +19,7 @@ import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
+import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
@@ -28,7 +31,6 @@ import io.thalamus.vectors.Outcome;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -39,34 +41,19 @@ import org.junit.jupiter.api.Test;
 /** The kit's checks of memory domains find devices that break one rule each. */
 class DomainMutantsTest {
   /** The reference, as far as a subclass does not spoil it. */
-  private static class Mutant implements Device {
-    final CpuDevice cpu = new CpuDevice("1.0.0");
-
-    @Override
-    public DeviceInfo info() {
-      return cpu.info();
-    }
-
-    @Override
-    public BitSet supportedOperations(Model model) throws DeviceException {
-      return cpu.supportedOperations(model);
+  private static class Mutant extends DelegatingDevice {
+    Mutant() {
+      super(new CpuDevice("1.0.0"));
     }
 
     @Override
     public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
-      return new MutantModel(this, cpu.prepare(model, config));
+      return new MutantModel(this, super.prepare(model, config));
     }
 
     @Override
     public DeviceBuffer allocate(BufferDesc desc, List<BufferRole> roles) throws DeviceException {
-      List<BufferRole> inner = new ArrayList<>();
-      for (BufferRole role : roles) {
-        inner.add(
-            role.model() instanceof MutantModel mutant
-                ? new BufferRole(mutant.within, role.direction(), role.index(), role.frequency())
-                : role);
-      }
-      return new MutantBuffer(this, cpu.allocate(desc, inner));
+      return new MutantBuffer(this, super.allocate(desc, roles));
     }
 
     ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
@@ -89,15 +76,17 @@ class DomainMutantsTest {
     }
   }
 
-  private record MutantModel(Mutant device, PreparedModel within) implements PreparedModel {
-    @Override
-    public ExecutionResult execute(Request request, ExecutionConfig config) {
-      return device.execute(within, request, config);
+  private static final class MutantModel extends DelegatingPreparedModel {
+    private final Mutant device;
+
+    MutantModel(Mutant device, PreparedModel within) {
+      super(device, within);
+      this.device = device;
     }
 
     @Override
-    public void close() {
-      within.close();
+    public ExecutionResult execute(Request request, ExecutionConfig config) {
+      return device.execute(delegate(), request, config);
     }
   }
 
@@ -293,6 +282,25 @@ class DomainMutantsTest {
           }
         };
     assertEquals(Set.of("CopyFrom_InvalidDimensions", "CopyTo_UninitializedMemory"), failures(lax));
+  }
+
+  @Test
+  void copiesOutOfFilesAreEmpty() throws Exception {
+    Mutant lax =
+        new Mutant() {
+          @Override
+          void copyFrom(DeviceBuffer within, SharedMemory memory, Shape shape)
+              throws DeviceException {
+            if (memory.kind() != MemoryKind.MMAP_FD) {
+              super.copyFrom(within, memory, shape);
+              return;
+            }
+            try (SharedMemory zeros = SharedMemory.allocate(MemoryKind.ASHMEM, memory.size())) {
+              super.copyFrom(within, zeros, shape);
+            }
+          }
+        };
+    assertEquals(Set.of("Copy_MemoryKinds"), failures(lax));
   }
 
   @Test

@@ -23,7 +23,7 @@ import io.thalamus.tck.graph.GraphReport;
 import io.thalamus.tck.graph.GraphSuite;
 import io.thalamus.tck.mutation.MutationReport;
 import io.thalamus.tck.mutation.MutationSuite;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import java.util.List;
@@ -88,7 +88,7 @@ class SmallHardwareTest {
 
   private static byte[] run(Device device, DecodedExample example) throws DeviceException {
     try (PreparedModel prepared = device.prepare(example.model(), PrepareConfig.DEFAULT);
-        LentRequest request = LentRequest.of(example)) {
+        TestRequest request = TestRequest.of(example)) {
       assertInstanceOf(
           ExecutionResult.Completed.class,
           prepared.execute(request.request(), ExecutionConfig.DEFAULT));

@@ -38,12 +38,12 @@ public final class CacheTally {
     restored.addAndGet(caching.stream().filter(step -> step.origin() == Origin.RESTORED).count());
   }
 
-  /** How many steps came from the directory. */
+  /** Returns how many steps came from the directory. */
   public long restored() {
     return restored.get();
   }
 
-  /** How many steps were compiled a second time, or came from the directory. */
+  /** Returns how many steps were compiled a second time, or came from the directory. */
   public long steps() {
     return steps.get();
   }

@@ -150,7 +150,7 @@ public final class Comparison {
         .orElse("nothing");
   }
 
-  /** What is wrong with an output. */
+  /** A mismatch of an output. */
   public sealed interface Mismatch {
     /** The output's number. */
     int output();

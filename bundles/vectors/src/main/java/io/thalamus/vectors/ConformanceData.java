@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Where conformance vectors and public models lie. They are not part of the project; its root is
+ * The place of conformance vectors and public models. They are not part of the project; its root is
  * what names it first: the system property {@code thalamus.shared}, the environment variable {@code
  * THALAMUS_SHARED}, the folder {@code shared} beside the project, which is found by walking up from
  * the working directory to {@code mvnw}.

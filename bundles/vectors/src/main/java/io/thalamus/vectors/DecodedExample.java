@@ -74,7 +74,7 @@ public final class DecodedExample implements AutoCloseable {
       Objects.requireNonNull(bytes, "bytes");
     }
 
-    /** Whether an optional input is left out. */
+    /** Returns whether an optional input is left out. */
     public boolean isOmitted() {
       return bytes.length == 0;
     }

@@ -93,17 +93,32 @@ public final class DeviceTarget implements Target {
     };
   }
 
+  /** Returns arguments as a request: the inputs in pool 0, the outputs in pool 1. */
+  public static Request request(Arguments arguments) {
+    return new Request(
+        places(0, arguments.inputs()),
+        places(1, arguments.outputs()),
+        List.of(
+            new MemoryPool.Shared(arguments.inputMemory()),
+            new MemoryPool.Shared(arguments.outputMemory())));
+  }
+
+  private static List<Request.Argument> places(int pool, List<Range> ranges) {
+    List<Request.Argument> places = new ArrayList<>();
+    for (Range range : ranges) {
+      places.add(
+          range.isEmpty()
+              ? Request.Argument.NO_VALUE
+              : new Request.Location(pool, range.offset(), range.length(), range.shape()));
+    }
+    return places;
+  }
+
   /** The prepared model of a device. */
   private record PreparedOnDevice(PreparedModel prepared) implements Prepared {
     @Override
     public Answer execute(Arguments arguments, Settings settings) {
-      Request request =
-          new Request(
-              places(0, arguments.inputs()),
-              places(1, arguments.outputs()),
-              List.of(
-                  new MemoryPool.Shared(arguments.inputMemory()),
-                  new MemoryPool.Shared(arguments.outputMemory())));
+      Request request = request(arguments);
       ExecutionConfig config =
           ExecutionConfig.DEFAULT
               .withMeasureTiming(settings.measureTiming())
@@ -111,17 +126,6 @@ public final class DeviceTarget implements Target {
       return settings.mode() == Mode.FENCED
           ? fenced(request, config)
           : answer(prepared.execute(request, config));
-    }
-
-    private static List<Request.Argument> places(int pool, List<Range> ranges) {
-      List<Request.Argument> places = new ArrayList<>();
-      for (Range range : ranges) {
-        places.add(
-            range.isEmpty()
-                ? Request.Argument.NO_VALUE
-                : new Request.Location(pool, range.offset(), range.length(), range.shape()));
-      }
-      return places;
     }
 
     private Answer fenced(Request request, ExecutionConfig config) {

@@ -88,7 +88,7 @@ public record Example(
     return Stream.concat(Stream.of(main), referenced.stream());
   }
 
-  /** Whether the model loops for ever, and must be stopped by the loop timeout. */
+  /** Returns whether the model loops for ever, and must be stopped by the loop timeout. */
   public boolean isInfiniteLoop() {
     return expectFailure
         && !main.operations().isEmpty()

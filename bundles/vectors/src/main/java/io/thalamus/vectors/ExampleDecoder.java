@@ -41,7 +41,7 @@ final class ExampleDecoder {
   private final Example example;
   private final ConstantPool pool = new ConstantPool();
 
-  /** Where in the pool a constant will stand; the others are copied. */
+  /** The place of a constant in the pool; the others are copied. */
   private final Map<RawOperand, Long> offsets = new IdentityHashMap<>();
 
   /** The bytes of all constants. */
@@ -323,7 +323,7 @@ final class ExampleDecoder {
     return outputs;
   }
 
-  /** Where the model must fail, only the buffers for its outputs are needed. */
+  /** Returns the buffers alone of an output of a model that must fail. */
   private List<DecodedExample.Expected> meaninglessOutputs() throws VectorFormatException {
     List<DecodedExample.Expected> outputs = new ArrayList<>();
     for (int index : example.main().outputIndexes()) {

@@ -13,7 +13,7 @@ final class LinePrinter implements PrettyPrinter {
   private int depth;
   private int brokenDepth;
 
-  /** Whether the next array or object puts each of its elements on a line of its own. */
+  /** Says whether the next array or object puts each of its elements on a line of its own. */
   void breakNext() {
     if (brokenDepth == depth) {
       brokenDepth++;

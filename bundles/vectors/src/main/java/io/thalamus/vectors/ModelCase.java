@@ -64,14 +64,15 @@ public record ModelCase(
       spread = Map.copyOf(spread);
     }
 
-    /** How far the engines differ from each other at most. */
+    /** Returns how far the engines differ from each other at most. */
     public double largestSpread() {
       return spread.values().stream().mapToDouble(Double::doubleValue).max().orElse(0);
     }
 
     /**
-     * How far a result may be off. Integers may be off by what the engines differ, so bit-exact
-     * where these agree. A list of detections needs another rule: its entries change places.
+     * Returns how far a result may be off. Integers may be off by what the engines differ, so
+     * bit-exact where these agree. A list of detections needs another rule: its entries change
+     * places.
      */
     public double tolerance() {
       double spreads = largestSpread();
@@ -99,7 +100,7 @@ public record ModelCase(
   }
 
   /**
-   * How two tensors differ.
+   * The difference of two tensors.
    *
    * @param elements how many each has
    * @param differing how many are not equal
@@ -120,12 +121,12 @@ public record ModelCase(
       double tolerance,
       Optional<String> problem) {
 
-    /** Whether the two are near enough. */
+    /** Returns whether the two are near enough. */
     public boolean isAccepted() {
       return problem.isEmpty() && largest <= tolerance;
     }
 
-    /** Whether the two are the same; zeros of both signs are. */
+    /** Returns whether the two are the same; zeros of both signs are. */
     public boolean isEqual() {
       return problem.isEmpty() && differing == 0;
     }

@@ -37,7 +37,7 @@ public final class NeuralNetworksTarget implements Target {
   private final Optional<CacheTally> caching;
   private final ArgumentMemory memory;
 
-  /** Where arguments stand. */
+  /** The memory that arguments stand in. */
   public enum ArgumentMemory {
     /** In plain memory, to be copied. */
     PLAIN,

@@ -4,7 +4,7 @@ package io.thalamus.vectors;
 import java.util.Arrays;
 import java.util.Objects;
 
-/** How the run of one example ended. A value. */
+/** The outcome of the run of one example. A value. */
 public sealed interface Outcome {
   /** Everything was as expected. */
   Outcome PASSED = new Passed();

@@ -45,7 +45,7 @@ public record RunOptions(Mode mode, Inputs inputs, Outputs outputs, boolean meas
     FENCED
   }
 
-  /** What the model says of the inputs. */
+  /** The dimensions of inputs that the model states. */
   public enum Inputs {
     /** All dimensions are known. */
     FULLY_SPECIFIED,
@@ -53,7 +53,7 @@ public record RunOptions(Mode mode, Inputs inputs, Outputs outputs, boolean meas
     UNSPECIFIED
   }
 
-  /** What the model and the buffers say of the outputs. */
+  /** The dimensions of outputs that the model states, and the size of the buffers. */
   public enum Outputs {
     /** All dimensions are known, all buffers fit. */
     FULLY_SPECIFIED,

@@ -10,7 +10,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 
 /**
- * How a run of a suite ended. Immutable.
+ * The results of a run of a suite. Immutable.
  *
  * @param target what was run on
  * @param results by file and example
@@ -44,7 +44,7 @@ public record SuiteReport(String target, List<Result> results, Duration duration
     return results.stream().filter(result -> result.outcome() instanceof Outcome.Failed).toList();
   }
 
-  /** How often each reason led to a skip. */
+  /** Returns how often each reason led to a skip. */
   public Map<String, Integer> skipReasons() {
     Map<String, Integer> reasons = new TreeMap<>();
     for (Result result : results) {

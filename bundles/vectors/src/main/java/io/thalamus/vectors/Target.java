@@ -16,8 +16,8 @@ import java.util.Set;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * What examples are run on: a device, or the runtime with some devices. Thread-safe; any number of
- * models may be prepared at once.
+ * A place to run examples on: a device, or the runtime with some devices. Thread-safe; any number
+ * of models may be prepared at once.
  */
 @ConsumerType
 @FunctionalInterface
@@ -97,7 +97,7 @@ public interface Target {
   }
 
   /**
-   * How to execute.
+   * The settings of an execution.
    *
    * @param mode one of the target's
    * @param measureTiming whether to measure
@@ -111,7 +111,7 @@ public interface Target {
   }
 
   /**
-   * How an execution ended.
+   * The answer to an execution.
    *
    * @param status what kind of end
    * @param message what went wrong, in the target's own words; empty where nothing did

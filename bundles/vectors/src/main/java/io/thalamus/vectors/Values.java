@@ -29,7 +29,7 @@ public final class Values {
     return numbers.length == 0 ? NONE : new Values(numbers);
   }
 
-  /** How many there are. */
+  /** Returns the number of values. */
   public int size() {
     return numbers.length;
   }

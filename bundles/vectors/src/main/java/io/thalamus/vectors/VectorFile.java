@@ -17,7 +17,7 @@ import java.util.Optional;
  */
 public record VectorFile(
     String spec, String specVersion, Optional<Source> source, List<Example> examples) {
-  /** What the key {@code format} says. */
+  /** The value of the key {@code format}. */
   public static final String FORMAT = "nnapi-vectors-1";
 
   public VectorFile {

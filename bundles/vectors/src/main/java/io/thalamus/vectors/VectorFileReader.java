@@ -45,7 +45,7 @@ final class VectorFileReader {
     }
   }
 
-  /** Whether the text is JSON at all, of this format or another. */
+  /** Returns whether the text is JSON at all, of this format or another. */
   static boolean isJson(byte[] text) throws IOException {
     try (JsonCursor json = new JsonCursor(text)) {
       boolean any = false;

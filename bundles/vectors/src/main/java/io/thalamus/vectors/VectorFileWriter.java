@@ -217,7 +217,7 @@ final class VectorFileWriter {
     }
   }
 
-  /** Whether counting runs would save little. */
+  /** Returns whether counting runs would save little. */
   private static boolean isPlain(Values values) {
     int runs = 1;
     for (int i = 1; i < values.size(); i++) {

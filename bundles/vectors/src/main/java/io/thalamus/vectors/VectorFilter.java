@@ -36,7 +36,7 @@ public final class VectorFilter {
     return pattern;
   }
 
-  /** Whether an example is picked. */
+  /** Returns whether an example is picked. */
   public boolean accepts(String file, String example) {
     return acceptsFile(file) || matches(example);
   }
@@ -50,7 +50,7 @@ public final class VectorFilter {
     }
   }
 
-  /** Whether all examples of a file are picked. */
+  /** Returns whether all examples of a file are picked. */
   boolean acceptsFile(String file) {
     Path path = Path.of(file);
     Path bare = Path.of(file.endsWith(".json") ? file.substring(0, file.length() - 5) : file);

@@ -116,7 +116,7 @@ public final class VectorRunner {
     return Outcome.PASSED;
   }
 
-  /** Why an example cannot be run in this way at all. */
+  /** Returns why an example cannot be run in this way at all. */
   private Optional<String> inapplicable(DecodedExample example) {
     if (!target.modes().contains(options.mode())) {
       return Optional.of(target.name() + " does not execute in mode " + options.mode());
@@ -185,7 +185,7 @@ public final class VectorRunner {
         model.relaxComputationFloat32toFloat16());
   }
 
-  /** Whether an IF decides by an operand: NNAPI wants it declared as a single element. */
+  /** Returns whether an IF decides by an operand: NNAPI wants it declared as a single element. */
   private static boolean isCondition(Subgraph graph, int operand) {
     return graph.operations().stream()
         .anyMatch(
@@ -209,14 +209,14 @@ public final class VectorRunner {
             options.mode(),
             options.measureTiming(),
             example.example().isInfiniteLoop() ? SHORT_LOOP : ExecutionConfig.DEFAULT_LOOP_TIMEOUT);
-    try (Buffers buffers = Buffers.of(example, model, shorten)) {
-      Answer answer = prepared.execute(buffers.arguments(), settings);
+    try (ExampleMemory memory = ExampleMemory.of(example, model, shorten)) {
+      Answer answer = prepared.execute(memory.arguments(), settings);
       Optional<String> wrong = mustFail ? failure(example, answer) : judge(example, model, answer);
       if (wrong.isEmpty()) {
-        wrong = buffers.damage();
+        wrong = memory.damage();
       }
       if (wrong.isEmpty() && !mustFail && answer.status() == Status.DONE) {
-        wrong = compare(example, buffers);
+        wrong = compare(example, memory);
       }
       return wrong.isEmpty() ? Outcome.PASSED : new Outcome.Failed(wrong.get());
     }
@@ -235,7 +235,7 @@ public final class VectorRunner {
     return answer.message().isEmpty() ? answer.status().name() : answer.message();
   }
 
-  /** What is wrong with an answer, its values aside. */
+  /** Returns what is wrong with an answer, its values aside. */
   private Optional<String> judge(DecodedExample example, Model model, Answer answer) {
     Status wanted = wantedStatus(model);
     if (answer.status() != wanted) {
@@ -327,10 +327,10 @@ public final class VectorRunner {
     return Optional.empty();
   }
 
-  private static Optional<String> compare(DecodedExample example, Buffers buffers) {
+  private static Optional<String> compare(DecodedExample example, ExampleMemory memory) {
     Comparison comparison = new Comparison(example);
     for (int i = 0; i < example.outputs().size(); i++) {
-      Optional<Comparison.Mismatch> wrong = comparison.compare(i, buffers.output(i));
+      Optional<Comparison.Mismatch> wrong = comparison.compare(i, memory.output(i));
       if (wrong.isPresent()) {
         return Optional.of(wrong.get().text());
       }

@@ -31,7 +31,9 @@ public record VectorSuite(Path root, VectorFilter filter, int threads) {
   /** Decoded examples that wait for a thread; more would only fill memory. */
   private static final int WAITING_PER_THREAD = 8;
 
-  /** Where the format's name must stand in a file that is to be recognised in a folder. */
+  /**
+   * The part of a file in which the format's name must stand for it to be recognised in a folder.
+   */
   private static final int HEAD = 1024;
 
   public VectorSuite {

@@ -112,8 +112,8 @@ public final class CacheFiles {
   }
 
   /**
-   * What these files hold now, in files that no device knows: a compiler of several stages may
-   * still write these.
+   * Copies these files into files that no device knows: a compiler of several stages may still
+   * write these.
    */
   CacheFiles copy(Path to) throws IOException {
     CacheFiles copy = new CacheFiles(to, needs);
@@ -125,7 +125,7 @@ public final class CacheFiles {
     return copy;
   }
 
-  /** How many handles of these files are open, those included that a device duplicated. */
+  /** Returns how many handles of these files are open, those included that a device duplicated. */
   long openHandles() {
     return handles.stream().filter(FileChannel::isOpen).count();
   }

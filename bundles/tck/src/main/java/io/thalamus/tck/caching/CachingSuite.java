@@ -268,7 +268,7 @@ final class CachingSuite {
     }
   }
 
-  /** What the other model's cache holds. */
+  /** Returns what the other model's cache holds. */
   private List<byte[]> modelCache(Sample other) throws Exception {
     List<byte[]> contents = new ArrayList<>();
     for (Path file :

@@ -134,7 +134,7 @@ public final class CachingTests implements AutoCloseable {
     }
   }
 
-  /** Whether a device claims to cache. */
+  /** Returns whether a device claims to cache. */
   public static boolean isClaimed(Device device) {
     return device.info().cacheNeeds().isCachingSupported();
   }

@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param body finds a fault, or none
  */
 public record Check(String name, Body body) {
-  /** What a test does. */
+  /** The body of a test. */
   @FunctionalInterface
   public interface Body {
     /** A fault, or none. Whatever is thrown is a fault of the device. */

@@ -21,7 +21,7 @@ import java.util.Set;
  */
 record KitFile(Path path, Access access, FileChannel channel, Queue<FileChannel> handles)
     implements CacheFile {
-  /** How a file is open. */
+  /** The ways in which a file can be open. */
   enum Access {
     READ_WRITE,
     READ_ONLY,

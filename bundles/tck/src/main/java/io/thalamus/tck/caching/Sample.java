@@ -24,12 +24,12 @@ import java.util.List;
  * its constants.
  */
 record Sample(String name, Model model, byte[] input) {
-  /** Whether a device takes all of it. */
+  /** Returns whether a device takes all of it. */
   boolean isSupportedBy(Device device) throws DeviceException {
     return device.supportedOperations(model).cardinality() == model.main().operations().size();
   }
 
-  /** What the device computes without any cache. */
+  /** Returns what the device computes without any cache. */
   byte[] expected(Device device) throws DeviceException {
     try (PreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT)) {
       return run(prepared);

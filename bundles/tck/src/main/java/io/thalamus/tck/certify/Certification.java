@@ -162,7 +162,10 @@ public record Certification(
     return new Subject(this, singles);
   }
 
-  /** Whether the device takes an example, or cannot even be asked: then each check fails by it. */
+  /**
+   * Returns whether the device takes an example, or cannot even be asked: then each check fails by
+   * it.
+   */
   private boolean isTaken(Example example) {
     try (DecodedExample decoded = example.decode()) {
       Model model = decoded.model();

@@ -12,7 +12,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 
 /**
- * What became of all checks of a device. Immutable.
+ * The results of all checks of a device. Immutable.
  *
  * @param device its name
  * @param findings in the order of their groups, with exceptions applied
@@ -28,7 +28,7 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
     findings = List.copyOf(findings);
   }
 
-  /** What became of one group. */
+  /** The counts of one group. */
   public record Count(long passed, long failed, long skipped) {
     static Count of(List<Finding> findings) {
       return new Count(
@@ -68,7 +68,7 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
         .toList();
   }
 
-  /** How often each reason led to a skip. */
+  /** Returns how often each reason led to a skip. */
   public Map<String, Integer> skipReasons() {
     Map<String, Integer> reasons = new TreeMap<>();
     for (Finding finding : findings) {

@@ -15,7 +15,7 @@ import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.tck.caching.CachingTests;
 import io.thalamus.tck.control.StopSuite;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import java.io.IOException;
@@ -40,7 +40,7 @@ final class ControlChecks {
   /** Longer than any example takes; only a fence that is lost makes anyone wait for it. */
   private static final long FENCE_SECONDS = 120;
 
-  /** How long a fence is held back, and several times the deadline before it. */
+  /** The time that a fence is held back, several times the deadline before it. */
   private static final Duration HELD = Duration.ofMillis(60);
 
   private static final int HELD_EXAMPLES = 3;
@@ -186,7 +186,7 @@ final class ControlChecks {
       throws Exception {
     try (DecodedExample decoded = example.decode();
         PreparedModel prepared = device.prepare(decoded.model(), PrepareConfig.DEFAULT);
-        LentRequest request = LentRequest.of(decoded)) {
+        TestRequest request = TestRequest.of(decoded)) {
       return prepared.execute(request.request(), config);
     }
   }
@@ -195,12 +195,12 @@ final class ControlChecks {
       throws Exception {
     try (DecodedExample decoded = example.decode();
         PreparedModel prepared = device.prepare(decoded.model(), PrepareConfig.DEFAULT);
-        LentRequest request = LentRequest.of(decoded)) {
+        TestRequest request = TestRequest.of(decoded)) {
       return fenced(prepared, request.request(), List.of(SyncFence.signalled()), config);
     }
   }
 
-  /** How a fenced execution ends, however it says so. */
+  /** Returns how a fenced execution ends, in whatever way it says so. */
   private static ErrorStatus fenced(
       PreparedModel prepared, Request request, List<SyncFence> fences, ExecutionConfig config)
       throws Exception {
@@ -248,7 +248,7 @@ final class ControlChecks {
         example,
         (prepared, decoded) -> {
           byte[] expected = Probes.outputs(prepared, decoded);
-          try (LentRequest request = LentRequest.of(decoded)) {
+          try (TestRequest request = TestRequest.of(decoded)) {
             byte[] inputs = Probes.bytes(request.inputs());
             request.inputs().segment().fill((byte) 0);
             ErrorStatus status =
@@ -273,7 +273,7 @@ final class ControlChecks {
         device,
         example,
         (prepared, decoded) -> {
-          try (LentRequest request = LentRequest.of(decoded)) {
+          try (TestRequest request = TestRequest.of(decoded)) {
             SyncFence fence = new SyncFence();
             fence.fail(new DeviceException(ErrorStatus.GENERAL_FAILURE, "the kit's"));
             ErrorStatus status = fenced(prepared, request.request(), List.of(fence), config(NEVER));
@@ -290,7 +290,7 @@ final class ControlChecks {
         device,
         example,
         (prepared, decoded) -> {
-          try (LentRequest request = LentRequest.of(decoded)) {
+          try (TestRequest request = TestRequest.of(decoded)) {
             return ended(
                 whileHeld(
                     fence ->

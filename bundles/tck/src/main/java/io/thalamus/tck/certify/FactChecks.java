@@ -17,7 +17,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** What a device says of itself, by the rules of the HAL and its vendor tests. */
+/** The facts that a device states, by the rules of the HAL and its vendor tests. */
 final class FactChecks {
   private static final Set<MemoryKind> MANDATORY =
       EnumSet.of(MemoryKind.ASHMEM, MemoryKind.MMAP_FD, MemoryKind.HARDWARE_BUFFER_BLOB);

@@ -5,7 +5,7 @@ import io.thalamus.vectors.Outcome;
 import java.util.Objects;
 
 /**
- * What became of one check. A value.
+ * The result of one check. A value.
  *
  * @param group of checks
  * @param name of the check within its group

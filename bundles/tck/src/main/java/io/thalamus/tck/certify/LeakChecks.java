@@ -32,8 +32,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What calls leave behind: threads, memory outside the heap, and models that were closed. Others
- * work in the same process, so that a fault is one only if it shows each of several times.
+ * Leaks of calls: threads, memory outside the heap, and models that were closed. Others work in the
+ * same process, so that a fault is one only if it shows each of several times.
  */
 final class LeakChecks {
   private static final int CALLS = 40;

@@ -9,7 +9,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Shape;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.Example;
 import java.util.Arrays;
 import java.util.List;
@@ -69,7 +69,7 @@ final class LifecycleChecks {
         example,
         (prepared, decoded) -> {
           prepared.close();
-          try (LentRequest request = LentRequest.of(decoded)) {
+          try (TestRequest request = TestRequest.of(decoded)) {
             return Probes.failed(
                 prepared.execute(request.request(), ExecutionConfig.DEFAULT),
                 ErrorStatus.GENERAL_FAILURE);

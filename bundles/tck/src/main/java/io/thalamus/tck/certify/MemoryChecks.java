@@ -8,7 +8,7 @@ import io.thalamus.hal.Request;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.tck.request.FilledMemory;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.VectorFormatException;
 import java.util.Arrays;
@@ -37,7 +37,7 @@ final class MemoryChecks {
                 subject.device(),
                 example,
                 (prepared, decoded) -> {
-                  try (LentRequest request = LentRequest.of(decoded)) {
+                  try (TestRequest request = TestRequest.of(decoded)) {
                     byte[] before = Probes.bytes(request.inputs());
                     prepared.execute(request.request(), ExecutionConfig.DEFAULT);
                     return Arrays.equals(before, Probes.bytes(request.inputs()))
@@ -57,7 +57,7 @@ final class MemoryChecks {
           byte[] expected = Probes.outputs(prepared, decoded);
           // A file is mapped for reading: it holds inputs only.
           MemoryKind outputKind = kind == MemoryKind.MMAP_FD ? MemoryKind.ASHMEM : kind;
-          try (LentRequest plain = LentRequest.of(decoded);
+          try (TestRequest plain = TestRequest.of(decoded);
               FilledMemory inputs = FilledMemory.of(kind, plain.inputs().segment());
               FilledMemory outputs = FilledMemory.of(outputKind, plain.outputs().segment())) {
             Request request =

@@ -24,7 +24,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
-/** Whether a device computes what it should, and refuses what it must. */
+/** Right results of a device, and refusals of what is invalid. */
 final class OperationChecks {
   private OperationChecks() {}
 
@@ -57,7 +57,7 @@ final class OperationChecks {
     }
   }
 
-  /** Spoiled models and requests, one of each family for each example. */
+  /** Mutated models and requests, one of each family for each example. */
   static void validation(Subject subject, Findings findings) throws InterruptedException {
     MutationReport report =
         MutationSuite.all(subject.device()).sampled(1, subject.seed()).run(subject.singles());

@@ -8,8 +8,8 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
-import io.thalamus.tck.request.LentRequest;
 import io.thalamus.tck.request.PointerRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import java.lang.foreign.Arena;
@@ -70,7 +70,7 @@ final class PointerChecks {
 
   /** The results of the same example with its arguments in pools. */
   private static List<byte[]> expected(PreparedModel prepared, DecodedExample decoded) {
-    try (LentRequest request = LentRequest.of(decoded)) {
+    try (TestRequest request = TestRequest.of(decoded)) {
       ExecutionResult result = execute(prepared, request.request());
       if (!(result instanceof ExecutionResult.Completed)) {
         throw new IllegalStateException("with arguments in pools it ended with " + result);
@@ -147,7 +147,7 @@ final class PointerChecks {
   private static Optional<String> mixed(PreparedModel prepared, DecodedExample decoded) {
     List<byte[]> expected = expected(prepared, decoded);
     try (Arena arena = Arena.ofConfined();
-        LentRequest pools = LentRequest.of(decoded)) {
+        TestRequest pools = TestRequest.of(decoded)) {
       PointerRequest pointers = PointerRequest.of(decoded, arena);
       List<MemoryPool> both = pools.request().pools();
       Request in = new Request(pointers.request().inputs(), pools.request().outputs(), both);
@@ -176,7 +176,7 @@ final class PointerChecks {
     }
   }
 
-  /** What is wrong with the segment of an argument. */
+  /** A flaw of the segment of an argument. */
   private enum Flaw {
     HEAP("on the heap"),
     CLOSED("in closed memory"),

@@ -9,7 +9,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.VectorFormatException;
@@ -17,7 +17,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Optional;
 import java.util.Set;
 
-/** What several groups do with an example. */
+/** Uses of an example that several groups share. */
 final class Probes {
   private Probes() {}
 
@@ -42,7 +42,7 @@ final class Probes {
 
   /** All outputs of one run, with new memory. */
   static byte[] outputs(PreparedModel prepared, DecodedExample decoded) {
-    try (LentRequest request = LentRequest.of(decoded)) {
+    try (TestRequest request = TestRequest.of(decoded)) {
       ExecutionResult result = prepared.execute(request.request(), ExecutionConfig.DEFAULT);
       if (!(result instanceof ExecutionResult.Completed)) {
         throw new IllegalStateException(decoded.example().name() + " ended with " + result);

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What is tested, and with what. Immutable.
+ * The device that is tested, and the examples. Immutable.
  *
  * @param settings of the run, with its device
  * @param singles examples of one operation each, of all that the device supports

@@ -95,7 +95,9 @@ enum LongOperation {
     this.build = build;
   }
 
-  /** Whether a device comes by where any device must be ready to stop: between two operations. */
+  /**
+   * Returns whether there are many operations, between which every device must be ready to stop.
+   */
   boolean isChain() {
     return this == ADD || this == RELU;
   }
@@ -111,7 +113,7 @@ enum LongOperation {
     return Model.of(graph.builder.build());
   }
 
-  /** What constants may stand in, all zero. */
+  /** Returns memory for constants, all zero. */
   static SharedMemory newWeights() {
     return SharedMemory.allocate(MemoryKind.ASHMEM, Graph.WEIGHTS);
   }

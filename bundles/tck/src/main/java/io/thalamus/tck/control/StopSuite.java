@@ -44,7 +44,7 @@ public record StopSuite(Device device) {
   }
 
   /**
-   * What became of one operation.
+   * The result of one operation.
    *
    * @param operation its name
    * @param signal what the device was told
@@ -87,7 +87,9 @@ public record StopSuite(Device device) {
     return findings;
   }
 
-  /** What was wrong, an empty text for nothing; empty where the operation is not supported. */
+  /**
+   * Returns what was wrong, an empty text for nothing; empty where the operation is not supported.
+   */
   private Optional<String> run(Model model, Signal signal) {
     try {
       if (device.supportedOperations(model).cardinality() < model.main().operations().size()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whether a device stops when it is told to, in the middle of a long operation as well. */
+/** The check that a device stops on demand, in the middle of a long operation as well. */
 @Export
 @Version("1.0.0")
 package io.thalamus.tck.control;

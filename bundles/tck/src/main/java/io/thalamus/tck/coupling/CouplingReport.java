@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 
-/** What became of all pairs of a run. Thread-safe while it is filled. */
+/** The results of all pairs of a run. Thread-safe while it is filled. */
 public final class CouplingReport {
-  /** How many single-operation examples AOSP's test couples. */
+  /** The number of single-operation examples that AOSP's test couples. */
   public static final int AOSP_COUNT = 879;
 
   private final Map<String, Integer> coupled = new TreeMap<>();
@@ -32,7 +32,7 @@ public final class CouplingReport {
     failures.add(new Failure(example, reason));
   }
 
-  /** How many pairs were both supported, both correct and equal, by operation. */
+  /** Returns how many pairs were both supported, both correct and equal, by operation. */
   public synchronized Map<String, Integer> coupled() {
     return new TreeMap<>(coupled);
   }
@@ -42,7 +42,7 @@ public final class CouplingReport {
     return List.copyOf(examples);
   }
 
-  /** How many pairs the device takes neither of, by operation. */
+  /** Returns how many pairs the device takes neither of, by operation. */
   public synchronized Map<String, Integer> unsupported() {
     return new TreeMap<>(unsupported);
   }

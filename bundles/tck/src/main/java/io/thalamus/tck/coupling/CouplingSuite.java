@@ -9,7 +9,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OperandCode;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.DeviceTarget;
 import io.thalamus.vectors.Example;
@@ -28,7 +28,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Runs examples of one operation over TENSOR_QUANT8_ASYMM beside their signed twins: the device
+ * Runs examples of one operation over TENSOR_QUANT8_ASYMM beside their signed variants: the device
  * must take both or neither, both must be right by all its ways to execute, and, where it says that
  * its quantized results are exact, the two must be equal but for the offset. Immutable; runs in the
  * calling thread.
@@ -62,13 +62,13 @@ public record CouplingSuite(Device device) {
   }
 
   private void run(Example example, CouplingReport report) {
-    Optional<Example> twin = SignedTwin.of(example);
-    if (twin.isEmpty() || example.expectFailure()) {
+    Optional<Example> variant = SignedVariant.of(example);
+    if (variant.isEmpty() || example.expectFailure()) {
       return;
     }
     String operation = example.main().operations().getFirst().type();
     try (DecodedExample unsigned = example.decode();
-        DecodedExample signed = twin.get().decode()) {
+        DecodedExample signed = variant.get().decode()) {
       boolean isSupported = isSupported(unsigned);
       Optional<String> fault =
           isSupported == isSupported(signed)
@@ -110,7 +110,7 @@ public record CouplingSuite(Device device) {
 
   private List<byte[]> outputs(DecodedExample example) throws DeviceException {
     try (PreparedModel prepared = device.prepare(example.model(), PrepareConfig.DEFAULT);
-        LentRequest request = LentRequest.of(example)) {
+        TestRequest request = TestRequest.of(example)) {
       ExecutionResult result = prepared.execute(request.request(), ExecutionConfig.DEFAULT);
       if (result.status() != ErrorStatus.NONE) {
         throw new DeviceException(result.status(), "the second execution failed");
@@ -128,7 +128,7 @@ public record CouplingSuite(Device device) {
     for (int output = 0; output < unsigned.size(); output++) {
       DecodedExample.Expected expected = example.outputs().get(output);
       int offset =
-          expected.operand().type() == OperandCode.TENSOR_QUANT8_ASYMM ? SignedTwin.OFFSET : 0;
+          expected.operand().type() == OperandCode.TENSOR_QUANT8_ASYMM ? SignedVariant.OFFSET : 0;
       for (int i = 0; i < expected.byteSize(); i++) {
         byte wanted = (byte) (unsigned.get(output)[i] - offset);
         if (wanted != signed.get(output)[i]) {

@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What {@code Device.allocate} must refuse: AOSP's MemoryDomainAllocateTest. */
+/** Calls that {@code Device.allocate} must refuse: AOSP's MemoryDomainAllocateTest. */
 final class AllocateChecks {
   private static final Shape OTHER_SIZE = Shape.of(1, 16, 32, 8);
   private static final Shape OTHER_RANK = Shape.of(32, 32, 8);

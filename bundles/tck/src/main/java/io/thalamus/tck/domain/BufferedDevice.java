@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.domain;
 
+import io.thalamus.hal.DelegatingDevice;
+import io.thalamus.hal.DelegatingPreparedModel;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Completed;
@@ -16,9 +17,7 @@ import io.thalamus.hal.SyncFence;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Subgraph;
-import java.util.BitSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -29,46 +28,35 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>An argument that the device has no buffer for, as it is of unknown size or type, stays where
  * the caller put it; they are counted.
  */
-public final class BufferedDevice implements Device {
-  private final Device within;
+public final class BufferedDevice extends DelegatingDevice {
   private final AtomicLong buffers = new AtomicLong();
 
   public BufferedDevice(Device within) {
-    this.within = Objects.requireNonNull(within, "within");
+    super(within);
   }
 
-  /** How many arguments stood in buffers so far. */
+  /** Returns how many arguments stood in buffers so far. */
   public long buffers() {
     return buffers.get();
   }
 
   @Override
-  public DeviceInfo info() {
-    return within.info();
-  }
-
-  @Override
-  public BitSet supportedOperations(Model model) throws DeviceException {
-    return within.supportedOperations(model);
-  }
-
-  @Override
   public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
-    return new Buffered(within.prepare(model, config), model.main());
+    return new Buffered(super.prepare(model, config), model.main());
   }
 
   /** A prepared model that copies its arguments into buffers and its results out of them. */
-  private final class Buffered implements PreparedModel {
-    private final PreparedModel prepared;
+  private final class Buffered extends DelegatingPreparedModel {
     private final Subgraph graph;
 
     Buffered(PreparedModel prepared, Subgraph graph) {
-      this.prepared = prepared;
+      super(BufferedDevice.this, prepared);
       this.graph = graph;
     }
 
     private BufferedRequest copyIn(Request request) throws DeviceException {
-      BufferedRequest copied = BufferedRequest.of(within, prepared, graph, request);
+      BufferedRequest copied =
+          BufferedRequest.of(BufferedDevice.this.delegate(), delegate(), graph, request);
       buffers.addAndGet(copied.buffers());
       return copied;
     }
@@ -76,7 +64,7 @@ public final class BufferedDevice implements Device {
     @Override
     public ExecutionResult execute(Request request, ExecutionConfig config) {
       try (BufferedRequest copied = copyIn(request)) {
-        ExecutionResult result = prepared.execute(copied.request(), config);
+        ExecutionResult result = delegate().execute(copied.request(), config);
         if (result instanceof Completed) {
           copied.copyOut();
         }
@@ -90,7 +78,7 @@ public final class BufferedDevice implements Device {
     public FencedExecution executeFenced(
         Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
       try (BufferedRequest copied = copyIn(request)) {
-        FencedExecution execution = prepared.executeFenced(copied.request(), waitFor, config);
+        FencedExecution execution = delegate().executeFenced(copied.request(), waitFor, config);
         try {
           execution.syncFence().future().join();
         } catch (CompletionException e) {
@@ -101,11 +89,6 @@ public final class BufferedDevice implements Device {
         }
         return execution;
       }
-    }
-
-    @Override
-    public void close() {
-      prepared.close();
     }
   }
 }

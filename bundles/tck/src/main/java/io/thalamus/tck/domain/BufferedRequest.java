@@ -126,7 +126,7 @@ final class BufferedRequest implements AutoCloseable {
     return request;
   }
 
-  /** How many arguments stand in buffers. */
+  /** Returns how many arguments stand in buffers. */
   int buffers() {
     return inputs.size() + outputs.size();
   }

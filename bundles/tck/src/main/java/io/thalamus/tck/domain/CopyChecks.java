@@ -8,11 +8,13 @@ import static io.thalamus.tck.domain.Fixture.refused;
 
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Shape;
 import io.thalamus.vectors.Outcome;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -38,7 +40,30 @@ final class CopyChecks {
     checks.put(
         "CopyTo_InvalidMemorySize_DynamicShape",
         fixture -> ifOpen(fixture, buffer -> toSize(fixture, buffer)));
+    checks.put("Copy_MemoryKinds", CopyChecks::kinds);
     return checks;
+  }
+
+  /** Not AOSP's: out of memory of every mandatory kind, and into those that can be written. */
+  private static Outcome kinds(Fixture fixture) throws Exception {
+    SharedMemory values = fixture.values();
+    for (MemoryKind kind :
+        List.of(MemoryKind.ASHMEM, MemoryKind.MMAP_FD, MemoryKind.HARDWARE_BUFFER_BLOB)) {
+      DeviceBuffer buffer = known(fixture);
+      SharedMemory source = fixture.values(kind);
+      buffer.copyFrom(source, Shape.NONE);
+      SharedMemory room = fixture.room();
+      buffer.copyTo(room);
+      if (!source.isReadOnly()) {
+        source.segment().fill((byte) 0);
+        buffer.copyTo(source);
+      }
+      if (values.segment().mismatch(room.segment()) >= 0
+          || values.segment().mismatch(source.segment()) >= 0) {
+        return new Outcome.Failed("copies with " + kind.halName() + " change the values");
+      }
+    }
+    return Outcome.PASSED;
   }
 
   private static DeviceBuffer known(Fixture fixture) throws Exception {

@@ -16,10 +16,10 @@ public record DomainCheck(String name, Body body) {
     Objects.requireNonNull(body, "body");
   }
 
-  /** What is tried. */
+  /** The body of a check. */
   @FunctionalInterface
   public interface Body {
-    /** What became of it; whatever it throws is a fault of the device. */
+    /** Returns the outcome; whatever it throws is a fault of the device. */
     Outcome run() throws Exception;
   }
 }

@@ -28,7 +28,7 @@ record DomainModel(
     OperationCode operation, OperandCode type, Quantization quantization, Shape shape, int lines) {
   private static final int CHANNELS = 8;
 
-  /** What the tests of AOSP convolve. */
+  /** The shape that the tests of AOSP convolve. */
   static final Shape SHAPE = Shape.of(1, 32, 32, CHANNELS);
 
   private static final int SIDE = 3;

@@ -21,7 +21,10 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
+import io.thalamus.tck.request.FilledMemory;
 import io.thalamus.vectors.Outcome;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -32,14 +35,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * What one check makes: models, buffers and memories, all closed with it in reverse order. Used by
- * one thread.
+ * The things that one check makes: models, buffers and memories, all closed with it in reverse
+ * order. Used by one thread.
  */
 final class Fixture implements AutoCloseable {
   /** Longer than any execution here takes; only a fence that is lost makes anyone wait for it. */
   private static final long FENCE_SECONDS = 120;
 
-  /** How requests are executed. */
+  /** The ways to execute requests. */
   enum Mode {
     SYNC,
     FENCED
@@ -65,7 +68,7 @@ final class Fixture implements AutoCloseable {
     return usual;
   }
 
-  /** Whether the device takes a model. */
+  /** Returns whether the device takes a model. */
   boolean takes(DomainModel model) {
     return takes(model.build(weights));
   }
@@ -153,6 +156,20 @@ final class Fixture implements AutoCloseable {
     return memory;
   }
 
+  /** The same values in memory of a kind. */
+  SharedMemory values(MemoryKind kind) throws IOException {
+    FilledMemory filled = FilledMemory.of(kind, values().segment());
+    made.push(
+        () -> {
+          try {
+            filled.close();
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        });
+    return filled.memory();
+  }
+
   /** Room for an output of the usual shape. */
   SharedMemory room() {
     return memory(usual.bytes());
@@ -178,7 +195,7 @@ final class Fixture implements AutoCloseable {
     return places;
   }
 
-  /** How an execution ends. */
+  /** Returns how an execution ends. */
   static ErrorStatus execute(PreparedModel model, Request request, Mode mode)
       throws InterruptedException, TimeoutException, ExecutionException {
     if (mode == Mode.SYNC) {

@@ -10,7 +10,7 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.Request.Argument;
 import io.thalamus.hal.Request.Location;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +23,7 @@ import java.util.Objects;
 public final class SharedInputs implements AutoCloseable {
   private final PreparedModel prepared;
   private final DecodedExample example;
-  private final LentRequest plain;
+  private final TestRequest plain;
   private final BufferedRequest inputs;
 
   /** Copies the inputs into buffers, each where the device has one. */
@@ -31,7 +31,7 @@ public final class SharedInputs implements AutoCloseable {
       throws DeviceException {
     this.prepared = Objects.requireNonNull(prepared, "prepared");
     this.example = Objects.requireNonNull(example, "example");
-    plain = LentRequest.of(example);
+    plain = TestRequest.of(example);
     try {
       inputs = BufferedRequest.of(device, prepared, example.model().main(), plain.request());
     } catch (DeviceException e) {
@@ -42,7 +42,7 @@ public final class SharedInputs implements AutoCloseable {
 
   /** All outputs of one more execution, in memory of its own. */
   public byte[] execute() {
-    try (LentRequest own = LentRequest.of(example)) {
+    try (TestRequest own = TestRequest.of(example)) {
       List<MemoryPool> pools = new ArrayList<>(inputs.request().pools());
       List<Argument> outputs = new ArrayList<>();
       for (Argument output : own.request().outputs()) {

@@ -13,7 +13,7 @@ import io.thalamus.model.OutputShape;
 import io.thalamus.tck.reference.Bounds;
 import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.tck.reference.Tensor;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
@@ -59,7 +59,7 @@ public final class GraphCheck {
 
   private Optional<String> execute(Example example, DecodedExample decoded) throws DeviceException {
     try (PreparedModel prepared = device.prepare(decoded.model(), PrepareConfig.DEFAULT);
-        LentRequest request = LentRequest.of(decoded)) {
+        TestRequest request = TestRequest.of(decoded)) {
       ExecutionResult result = prepared.execute(request.request(), ExecutionConfig.DEFAULT);
       return switch (result) {
         case ExecutionResult.Completed completed -> compare(example, completed.outputs(), request);
@@ -71,7 +71,7 @@ public final class GraphCheck {
     }
   }
 
-  private Optional<String> compare(Example example, List<OutputShape> shapes, LentRequest request) {
+  private Optional<String> compare(Example example, List<OutputShape> shapes, TestRequest request) {
     List<Tensor> values = evaluator.evaluate(example);
     for (int i = 0; i < example.expectedOutputs().size(); i++) {
       int operand = example.expectedOutputs().get(i).operand();

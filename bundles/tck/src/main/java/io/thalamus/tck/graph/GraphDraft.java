@@ -29,10 +29,10 @@ final class GraphDraft {
   /** Elements of a tensor: graphs are to be many rather than large. */
   private static final int MOST_ELEMENTS = 2_048;
 
-  /** How likely an operation takes a tensor that is there rather than a new one. */
+  /** The probability that an operation takes a tensor that is there rather than a new one. */
   private static final double REUSE = 0.85;
 
-  /** How likely a tensor that others read is an output of the graph, too. */
+  /** The probability that a tensor that others read is an output of the graph, too. */
   private static final double OBSERVED = 0.15;
 
   private final Random random;
@@ -46,7 +46,7 @@ final class GraphDraft {
 
   private final Set<Integer> computed = new HashSet<>();
 
-  /** What a request gives; the other tensors from outside are constants. */
+  /** The tensors that a request gives; the other ones from outside are constants. */
   private final Set<Integer> inputs = new HashSet<>();
 
   private final Predicate<Example> acceptable;
@@ -202,7 +202,7 @@ final class GraphDraft {
   }
 
   /**
-   * What the operation would compute in full precision, to choose a quantization by.
+   * Returns what the operation would compute in full precision, to choose a quantization by.
    *
    * @return the least and the greatest exact result of its first output
    */
@@ -260,7 +260,7 @@ final class GraphDraft {
       if (result.size() == 0
           || result.size() > MOST_ELEMENTS
           || result.rank() > 4
-          || !Sharpness.isUseful(result)) {
+          || !BoundTightness.isUseful(result)) {
         return false;
       }
     }
@@ -322,7 +322,7 @@ final class GraphDraft {
     inputs.removeIf(index -> index >= mark);
   }
 
-  /** Whether an operation reads a tensor that is given from outside. */
+  /** Returns whether an operation reads a tensor that is given from outside. */
   boolean hasLeaf() {
     return operations.stream()
         .flatMap(operation -> operation.inputs().stream())
@@ -374,7 +374,7 @@ final class GraphDraft {
     }
   }
 
-  /** Whether bounds are within others. */
+  /** Returns whether bounds are within others. */
   static boolean isWithin(Bounds bounds, double low, double high) {
     return Arrays.stream(bounds.low()).allMatch(value -> value >= low)
         && Arrays.stream(bounds.high()).allMatch(value -> value <= high);

@@ -23,15 +23,15 @@ import java.util.stream.Collectors;
  * their inputs, by operations that fit what is there. Immutable and thread-safe.
  */
 public final class GraphGenerator {
-  /** How often a kind is tried before a device is said not to support it, or it does not fit. */
+  /** The tries of a kind before a device is said not to support it, or it does not fit. */
   private static final int TRIES = 40;
 
-  /** How likely an operation continues with the type of the last result. */
+  /** The probability that an operation continues with the type of the last result. */
   private static final double CONTINUED = 0.75;
 
   private final List<Kind> kinds;
 
-  /** Whether an operation alone is supported. */
+  /** Says whether an operation alone is supported. */
   private final Predicate<Example> acceptable;
 
   private final Evaluator evaluator = new Evaluator();

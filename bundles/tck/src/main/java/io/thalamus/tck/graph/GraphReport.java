@@ -11,7 +11,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** What became of all graphs of a run. Thread-safe while it is filled. */
+/** The results of all graphs of a run. Thread-safe while it is filled. */
 public final class GraphReport {
   private final Map<String, Integer> operations = new TreeMap<>();
   private final Map<Long, String> skipped = new TreeMap<>();
@@ -49,29 +49,29 @@ public final class GraphReport {
     return List.copyOf(passed);
   }
 
-  /** Why graphs were not run, with counts. */
+  /** Returns why graphs were not run, with counts. */
   public synchronized Map<String, Integer> skipped() {
     Map<String, Integer> reasons = new TreeMap<>();
     skipped.values().forEach(reason -> reasons.merge(reason, 1, Integer::sum));
     return reasons;
   }
 
-  /** Why graphs were not run, by seed. */
+  /** Returns why graphs were not run, by seed. */
   public synchronized SortedMap<Long, String> skippedSeeds() {
     return new TreeMap<>(skipped);
   }
 
-  /** How often each operation occurs in the graphs that passed. */
+  /** Returns how often each operation occurs in the graphs that passed. */
   public synchronized Map<String, Integer> operations() {
     return new TreeMap<>(operations);
   }
 
-  /** How many output elements were compared. */
+  /** Returns how many output elements were compared. */
   public synchronized long elements() {
     return elements;
   }
 
-  /** How many of them had bounds narrow enough to tell right from wrong. */
+  /** Returns how many of them had bounds narrow enough to tell right from wrong. */
   public synchronized long narrow() {
     return narrow;
   }

@@ -66,7 +66,7 @@ public final class GraphShrinker {
     }
   }
 
-  /** Where nothing is left that a request gives, the first tensor that is read becomes that. */
+  /** Makes the first tensor that is read an input, if nothing is left that a request gives. */
   private static RawSubgraph withInput(RawSubgraph graph) {
     Set<Integer> read = new TreeSet<>();
     graph.operations().forEach(operation -> read.addAll(operation.inputs()));
@@ -137,7 +137,7 @@ public final class GraphShrinker {
     return new RawSubgraph(operands, operations, List.of(), List.of());
   }
 
-  /** What the operation computed is given from outside instead. */
+  /** Gives from outside what the operation computed. */
   private static RawSubgraph withoutOperation(RawSubgraph graph, int removed, List<Tensor> values) {
     List<RawOperation> operations = new ArrayList<>(graph.operations());
     List<RawOperand> operands = new ArrayList<>(graph.operands());

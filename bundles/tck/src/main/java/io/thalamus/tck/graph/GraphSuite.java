@@ -72,7 +72,7 @@ public record GraphSuite(Device device, int threads) {
         List<Tensor> values = new Evaluator().evaluate(graph);
         for (Example.ExpectedOutput output : graph.expectedOutputs()) {
           elements += values.get(output.operand()).size();
-          narrow += Sharpness.narrow(values.get(output.operand()));
+          narrow += BoundTightness.narrow(values.get(output.operand()));
         }
         report.addPassed(seed, graph, elements, narrow);
       }

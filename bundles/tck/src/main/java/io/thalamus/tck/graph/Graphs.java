@@ -62,7 +62,10 @@ final class Graphs {
         expected);
   }
 
-  /** Whether several results are right that no tolerance covers, as indexes of equal elements. */
+  /**
+   * Returns whether several results are right that no tolerance covers, as indexes of equal
+   * elements.
+   */
   private static boolean isOpen(Tensor tensor) {
     return switch (tensor.type()) {
       case TENSOR_INT32, TENSOR_BOOL8 -> {
@@ -130,7 +133,7 @@ final class Graphs {
     return new RawSubgraph(operands, operations, List.of(), List.of());
   }
 
-  /** Whether the bounds hold a value that a device stored. */
+  /** Returns whether the bounds hold a value that a device stored. */
   static boolean holds(Bounds stored, int index, double actual) {
     return stored.low()[index] <= actual && actual <= stored.high()[index];
   }

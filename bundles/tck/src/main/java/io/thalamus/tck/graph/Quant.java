@@ -5,7 +5,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.tck.reference.Tensor;
 import java.util.Random;
 
-/** How a tensor is quantized. */
+/** The quantization of a tensor. */
 record Quant(double scale, int zeroPoint) {
   static final Quant NONE = new Quant(0, 0);
 

@@ -6,7 +6,7 @@ import java.util.Random;
 
 /** Between which real values the elements of a new tensor lie. */
 record Range(double low, double high) {
-  /** Whatever suits the type. */
+  /** Any values that suit the type. */
   static final Range USUAL = new Range(-3, 3);
 
   static final Range POSITIVE = new Range(0.25, 4);

@@ -25,7 +25,7 @@ public abstract class DeviceKit {
   /** Makes a device that nobody else uses; called several times, also while another one lives. */
   protected abstract Device newDevice() throws Exception;
 
-  /** How the device is tested; overridden to add exceptions, a reference or vectors. */
+  /** Returns how the device is tested; overridden to add exceptions, a reference or vectors. */
   protected Certification certification(Device device) {
     return Certification.of(device);
   }

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
-/** All that a device is asked to prepare, in a form that can be spoiled. Used for one mutation. */
+/** All that a device is asked to prepare, in a form that can be mutated. Used for one mutation. */
 final class Draft {
   private final Example original;
   private final List<RawOperand> operands;
@@ -90,14 +90,14 @@ final class Draft {
   }
 
   /**
-   * What is asked now. Its data is left out: a fault must be found in the model, not in values that
-   * no longer fit it.
+   * Returns what is asked now. Its data is left out: a fault must be found in the model, not in
+   * values that no longer fit it.
    */
   RawPreparation finish() {
     RawSubgraph main = new RawSubgraph(operands, operations, inputs, outputs);
     List<Example.Input> noData =
         inputs.stream().map(index -> new Example.Input(index, Values.NONE)).toList();
-    Example spoiled = original.withMain(main).withData(noData, List.of()).withExpectFailure(true);
-    return new RawPreparation(spoiled, preference, priority);
+    Example mutated = original.withMain(main).withData(noData, List.of()).withExpectFailure(true);
+    return new RawPreparation(mutated, preference, priority);
   }
 }

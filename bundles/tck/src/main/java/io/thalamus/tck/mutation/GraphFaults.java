@@ -15,7 +15,9 @@ final class GraphFaults {
 
   private GraphFaults() {}
 
-  /** Who reads what another operation writes goes first; who writes for another goes last. */
+  /**
+   * Moves readers of another operation's result to the front, and writers for another to the end.
+   */
   static void executionOrder(RawSubgraph graph, Collector found) {
     for (int i = 0; i < graph.operations().size(); i++) {
       RawOperation operation = graph.operations().get(i);
@@ -110,7 +112,7 @@ final class GraphFaults {
     indexes.replaceAll(index -> index > removed ? index - 1 : index);
   }
 
-  /** Whether the graph may be legal without an operand. */
+  /** Returns whether the graph may be legal without an operand. */
   private static boolean isOptional(RawSubgraph graph, int operand) {
     if (graph.operands().get(operand).consumers() == 0) {
       return true;

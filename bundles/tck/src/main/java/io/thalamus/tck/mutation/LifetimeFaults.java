@@ -51,7 +51,10 @@ final class LifetimeFaults {
     }
   }
 
-  /** Whether an operand is written stays, but it is in a list of the graph that it must not be. */
+  /**
+   * Lists an operand among those of the graph to which it does not belong; whether it is written
+   * stays.
+   */
   static void inputOutput(RawSubgraph graph, Collector found) {
     for (int i = 0; i < graph.operands().size(); i++) {
       RawOperand operand = graph.operands().get(i);

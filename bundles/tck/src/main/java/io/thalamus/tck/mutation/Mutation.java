@@ -23,17 +23,17 @@ public final class Mutation {
     return family;
   }
 
-  /** The valid example that this spoils. */
+  /** The valid example that this mutates. */
   public Example original() {
     return original;
   }
 
-  /** Where the fault is and what, in one line. */
+  /** The place of the fault and the fault, in one line. */
   public String description() {
     return description;
   }
 
-  /** The spoiled example. */
+  /** The mutated example. */
   public RawPreparation apply() {
     Draft draft = new Draft(original);
     edit.accept(draft);

@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 
 /**
  * The 22 families of faults of {@code ValidateModel.cpp} in the vendor test suite of NN HAL 1.3, in
- * its order. Each spoils the main graph, or a setting, in every place where that is a fault.
+ * its order. Each mutates the main graph, or a setting, in every place where that is a fault.
  *
  * <p>Where AOSP's mutation breaks more than it means to, these break only that: a type is changed
  * together with scale, zero point and constant value, an operand is removed with all later indexes
@@ -43,7 +43,7 @@ public enum MutationFamily {
   EXECUTION_PREFERENCE("mutateExecutionPreference", 7_602, SettingFaults::preference),
   EXECUTION_PRIORITY("mutateExecutionPriority", 7_602, SettingFaults::priority);
 
-  /** How many models AOSP's counts are over. */
+  /** The number of models that AOSP's counts are over. */
   public static final int AOSP_MODELS = 3_801;
 
   private final String aospName;
@@ -61,7 +61,7 @@ public enum MutationFamily {
     return aospName;
   }
 
-  /** How many mutations AOSP's family makes of its {@link #AOSP_MODELS} models. */
+  /** Returns how many mutations AOSP's family makes of its {@link #AOSP_MODELS} models. */
   public int aospCount() {
     return aospCount;
   }

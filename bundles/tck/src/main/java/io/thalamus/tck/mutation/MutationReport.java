@@ -13,7 +13,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** What became of all mutations and spoiled requests of a run. Thread-safe while it is filled. */
+/** The results of all mutations and mutated requests of a run. Thread-safe while it is filled. */
 public final class MutationReport {
   /** More are counted only: the first ones tell what is wrong. */
   private static final int MOST_KEPT = 10_000;
@@ -60,37 +60,37 @@ public final class MutationReport {
     }
   }
 
-  /** How many examples were spoiled. */
+  /** Returns how many examples were mutated. */
   public synchronized int models() {
     return models;
   }
 
-  /** How many mutations of a family were tried. */
+  /** Returns how many mutations of a family were tried. */
   public synchronized long tried(MutationFamily family) {
     return Arrays.stream(counts.get(family)).sum();
   }
 
-  /** How many mutations of a family a layer was the first to refuse. */
+  /** Returns how many mutations of a family a layer was the first to refuse. */
   public synchronized long count(MutationFamily family, Layer layer) {
     return counts.get(family)[layer.ordinal()];
   }
 
-  /** How many spoiled requests of a family were executed. */
+  /** Returns how many mutated requests of a family were executed. */
   public synchronized long tried(RequestFamily family) {
     return requests.get(family)[0] + requests.get(family)[1];
   }
 
-  /** How many spoiled requests were not refused. */
+  /** Returns how many mutated requests were not refused. */
   public synchronized long acceptedRequests() {
     return requests.values().stream().mapToLong(count -> count[1]).sum();
   }
 
-  /** How many mutations a layer was the first to refuse. */
+  /** Returns how many mutations a layer was the first to refuse. */
   public long count(Layer layer) {
     return Arrays.stream(MutationFamily.values()).mapToLong(family -> count(family, layer)).sum();
   }
 
-  /** How many mutations were tried. */
+  /** Returns how many mutations were tried. */
   public long tried() {
     return Arrays.stream(MutationFamily.values()).mapToLong(this::tried).sum();
   }
@@ -100,7 +100,7 @@ public final class MutationReport {
     return List.copyOf(accepted);
   }
 
-  /** How many mutations were accepted, by {@linkplain Accepted#kind kind}. */
+  /** Returns how many mutations were accepted, by {@linkplain Accepted#kind kind}. */
   public Map<String, Integer> acceptedByKind() {
     Map<String, Integer> by = new TreeMap<>();
     accepted().forEach(one -> by.merge(one.kind(), 1, Integer::sum));
@@ -156,7 +156,7 @@ public final class MutationReport {
    * A fault that nobody refused.
    *
    * @param file where its example stands; empty where it stands in no file
-   * @param example what was spoiled
+   * @param example what was mutated
    * @param family the name of the fault's family
    * @param description where the fault is and what
    * @param message what was not refused

@@ -5,7 +5,7 @@ import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
@@ -26,7 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Spoils many examples, and requests to execute them, in all ways or in some, and tries them on a
+ * Mutates many examples, and requests to execute them, in all ways or in some, and tries them on a
  * device. Immutable. Its threads end with the run.
  *
  * @param device who must refuse
@@ -55,7 +55,7 @@ public record MutationSuite(Device device, int perFamily, long seed, int threads
   }
 
   /**
-   * Spoils the examples of a file, or of all files below a folder: those that AOSP would take, and
+   * Mutates the examples of a file, or of all files below a folder: those that AOSP would take, and
    * that the device supports.
    *
    * @throws IOException where a file cannot be read
@@ -74,7 +74,7 @@ public record MutationSuite(Device device, int perFamily, long seed, int threads
   }
 
   /**
-   * Spoils these examples.
+   * Mutates these examples.
    *
    * @throws InterruptedException where the calling thread was interrupted
    */
@@ -120,7 +120,7 @@ public record MutationSuite(Device device, int perFamily, long seed, int threads
     Example example = source.example();
     try (DecodedExample decoded = example.decode();
         PreparedModel prepared = device.prepare(decoded.model(), PrepareConfig.DEFAULT);
-        LentRequest valid = LentRequest.of(decoded)) {
+        TestRequest valid = TestRequest.of(decoded)) {
       RequestTrial trial = new RequestTrial(prepared);
       for (RequestFamily family : RequestFamily.values()) {
         trial.attempt(

@@ -39,7 +39,7 @@ public final class MutationTrial {
         && !example.name().contains("all_tensors_as_inputs");
   }
 
-  /** Whether a device takes the unspoiled example, or, where it must fail, refuses it whole. */
+  /** Returns whether a device takes the valid example, or, where it must fail, refuses it whole. */
   public boolean isApplicable(Example example) {
     try (DecodedExample decoded = example.decode()) {
       Model model = decoded.model();
@@ -56,13 +56,13 @@ public final class MutationTrial {
 
   /** Applies a mutation and asks everybody. */
   public Verdict attempt(Mutation mutation) {
-    RawPreparation spoiled = mutation.apply();
-    Optional<ExecutionPreference> preference = ExecutionPreference.ofCode(spoiled.preference());
-    Optional<Priority> priority = Priority.ofHalCode(spoiled.priority());
+    RawPreparation mutated = mutation.apply();
+    Optional<ExecutionPreference> preference = ExecutionPreference.ofCode(mutated.preference());
+    Optional<Priority> priority = Priority.ofHalCode(mutated.priority());
     if (preference.isEmpty() || priority.isEmpty()) {
       return new Verdict(Layer.DECODING, "there is no such preference or priority");
     }
-    try (DecodedExample decoded = spoiled.example().decode()) {
+    try (DecodedExample decoded = mutated.example().decode()) {
       return attempt(
           decoded.model(), PrepareConfig.DEFAULT.with(preference.get()).with(priority.get()));
     } catch (VectorFormatException e) {
@@ -97,7 +97,7 @@ public final class MutationTrial {
     }
   }
 
-  /** What a call did that should have been refused; empty where it was. */
+  /** Returns what a call did that should have been refused; empty where it was refused. */
   private static Optional<String> acceptance(Call call) {
     try {
       call.run();

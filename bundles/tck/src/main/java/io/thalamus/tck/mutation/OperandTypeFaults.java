@@ -195,7 +195,7 @@ final class OperandTypeFaults {
     return Math.clamp(Math.round(number), least, most);
   }
 
-  /** How many elements an operand has: 0 where that is unknown, or for a graph. */
+  /** Returns how many elements an operand has: 0 where that is unknown, or for a graph. */
   static long elements(RawOperand operand) {
     if (operand.type().equals("SUBGRAPH")) {
       return 0;

@@ -5,7 +5,7 @@ import io.thalamus.vectors.Example;
 import java.util.Objects;
 
 /**
- * What a device is asked to prepare, as it comes over the wire: nothing of it is checked.
+ * A model and its settings for a prepare, as they come over the wire: nothing of it is checked.
  *
  * @param example the model, without data
  * @param preference the number of an execution preference

@@ -3,7 +3,7 @@ package io.thalamus.tck.mutation;
 
 import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -16,7 +16,7 @@ public enum RequestFamily {
   /** An input too few. */
   REMOVE_INPUT("removeInput", 7_112) {
     @Override
-    List<Fault> of(LentRequest valid) {
+    List<Fault> of(TestRequest valid) {
       List<Fault> faults = new ArrayList<>();
       Request request = valid.request();
       for (int i = 0; i < request.inputs().size(); i++) {
@@ -32,7 +32,7 @@ public enum RequestFamily {
   /** An output too few. */
   REMOVE_OUTPUT("removeOutput", 4_776) {
     @Override
-    List<Fault> of(LentRequest valid) {
+    List<Fault> of(TestRequest valid) {
       List<Fault> faults = new ArrayList<>();
       Request request = valid.request();
       for (int i = 0; i < request.outputs().size(); i++) {
@@ -48,7 +48,7 @@ public enum RequestFamily {
   /** A fence to wait for that is none. */
   NULL_FENCE("nullFence", 3_801) {
     @Override
-    List<Fault> of(LentRequest valid) {
+    List<Fault> of(TestRequest valid) {
       return List.of(
           new Fault(
               "a fence to wait for is null",
@@ -74,15 +74,15 @@ public enum RequestFamily {
     return aospName;
   }
 
-  /** How many requests AOSP's family spoils. */
+  /** Returns how many requests AOSP's family mutates. */
   public int aospCount() {
     return aospCount;
   }
 
-  /** All spoiled requests of this family. */
-  abstract List<Fault> of(LentRequest valid);
+  /** All mutated requests of this family. */
+  abstract List<Fault> of(TestRequest valid);
 
-  /** Whether only fenced executions can have the fault. */
+  /** Returns whether only fenced executions can have the fault. */
   boolean isForFencedOnly() {
     return false;
   }

@@ -6,12 +6,12 @@ import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.ErrorStatus;
-import io.thalamus.tck.request.LentRequest;
+import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.Outcome;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 
-/** Asks a prepared model to execute spoiled requests. */
+/** Asks a prepared model to execute mutated requests. */
 final class RequestTrial {
   private final PreparedModel prepared;
 
@@ -21,7 +21,7 @@ final class RequestTrial {
 
   /** Tells of every fault of a family what was not refused; empty where all was. */
   void attempt(
-      RequestFamily family, LentRequest valid, BiConsumer<String, Optional<String>> listener) {
+      RequestFamily family, TestRequest valid, BiConsumer<String, Optional<String>> listener) {
     for (RequestFamily.Fault fault : family.of(valid)) {
       // As in AOSP, whether timing is asked for is left to chance, but to the same one each time.
       ExecutionConfig config =

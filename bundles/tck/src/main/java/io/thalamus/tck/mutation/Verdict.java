@@ -4,7 +4,7 @@ package io.thalamus.tck.mutation;
 import java.util.Objects;
 
 /**
- * Who refused a spoiled example.
+ * The layer that refused a mutated example.
  *
  * @param layer the first who did
  * @param message in its words; for an accepted example what was not refused
@@ -15,7 +15,7 @@ public record Verdict(Layer layer, String message) {
     Objects.requireNonNull(message, "message");
   }
 
-  /** Whether somebody refused. */
+  /** Returns whether somebody refused. */
   public boolean isRefused() {
     return layer != Layer.NOBODY;
   }

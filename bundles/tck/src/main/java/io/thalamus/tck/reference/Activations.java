@@ -116,7 +116,7 @@ final class Activations {
     return Result.rounded(call.in(0).shape(), out);
   }
 
-  /** Whether some {@code place + 2 k pi} is within the bounds. */
+  /** Returns whether some {@code place + 2 k pi} is within the bounds. */
   private static boolean holds(double low, double high, double place) {
     return Math.floor((high - place) / (2 * Math.PI)) >= Math.ceil((low - place) / (2 * Math.PI));
   }

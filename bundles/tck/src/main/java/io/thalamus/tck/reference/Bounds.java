@@ -35,7 +35,7 @@ public record Bounds(double[] low, double[] middle, double[] high) {
     return middle.length;
   }
 
-  /** Whether an element can have one value only. */
+  /** Returns whether an element can have one value only. */
   boolean isExact(int index) {
     return low[index] == high[index];
   }

@@ -63,7 +63,7 @@ record Call(List<Tensor> inputs, List<Output> outputs) {
     return outputs.getFirst().type();
   }
 
-  /** Whether an input and the first output store equal numbers for equal values. */
+  /** Returns whether an input and the first output store equal numbers for equal values. */
   boolean isAlike(int index) {
     Tensor input = in(index);
     return input.type() == type()

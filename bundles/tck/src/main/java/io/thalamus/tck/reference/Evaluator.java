@@ -40,7 +40,7 @@ public final class Evaluator {
     return new TreeSet<>(formulas.keySet());
   }
 
-  /** Whether all operations of an example can be evaluated. */
+  /** Returns whether all operations of an example can be evaluated. */
   public boolean knows(Example example) {
     return example.referenced().isEmpty()
         && example.main().operations().stream()

@@ -3,7 +3,7 @@ package io.thalamus.tck.reference;
 
 import java.util.List;
 
-/** What one operation computes. */
+/** The computation of one operation. */
 @FunctionalInterface
 interface Formula {
   /**
@@ -18,7 +18,7 @@ interface Formula {
     return call -> List.of(formula.evaluate(call));
   }
 
-  /** What an operation of one output computes. */
+  /** The computation of an operation of one output. */
   @FunctionalInterface
   interface One {
     Result evaluate(Call call);

@@ -31,7 +31,7 @@ record Image(int batches, int height, int width, int channels, boolean nchw) {
         : ((batch * height + y) * width + x) * channels + channel;
   }
 
-  /** Whether there is such a pixel. */
+  /** Returns whether there is such a pixel. */
   boolean holds(int y, int x) {
     return y >= 0 && y < height && x >= 0 && x < width;
   }

@@ -7,7 +7,7 @@ import io.thalamus.model.Tolerance;
 import io.thalamus.tck.reference.Result.Rounding;
 
 /**
- * How results become elements of a type, with {@link Tolerance AOSP's tolerances} for single
+ * The storing of results as elements of a type, with {@link Tolerance AOSP's tolerances} for single
  * operations, as conformance vectors have them.
  */
 final class Numbers {
@@ -25,7 +25,7 @@ final class Numbers {
     };
   }
 
-  /** What an output of this type holds. */
+  /** Returns what an output of this type holds. */
   static Tensor store(OperandCode type, double scale, int zeroPoint, Result result) {
     Bounds real = result.real();
     Bounds kept = Bounds.empty(real.size());

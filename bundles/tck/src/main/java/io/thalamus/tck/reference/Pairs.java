@@ -149,7 +149,7 @@ final class Pairs {
     return Result.rounded(shape, out);
   }
 
-  /** How near two values of different scales may be for a device to take them for equal. */
+  /** Returns how near two values of different scales may be for a device to take them for equal. */
   private static double nearness(Call call) {
     Tensor a = call.in(0);
     Tensor b = call.in(1);

@@ -90,7 +90,7 @@ final class Reductions {
     }
   }
 
-  /** Where an axis lies in the elements: {@code (outer * size + index) * inner + rest}. */
+  /** The place of an axis in the elements: {@code (outer * size + index) * inner + rest}. */
   private record Lines(int outer, int size, int inner) {
     static Lines of(int[] shape, int axis) {
       int outer = 1;

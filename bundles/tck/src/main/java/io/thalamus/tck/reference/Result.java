@@ -2,7 +2,7 @@
 package io.thalamus.tck.reference;
 
 /**
- * What an operation computes before it is stored in an output.
+ * The result of an operation before it is stored in an output.
  *
  * @param shape the dimensions of the output
  * @param real the values
@@ -24,7 +24,7 @@ record Result(int[] shape, Bounds real, Rounding rounding, double[] slack) {
     return new Result(shape, real, Rounding.ROUNDED, slack);
   }
 
-  /** How exactly. */
+  /** The exactness of a result. */
   enum Rounding {
     /** To the bit. */
     EXACT,

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the kit's parts share to ask a device. */
+/** Requests and memory that the parts of the kit share. */
 package io.thalamus.tck.request;

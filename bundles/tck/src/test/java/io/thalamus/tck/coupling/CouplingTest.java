@@ -45,7 +45,7 @@ class CouplingTest {
 
   @Test
   void theTwinIsMovedBy128() {
-    Example twin = SignedTwin.of(relu()).orElseThrow();
+    Example twin = SignedVariant.of(relu()).orElseThrow();
     assertEquals("TENSOR_QUANT8_ASYMM_SIGNED", twin.main().operands().get(0).type());
     assertEquals(-28, twin.main().operands().get(1).zeroPoint());
     assertEquals(Values.of(-128, -29, -27, 127), twin.inputs().getFirst().values());
@@ -59,13 +59,13 @@ class CouplingTest {
     RawOperation operation = graph.operations().getFirst();
     assertEquals(
         Optional.empty(),
-        SignedTwin.of(relu.withMain(graph.withOperations(List.of(operation, operation)))));
+        SignedVariant.of(relu.withMain(graph.withOperations(List.of(operation, operation)))));
     assertEquals(
         Optional.empty(),
-        SignedTwin.of(relu.withMain(graph.withOperation(0, operation.withType("CAST")))));
+        SignedVariant.of(relu.withMain(graph.withOperation(0, operation.withType("CAST")))));
     assertEquals(
         Optional.empty(),
-        SignedTwin.of(
+        SignedVariant.of(
             relu.withMain(
                 graph.withOperands(
                     graph.operands().stream()

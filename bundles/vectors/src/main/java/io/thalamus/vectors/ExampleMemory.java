@@ -14,14 +14,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The memory of one execution, inputs filled in. Owned by whoever made it.
+ * The memory of one execution of an example, inputs filled in. As thread-safe as memory is; owned
+ * by whoever made it, who closes it when nothing executes any more.
  *
  * <pre>
  *   inputs    | 0 | 1 |  ...            each at a multiple of 64, bytes behind the last one too
  *   outputs   | 0 |guard| 1 |guard| ... the same, filled with a pattern
  * </pre>
  */
-final class Buffers implements AutoCloseable {
+public final class ExampleMemory implements AutoCloseable {
   private static final int ALIGNMENT = 64;
   private static final int GUARD = 16;
 
@@ -31,7 +32,7 @@ final class Buffers implements AutoCloseable {
   private final DecodedExample example;
   private final Arguments arguments;
 
-  private Buffers(DecodedExample example, Arguments arguments) {
+  private ExampleMemory(DecodedExample example, Arguments arguments) {
     this.example = example;
     this.arguments = arguments;
   }
@@ -42,7 +43,7 @@ final class Buffers implements AutoCloseable {
    * @param model that is executed: the example's, of which dimensions may have been left open
    * @param shorten whether output 0 gets one byte less than it needs
    */
-  static Buffers of(DecodedExample example, Model model, boolean shorten) {
+  public static ExampleMemory of(DecodedExample example, Model model, boolean shorten) {
     List<Range> inputs = new ArrayList<>();
     long inputSize = 0;
     for (int i = 0; i < example.inputs().size(); i++) {
@@ -78,25 +79,26 @@ final class Buffers implements AutoCloseable {
           bytes.length);
     }
     outputMemory.segment().fill(PATTERN);
-    return new Buffers(example, new Arguments(inputMemory, inputs, outputMemory, outputs));
+    return new ExampleMemory(example, new Arguments(inputMemory, inputs, outputMemory, outputs));
   }
 
   private static long aligned(long size) {
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
 
-  Arguments arguments() {
+  /** The arguments, as a target takes them. */
+  public Arguments arguments() {
     return arguments;
   }
 
   /** The bytes of an output. */
-  MemorySegment output(int index) {
+  public MemorySegment output(int index) {
     Range range = arguments.outputs().get(index);
     return arguments.outputMemory().segment().asSlice(range.offset(), range.length());
   }
 
-  /** What was written that may not be. */
-  Optional<String> damage() {
+  /** Returns what was written that may not be. */
+  public Optional<String> damage() {
     MemorySegment inputs = arguments.inputMemory().segment();
     for (int i = 0; i < arguments.inputs().size(); i++) {
       Range range = arguments.inputs().get(i);

@@ -6,11 +6,11 @@ import io.thalamus.tck.reference.Bounds;
 import io.thalamus.tck.reference.Tensor;
 
 /**
- * Whether bounds are narrow enough to tell right from wrong: at most as wide as what AOSP's random
- * graph test allows large graphs, 0.1 absolute and relative for float32, a little more for float16,
- * 12 steps for quantized types.
+ * The judgement whether bounds are narrow enough to tell right from wrong: at most as wide as what
+ * AOSP's random graph test allows large graphs, 0.1 absolute and relative for float32, a little
+ * more for float16, 12 steps for quantized types.
  */
-final class Sharpness {
+final class BoundTightness {
   private static final double LARGEST = 1e4;
   private static final double LARGEST_HALF = 1e3;
   private static final double LARGEST_INT = 1e6;
@@ -19,9 +19,9 @@ final class Sharpness {
   private static final int STEPS = 12;
   private static final double NARROW_PART = 0.9;
 
-  private Sharpness() {}
+  private BoundTightness() {}
 
-  /** Whether nearly all elements are known well, and none is out of range. */
+  /** Returns whether nearly all elements are known well, and none is out of range. */
   static boolean isUseful(Tensor tensor) {
     double most =
         switch (tensor.type()) {
@@ -37,7 +37,7 @@ final class Sharpness {
     return narrow(tensor) >= NARROW_PART * tensor.size();
   }
 
-  /** How many elements are known well. */
+  /** Returns how many elements are known well. */
   static int narrow(Tensor tensor) {
     Bounds stored = tensor.stored();
     int narrow = 0;

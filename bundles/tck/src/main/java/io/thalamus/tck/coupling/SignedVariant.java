@@ -10,10 +10,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Makes the signed twin of an example, as AOSP's QuantizationCouplingTest does: each operand of
+ * Makes the signed variant of an example, as AOSP's QuantizationCouplingTest does: each operand of
  * TENSOR_QUANT8_ASYMM becomes TENSOR_QUANT8_ASYMM_SIGNED, zero point and values less 128.
  */
-public final class SignedTwin {
+public final class SignedVariant {
   static final String UNSIGNED = "TENSOR_QUANT8_ASYMM";
   static final String SIGNED = "TENSOR_QUANT8_ASYMM_SIGNED";
   static final int OFFSET = 128;
@@ -22,14 +22,14 @@ public final class SignedTwin {
   private static final Set<String> EXCLUDED =
       Set.of("HASHTABLE_LOOKUP", "LSH_PROJECTION", "PAD_V2", "CAST", "QUANTIZED_16BIT_LSTM");
 
-  private SignedTwin() {}
+  private SignedVariant() {}
 
-  /** The twin of an example of one operation that takes the unsigned type; else empty. */
+  /** The signed variant of an example of one operation that takes the unsigned type; else empty. */
   public static Optional<Example> of(Example example) {
     RawSubgraph main = example.main();
     if (main.operations().size() != 1
         || EXCLUDED.contains(main.operations().getFirst().type())
-        || main.operands().stream().noneMatch(SignedTwin::isUnsigned)) {
+        || main.operands().stream().noneMatch(SignedVariant::isUnsigned)) {
       return Optional.empty();
     }
     List<Example.Input> inputs =
@@ -47,12 +47,12 @@ public final class SignedTwin {
         example
             .withName(example.name() + "_signed_twin")
             .withGraphs(
-                signed(main), example.referenced().stream().map(SignedTwin::signed).toList())
+                signed(main), example.referenced().stream().map(SignedVariant::signed).toList())
             .withData(inputs, outputs));
   }
 
   private static RawSubgraph signed(RawSubgraph graph) {
-    return graph.withOperands(graph.operands().stream().map(SignedTwin::signed).toList());
+    return graph.withOperands(graph.operands().stream().map(SignedVariant::signed).toList());
   }
 
   private static RawOperand signed(RawOperand operand) {
@@ -60,7 +60,7 @@ public final class SignedTwin {
         ? operand
             .withType(SIGNED)
             .withZeroPoint(operand.zeroPoint() - OFFSET)
-            .withValues(operand.values().map(SignedTwin::moved))
+            .withValues(operand.values().map(SignedVariant::moved))
         : operand;
   }
 
