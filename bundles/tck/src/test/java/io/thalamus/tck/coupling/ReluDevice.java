@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.coupling;
 
-import io.thalamus.hal.Device;
+import io.thalamus.hal.DelegatingDevice;
+import io.thalamus.hal.DelegatingPreparedModel;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
@@ -12,22 +13,17 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
-import io.thalamus.model.Capabilities;
 import io.thalamus.model.Model;
-import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
-import io.thalamus.model.OutputShape;
-import io.thalamus.model.PerformanceInfo;
-import io.thalamus.model.Timing;
+import io.thalamus.tck.graph.EvaluatorDevice;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.BitSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
-/** RELU of some quantized types with one scale, with a fault if wanted. */
-final class ReluDevice implements Device {
+/** A device for some types, whose signed results are a little off if wanted. */
+final class ReluDevice extends DelegatingDevice {
   private final Set<OperandCode> types;
   private final int signedError;
   private final boolean exact;
@@ -38,6 +34,7 @@ final class ReluDevice implements Device {
    * @param exact whether quantized results are said to be exact
    */
   ReluDevice(Set<OperandCode> types, int signedError, boolean exact) {
+    super(new EvaluatorDevice());
     this.types = types;
     this.signedError = signedError;
     this.exact = exact;
@@ -45,68 +42,51 @@ final class ReluDevice implements Device {
 
   @Override
   public DeviceInfo info() {
-    PerformanceInfo one = PerformanceInfo.of(1);
     return DeviceInfo.builder("thalamus-relu", "1")
-        .capabilities(new Capabilities(one, one, Map.of(), one, one))
+        .capabilities(super.info().capabilities())
         .exactQuantized(exact)
         .build();
   }
 
   @Override
-  public BitSet supportedOperations(Model model) {
-    BitSet supported = new BitSet();
-    supported.set(0, model.main().input(0).type() instanceof OperandCode t && types.contains(t));
-    return supported;
+  public BitSet supportedOperations(Model model) throws DeviceException {
+    return model.main().input(0).type() instanceof OperandCode type && types.contains(type)
+        ? super.supportedOperations(model)
+        : new BitSet();
   }
 
   @Override
-  public PreparedModel prepare(Model model, PrepareConfig config) {
-    return new Prepared(model.main().input(0), model.main().output(0));
+  public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+    PreparedModel right = super.prepare(model, config);
+    if (model.main().input(0).type() != OperandCode.TENSOR_QUANT8_ASYMM_SIGNED) {
+      return right;
+    }
+    return new DelegatingPreparedModel(this, right) {
+      @Override
+      public ExecutionResult execute(Request request, ExecutionConfig executionConfig) {
+        ExecutionResult result = super.execute(request, executionConfig);
+        addError(request);
+        return result;
+      }
+
+      @Override
+      public FencedExecution executeFenced(
+          Request request, List<SyncFence> waitFor, ExecutionConfig executionConfig)
+          throws DeviceException {
+        FencedExecution execution = super.executeFenced(request, waitFor, executionConfig);
+        addError(request);
+        return execution;
+      }
+    };
   }
 
-  private final class Prepared implements PreparedModel {
-    private final Operand input;
-    private final Operand output;
-
-    Prepared(Operand input, Operand output) {
-      this.input = input;
-      this.output = output;
-    }
-
-    @Override
-    public ExecutionResult execute(Request request, ExecutionConfig config) {
-      MemorySegment in = segment(request, request.inputs().getFirst());
-      MemorySegment out = segment(request, request.outputs().getFirst());
-      boolean signed = input.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-      for (long i = 0; i < in.byteSize(); i++) {
-        int stored = in.get(ValueLayout.JAVA_BYTE, i);
-        stored = signed ? stored : stored & 0xFF;
-        int result = Math.max(stored, input.quantization().zeroPoint());
-        out.set(ValueLayout.JAVA_BYTE, i, (byte) (signed ? result + signedError : result));
-      }
-      return new ExecutionResult.Completed(
-          List.of(new OutputShape(output.shape(), true)), Timing.NONE);
-    }
-
-    private MemorySegment segment(Request request, Request.Argument argument) {
-      Request.Location place = (Request.Location) argument;
-      return ((MemoryPool.Shared) request.pools().get(place.pool()))
-          .memory()
-          .segment()
-          .asSlice(place.offset(), place.length());
-    }
-
-    @Override
-    public FencedExecution executeFenced(
-        Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
-      ExecutionResult result = execute(request, config);
-      return new FencedExecution(
-          SyncFence.signalled(), () -> new FencedExecution.Info(result, Timing.NONE, Timing.NONE));
-    }
-
-    @Override
-    public void close() {
-      // Holds nothing.
+  private void addError(Request request) {
+    Request.Location place = (Request.Location) request.outputs().getFirst();
+    MemoryPool.Shared pool = (MemoryPool.Shared) request.pools().get(place.pool());
+    MemorySegment output = pool.memory().segment().asSlice(place.offset(), place.length());
+    for (long i = 0; i < output.byteSize(); i++) {
+      int right = output.get(ValueLayout.JAVA_BYTE, i);
+      output.set(ValueLayout.JAVA_BYTE, i, (byte) (right + signedError));
     }
   }
 }
