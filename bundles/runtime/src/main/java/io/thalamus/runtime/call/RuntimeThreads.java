@@ -4,13 +4,13 @@ package io.thalamus.runtime.call;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Makes the threads of the runtime. Stateless. */
+/** The source of the runtime's threads. Stateless. */
 public final class RuntimeThreads {
   private RuntimeThreads() {}
 
   /**
-   * A factory of daemon threads with numbered names. They take over neither class loader nor thread
-   * locals of whoever needed them first: that may be a bundle about to leave.
+   * Returns a factory of daemon threads with numbered names. They take over neither class loader
+   * nor thread locals of the first caller, which may belong to a bundle that is about to leave.
    */
   public static ThreadFactory named(String prefix) {
     AtomicInteger number = new AtomicInteger();

@@ -6,11 +6,11 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.ErrorStatus;
 
-/** The words of the HAL and those of the NDK for the same thing. Stateless. */
+/** The mapping between the status codes of the HAL and those of the NDK. Stateless. */
 public final class StatusMapping {
   private StatusMapping() {}
 
-  /** How the application sees what a device answered. */
+  /** Returns the NDK's code for a status of the HAL. */
   public static ResultCode toResultCode(ErrorStatus status) {
     return switch (status) {
       case NONE -> ResultCode.NO_ERROR;
@@ -25,7 +25,7 @@ public final class StatusMapping {
     };
   }
 
-  /** How a device would have said what the application sees. */
+  /** Returns the HAL's status for a code of the NDK. */
   public static ErrorStatus toErrorStatus(ResultCode code) {
     return switch (code) {
       case NO_ERROR -> ErrorStatus.NONE;
@@ -41,15 +41,15 @@ public final class StatusMapping {
     };
   }
 
-  /** What a device threw, as the application sees it; {@code doing} names the call for people. */
+  /** Returns what an application gets for what a driver threw; {@code doing} names the call. */
   public static NeuralNetworksException toException(String doing, DeviceException e) {
-    // A device that throws NONE contradicts itself; that is its failure, not a success.
+    // A driver that throws NONE contradicts itself; that is its failure, not a success.
     ResultCode code =
         e.status() == ErrorStatus.NONE ? ResultCode.OP_FAILED : toResultCode(e.status());
     return new NeuralNetworksException(code, doing + ": " + e.getMessage(), e);
   }
 
-  /** Whether a code tells that a deadline was missed. */
+  /** Returns whether a code says that a deadline was missed. */
   public static boolean isMissedDeadline(ResultCode code) {
     return code == ResultCode.MISSED_DEADLINE_TRANSIENT
         || code == ResultCode.MISSED_DEADLINE_PERSISTENT;

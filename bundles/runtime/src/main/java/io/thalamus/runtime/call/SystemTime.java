@@ -8,7 +8,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** The machine's clocks, and one thread, which ends when nothing waits for its time. */
+/**
+ * The machine's clocks, with one thread, which ends when nothing waits for its time. Thread-safe.
+ */
 public final class SystemTime implements Timekeeper {
   private static final System.Logger LOG = System.getLogger(SystemTime.class.getPackageName());
   private static final long IDLE_SECONDS = 5;
@@ -38,7 +40,7 @@ public final class SystemTime implements Timekeeper {
     try {
       thread.schedule(() -> run(task), delay.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
-      // Closed: the devices that it would have been about are gone too.
+      // Closed: the devices that the task is about are gone too.
       LOG.log(Level.DEBUG, "not done, since the runtime stops");
     }
   }
@@ -48,7 +50,7 @@ public final class SystemTime implements Timekeeper {
       task.run();
     } catch (RuntimeException | Error e) {
       // The top of a thread: the executor would keep it to itself.
-      LOG.log(Level.ERROR, "the watch over the devices failed", e);
+      LOG.log(Level.ERROR, "a delayed task failed", e);
     }
   }
 

@@ -5,14 +5,14 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * Tells the time, and does things later. Thread-safe. Whoever made it closes it; nothing is done
- * after that.
+ * A clock that can also do things later. Thread-safe. Its maker closes it; nothing is done after
+ * that.
  */
 public interface Timekeeper extends AutoCloseable {
-  /** The steady clock, as {@link System#nanoTime()} tells it. */
+  /** Returns the time of a steady clock, as {@link System#nanoTime()} does. */
   long nanoTime();
 
-  /** The time of day, for people. */
+  /** Returns the time of day, for people. */
   Instant now();
 
   /** Runs a task once, in a thread of its own, after so much time. */

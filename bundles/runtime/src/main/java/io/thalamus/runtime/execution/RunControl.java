@@ -4,7 +4,10 @@ package io.thalamus.runtime.execution;
 import io.thalamus.hal.ExecutionControl;
 import io.thalamus.model.Deadline;
 
-/** Tells a running execution to stop: when its caller cancels it, or its deadline has passed. */
+/**
+ * The control of a running execution, which ends when its caller cancels it or its deadline has
+ * passed. Thread-safe.
+ */
 final class RunControl implements ExecutionControl {
   private volatile boolean cancelled;
   private volatile Deadline deadline = Deadline.NONE;

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What ran where in one execution. A step that a loop repeats is one entry, which grows. Used by
- * the one thread that executes.
+ * The log of what ran where in one execution. A step that a loop repeats is one entry, which grows.
+ * Used by the one thread that executes.
  */
 final class StepLog {
   private final List<Entry> entries = new ArrayList<>();

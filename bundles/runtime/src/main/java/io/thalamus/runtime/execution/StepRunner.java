@@ -38,7 +38,7 @@ final class StepRunner {
   private final RunControl control;
   private final StepLog log;
   private final Scratch scratch;
-  private final Optional<SecondOpinion> secondOpinion;
+  private final Optional<ReferenceCheck> referenceCheck;
 
   /**
    * A runner for one execution.
@@ -52,8 +52,8 @@ final class StepRunner {
       StepLog log,
       Scratch scratch,
       boolean isSampled) {
-    this.secondOpinion =
-        isSampled ? Optional.of(new SecondOpinion(host, config)) : Optional.empty();
+    this.referenceCheck =
+        isSampled ? Optional.of(new ReferenceCheck(host, config)) : Optional.empty();
     this.scratch = scratch;
     this.host = host;
     this.config = config;
@@ -61,13 +61,13 @@ final class StepRunner {
     this.log = log;
   }
 
-  /** Runs a step; the result says whether the whole execution may be repeated. */
+  /** Runs a step; its result says whether the whole execution may be repeated. */
   StepResult run(PreparedStep prepared, Frame frame) {
     ExecutionStep step = prepared.step();
     long start = System.nanoTime();
     StepResult first = attempt(prepared, prepared.primary(), frame);
-    // A sampled one took the time of the second opinion too.
-    if (first.isDone() && secondOpinion.isEmpty()) {
+    // A sampled one took the time of the comparison too.
+    if (first.isDone() && referenceCheck.isEmpty()) {
       prepared.times().add(System.nanoTime() - start);
     }
     if (first.isDone() || first.isFinal()) {
@@ -150,7 +150,7 @@ final class StepRunner {
     if (stopped != null) {
       return stopped;
     }
-    boolean isCompared = secondOpinion.isPresent() && !model.device().isReference();
+    boolean isCompared = referenceCheck.isPresent() && !model.device().isReference();
     // The comparison reads the outputs, and keeps the inputs when they differ.
     boolean passesPointers = model.device().takesPointers() && !isCompared;
     Request request;
@@ -187,7 +187,7 @@ final class StepRunner {
       try {
         Request compared = memories.isEmpty() ? request : seen(step, frame, room);
         objection =
-            secondOpinion
+            referenceCheck
                 .get()
                 .objection(prepared, model.device(), frame, compared, room, step.describe());
       } catch (NeuralNetworksException e) {

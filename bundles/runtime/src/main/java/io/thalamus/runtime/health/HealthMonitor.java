@@ -55,7 +55,7 @@ final class HealthMonitor {
         stuck);
   }
 
-  /** A step was executed again on the reference. */
+  /** Counts a step that was executed again on the reference. */
   synchronized void sampled(boolean isSame) {
     samples++;
     if (!isSame) {
@@ -64,9 +64,9 @@ final class HealthMonitor {
   }
 
   /**
-   * The device failed a call.
+   * Counts a failed call.
    *
-   * @return whether that was one too many: the device is to go into quarantine
+   * @return whether that was one too many, so that the device is to go into quarantine
    */
   synchronized boolean failed(int weight) {
     failures++;
@@ -85,7 +85,7 @@ final class HealthMonitor {
     return sum >= (long) now.failures() * LASTING;
   }
 
-  /** As many as can matter: all of the least weight. */
+  /** Remembers as many failures as can matter: all of the least weight. */
   private void remember(long nanos, int weight, int capacity) {
     if (whens.length != capacity) {
       whens = new long[capacity];
@@ -100,7 +100,7 @@ final class HealthMonitor {
   /**
    * Puts the device into quarantine.
    *
-   * @return how long it lasts; empty where the device is in quarantine already
+   * @return how long it lasts; empty when the device is in quarantine already
    */
   synchronized Optional<Duration> quarantine() {
     if (quarantined) {
@@ -115,7 +115,7 @@ final class HealthMonitor {
     return Optional.of(extend());
   }
 
-  /** A probe failed: the quarantine goes on. */
+  /** Prolongs the quarantine: a probe failed. */
   synchronized Duration prolong() {
     return extend();
   }
@@ -134,7 +134,7 @@ final class HealthMonitor {
     return delay;
   }
 
-  /** The probe passed. */
+  /** Ends the quarantine: the probe passed. */
   synchronized void release() {
     quarantined = false;
     servingSince = time.nanoTime();

@@ -26,12 +26,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a device computed wrongly, with its inputs and the right answer, to be computed again before
- * the device is let back: small models of other operations would say nothing of it. Thread-safe;
- * keeps the constants of the model mapped until it is closed.
+ * A step that a device computed wrongly, with its inputs and the right answer, to be computed again
+ * before the device serves again: small models of other operations would say nothing of it.
+ * Thread-safe; keeps the constants of the model mapped until it is closed.
  */
 public final class ReplayProbe implements Probe {
-  /** Of more inputs and outputs than that, none are kept. */
+  /** The most bytes of inputs and outputs that are stored. */
   private static final long MOST_BYTES = 32 << 20;
 
   private static final long ALIGNMENT = 64;
@@ -59,10 +59,10 @@ public final class ReplayProbe implements Probe {
     }
   }
 
-  /** Tells whether an output is right. */
+  /** A test whether an output is right. */
   @FunctionalInterface
   public interface Comparison {
-    /** What differs from the expected value, which has the same size; or nothing. */
+    /** Returns what differs from the expected value of the same size; empty when nothing does. */
     Optional<String> difference(int output, MemorySegment actual, MemorySegment expected);
   }
 
@@ -77,7 +77,7 @@ public final class ReplayProbe implements Probe {
   }
 
   /**
-   * Keeps what is needed to compute it again; empty where that is too much to keep.
+   * Stores what is needed to compute a step again; empty when that is too much.
    *
    * @param name for people
    * @param outputs the right ones
@@ -178,7 +178,7 @@ public final class ReplayProbe implements Probe {
     return Optional.empty();
   }
 
-  /** Lets go of the constants; to be called once. */
+  /** Releases the constants; to be called once. */
   @Override
   public void close() {
     pools.forEach(SharedMemory.Lease::close);

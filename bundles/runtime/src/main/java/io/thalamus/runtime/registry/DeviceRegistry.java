@@ -271,12 +271,12 @@ public final class DeviceRegistry implements AutoCloseable {
     return here(entry -> entry.device().isSuspended()).toList();
   }
 
-  /** The share of executions that are compared with the reference where nobody says otherwise. */
+  /** Returns the share of executions that are compared with the reference by default. */
   public double samplingRate() {
     return settings.samplingRate();
   }
 
-  /** How many arrivals and departures there have been: a mark to see whether anything changed. */
+  /** Returns the number of arrivals and departures: a mark to see whether anything changed. */
   public long changes() {
     synchronized (lock) {
       return changes;
@@ -298,17 +298,17 @@ public final class DeviceRegistry implements AutoCloseable {
     }
   }
 
-  /** Tells a listener of changes from now on. */
+  /** Informs a listener of changes from now on. */
   public void addListener(DeviceListener listener) {
     listeners.add(listener);
   }
 
-  /** Tells a listener no more. */
+  /** Informs a listener no longer. */
   public void removeListener(DeviceListener listener) {
     listeners.remove(listener);
   }
 
-  /** Ends the threads. Whoever still waits for a device goes on without it. */
+  /** Ends the threads. Callers that still wait for a device go on without it. */
   @Deactivate
   @Override
   public void close() {

@@ -4,7 +4,7 @@ package io.thalamus.runtime.registry;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** What can be configured of the watch over devices. A change counts at once. */
+/** The configuration of the watch over devices. A change counts at once. */
 @ObjectClassDefinition(
     name = "Thalamus device watch",
     description = "How long devices may take, and what happens to those that fail")

@@ -4,7 +4,7 @@ package io.thalamus.runtime.registry;
 import java.time.Duration;
 
 /**
- * How patient the runtime is with devices. Immutable; start from {@link #DEFAULT}.
+ * The patience of the runtime with devices. Immutable; start from {@link #DEFAULT}.
  *
  * @param drainTime how long a departing device may finish its running calls
  * @param executionFloor no execution is given up before that, however fast it used to be
@@ -30,7 +30,7 @@ public record HealthSettings(
     Duration firstQuarantine,
     Duration longestQuarantine,
     double samplingRate) {
-  /** What {@link DeviceSettings} says where nothing is configured. */
+  /** The settings of {@link DeviceSettings} when nothing is configured. */
   public static final HealthSettings DEFAULT =
       new HealthSettings(
           Duration.ofMillis(DeviceSettings.DRAIN_MILLIS),

@@ -21,7 +21,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** When two answers count as the same. */
-class AgreementTest {
+class OutputComparisonTest {
   private static final Quantization WHOLE = Quantization.of(1, 0);
 
   private static DeviceInfo device(boolean isExact) {
@@ -58,14 +58,14 @@ class AgreementTest {
   }
 
   private static boolean agree(Model model, float[] actual, float... expected) {
-    return new Agreement(model, device(true))
+    return new OutputComparison(model, device(true))
         .difference(0, MemorySegment.ofArray(actual), MemorySegment.ofArray(expected))
         .isEmpty();
   }
 
   private static Optional<String> difference(boolean isExact, Model model, int actual) {
     byte[] given = {1, (byte) actual, 3, 4};
-    return new Agreement(model, device(isExact))
+    return new OutputComparison(model, device(isExact))
         .difference(
             0, MemorySegment.ofArray(given), MemorySegment.ofArray(new byte[] {1, 2, 3, 4}));
   }
@@ -132,13 +132,13 @@ class AgreementTest {
             OperandCode.TENSOR_INT32,
             OperationCode.RELU,
             OperationCode.ARGMAX);
-    assertTrue(new Agreement(alone, device(false)).isComparable());
-    assertFalse(new Agreement(after, device(true)).isComparable());
-    assertTrue(new Agreement(exact, device(true)).isComparable());
-    assertFalse(new Agreement(exact, device(false)).isComparable());
+    assertTrue(new OutputComparison(alone, device(false)).isComparable());
+    assertFalse(new OutputComparison(after, device(true)).isComparable());
+    assertTrue(new OutputComparison(exact, device(true)).isComparable());
+    assertFalse(new OutputComparison(exact, device(false)).isComparable());
     Model random =
         chain(
             OperandCode.TENSOR_FLOAT32, OperandCode.TENSOR_INT32, OperationCode.RANDOM_MULTINOMIAL);
-    assertFalse(new Agreement(random, device(true)).isComparable());
+    assertFalse(new OutputComparison(random, device(true)).isComparable());
   }
 }

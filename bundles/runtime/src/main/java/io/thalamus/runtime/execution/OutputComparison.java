@@ -18,25 +18,28 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Whether two devices give the same answer for a step. Immutable.
+ * The rules by which two devices give the same answer for a step. Immutable.
  *
  * <p>Quantized results of a device that says that it is exact are compared bit for bit. All else is
  * compared by AOSP's tolerances, once for each operation, since errors add up. Those of floats are
- * taken relative to the largest value of an output too: that is how sums round. Where a rounding
- * error may turn into quite another answer, as before an ARGMAX, two answers say nothing.
+ * taken relative to the largest value of an output too: that is how sums round. When a rounding
+ * error may turn into another answer, as before an ARGMAX, two answers say nothing.
  */
-final class Agreement {
+final class OutputComparison {
   private final Model model;
   private final boolean isExact;
   private final boolean isRelaxed;
   private final boolean isComparable;
   private final int operations;
 
-  /** The rules for a step's model on a device. */
-  Agreement(Model model, DeviceInfo device) {
+  /** Creates the rules for a step's model on a device. */
+  OutputComparison(Model model, DeviceInfo device) {
     this.model = model;
     boolean hasFloats =
-        model.subgraphs().flatMap(graph -> graph.operands().stream()).anyMatch(Agreement::isFloat);
+        model
+            .subgraphs()
+            .flatMap(graph -> graph.operands().stream())
+            .anyMatch(OutputComparison::isFloat);
     this.isExact = device.exactQuantized() && !hasFloats;
     this.isRelaxed = Tolerance.isRelaxed(model);
     this.operations = (int) model.subgraphs().mapToLong(graph -> graph.operations().size()).sum();
@@ -65,13 +68,13 @@ final class Agreement {
     return model.subgraphs().flatMap(graph -> graph.operations().stream()).map(Operation::type);
   }
 
-  /** Whether two answers say anything. */
+  /** Returns whether two answers say anything. */
   boolean isComparable() {
     return isComparable;
   }
 
   /**
-   * What differs in an output, or nothing.
+   * Returns what differs in an output; empty when nothing does.
    *
    * @param output of the step's model
    * @param actual what the device gave

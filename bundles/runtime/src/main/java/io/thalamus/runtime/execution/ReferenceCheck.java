@@ -25,26 +25,26 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Executes what a device has executed again on the reference, into memory of its own, and compares.
- * Used by the one thread that executes.
+ * A comparison of a device with the reference, which executes the same step again into memory of
+ * its own. Used by the one thread that executes.
  */
-final class SecondOpinion {
-  private static final System.Logger LOG = System.getLogger(SecondOpinion.class.getPackageName());
+final class ReferenceCheck {
+  private static final System.Logger LOG = System.getLogger(ReferenceCheck.class.getPackageName());
 
   private final ExecutionHost host;
   private final ExecutionConfig config;
 
-  SecondOpinion(ExecutionHost host, ExecutionConfig config) {
+  ReferenceCheck(ExecutionHost host, ExecutionConfig config) {
     this.host = host;
     this.config = config.withMeasureTiming(false);
   }
 
   /**
-   * What is wrong with an answer; nothing where it is right, or nobody can tell. The device is told
-   * of either.
+   * Returns what is wrong with an answer; empty when it is right, or nobody can tell. The device's
+   * monitor learns of either.
    *
    * @param request what the device has executed
-   * @param room where the outputs had to go, before the device told their shapes
+   * @param room the places of the outputs, before the device told their shapes
    * @param name of the step, for people
    */
   Optional<String> objection(
@@ -55,15 +55,15 @@ final class SecondOpinion {
       List<Value> room,
       String name) {
     ExecutionStep step = prepared.step();
-    Agreement agreement = new Agreement(step.model(), device.info());
-    if (device.isReference() || !agreement.isComparable()) {
+    OutputComparison comparison = new OutputComparison(step.model(), device.info());
+    if (device.isReference() || !comparison.isComparable()) {
       return Optional.empty();
     }
     DevicePreparedModel reference;
     try {
       reference = prepared.reference(config.control(), () -> host.prepareOnReference(step, config));
     } catch (NeuralNetworksException e) {
-      LOG.log(Level.DEBUG, "{0}: no second opinion: {1}", name, e.getMessage());
+      LOG.log(Level.DEBUG, "{0} is not compared with the reference: {1}", name, e.getMessage());
       return Optional.empty();
     }
     long bytes = room.stream().mapToLong(value -> TemporariesLayout.align(value.length())).sum();
@@ -77,7 +77,7 @@ final class SecondOpinion {
         // Nobody can tell who is right; the caller has an answer.
         return Optional.empty();
       }
-      Optional<String> difference = compare(agreement, step, frame, answer, room, own);
+      Optional<String> difference = compare(comparison, step, frame, answer, room, own);
       if (difference.isEmpty()) {
         device.monitor().agreed();
       } else {
@@ -90,16 +90,16 @@ final class SecondOpinion {
                     step.model(),
                     request.inputs().stream().map(input -> value(input, request)).toList(),
                     expected(step, frame, again, answer, own),
-                    agreement::difference));
+                    comparison::difference));
       }
       return difference;
     } catch (SharedMemoryException e) {
-      LOG.log(Level.DEBUG, "{0}: no second opinion: {1}", name, e.getMessage());
+      LOG.log(Level.DEBUG, "{0} is not compared with the reference: {1}", name, e.getMessage());
       return Optional.empty();
     }
   }
 
-  /** The same request with its outputs one after the other in other memory. */
+  /** Returns the same request with its outputs one after the other in other memory. */
   private static Request again(Request request, List<Value> room, SharedMemory own) {
     List<MemoryPool> pools = new ArrayList<>(request.pools());
     pools.add(new MemoryPool.Shared(own));
@@ -117,7 +117,7 @@ final class SecondOpinion {
   }
 
   private static Optional<String> compare(
-      Agreement agreement,
+      OutputComparison comparison,
       ExecutionStep step,
       Frame frame,
       Completed answer,
@@ -138,7 +138,7 @@ final class SecondOpinion {
         }
       }
       MemorySegment expected = own.segment().asSlice(offset, value.length());
-      Optional<String> difference = agreement.difference(i, value.bytes(), expected);
+      Optional<String> difference = comparison.difference(i, value.bytes(), expected);
       if (difference.isPresent()) {
         return difference;
       }
@@ -147,7 +147,7 @@ final class SecondOpinion {
     return Optional.empty();
   }
 
-  /** An input as it was. */
+  /** Returns an input as it was. */
   private static ReplayProbe.Value value(Request.Argument input, Request request) {
     if (input instanceof Request.Location place
         && request.pools().get(place.pool()) instanceof MemoryPool.Shared pool) {
@@ -158,7 +158,7 @@ final class SecondOpinion {
     return ReplayProbe.Value.OMITTED;
   }
 
-  /** The outputs as they should have been, cut to the size that the reference gave them. */
+  /** Returns the outputs as they should have been, cut to the size that the reference gave them. */
   private static List<ReplayProbe.Value> expected(
       ExecutionStep step, Frame frame, Request again, Completed answer, SharedMemory own) {
     List<ReplayProbe.Value> expected = new ArrayList<>();

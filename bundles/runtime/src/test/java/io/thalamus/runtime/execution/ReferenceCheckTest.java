@@ -38,7 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Samples of executions, compared with the reference. */
-class SecondOpinionTest {
+class ReferenceCheckTest {
   private final SteppedTime time = new SteppedTime();
   private final LimitedDevice cpu = LimitedDevice.cpu();
   private final LimitedDevice multiplier = LimitedDevice.of("npu", 0.5, OperationCode.MUL);
