@@ -64,7 +64,7 @@ final class Boxes {
     return common / (areaA + areaB - common);
   }
 
-  /** Whether a box is dropped because a better one is there; may lower its score. */
+  /** The rule by which a box is dropped for a better one; may lower its score. */
   @FunctionalInterface
   interface Rule {
     boolean drops(int score, float overlap);

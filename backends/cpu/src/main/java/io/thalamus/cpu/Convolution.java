@@ -54,7 +54,7 @@ final class Convolution {
             TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
-  /** Whether windows move over the input or over the output. */
+  /** The side that windows move over: the input or the output. */
   @FunctionalInterface
   private interface Movement {
     Windows of(DataLayout layout, Window height, Window width, Shape input, Shape output);

@@ -213,7 +213,7 @@ final class Detection {
     public void run(
         MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
       RealElements scores = RealElements.of(view.output(0));
-      Mover corners = Mover.of(view.output(1).type());
+      DataMovement corners = DataMovement.of(view.output(1).type());
       Elements integers = Elements.INT32;
       int count = integers.getInt(scratch, 0);
       for (int i = 0; i < count; i++) {

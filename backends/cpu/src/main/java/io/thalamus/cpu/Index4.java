@@ -4,7 +4,7 @@ package io.thalamus.cpu;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
 
-/** Where an element of a four-dimensional tensor stands. */
+/** The index of an element of a four-dimensional tensor. */
 final class Index4 {
   private final long batchStride;
   private final long rowStride;
@@ -27,7 +27,7 @@ final class Index4 {
     }
   }
 
-  /** How far one channel is from the next. */
+  /** Returns the distance of one channel from the next. */
   long channelStride() {
     return channelStride;
   }

@@ -26,7 +26,7 @@ import java.lang.foreign.MemorySegment;
  * al. (layer normalization, 2016).
  */
 final class Lstm implements Kernel {
-  /** What a variance of 0 is taken for, as in TensorFlow Lite. */
+  /** The variance that stands for one of 0, as in TensorFlow Lite. */
   private static final double LEAST_VARIANCE = 1e-8;
 
   private static final Elements FLOATS = Elements.FLOAT32;
@@ -46,7 +46,7 @@ final class Lstm implements Kernel {
         .add(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new, TENSOR_FLOAT32, TENSOR_FLOAT16);
   }
 
-  /** Where the rows of a cell stand in scratch memory, in floats. */
+  /** The places of the rows of a cell in scratch memory, in floats. */
   private record Layout(
       long input,
       long auxiliary,

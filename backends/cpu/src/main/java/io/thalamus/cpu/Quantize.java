@@ -98,7 +98,7 @@ final class Quantize {
     OperandType to = operation.view().output().type();
     long count = operation.outputShape(0).elementCount();
     if (from.equals(to)) {
-      return Mover.unchanged();
+      return DataMovement.unchanged();
     }
     if (isFloat(from) && isFloat(to)) {
       Elements source = Elements.of(from);

@@ -35,10 +35,10 @@ final class Rearrange {
 
   static void register(KernelTable.Builder table) {
     for (OperationCode operation : OPERATIONS) {
-      table.add(operation, Mover::kernel, TYPES);
+      table.add(operation, DataMovement::kernel, TYPES);
     }
     table
-        .add(OperationCode.SPLIT, Mover::kernel, TENSOR_INT32)
-        .add(OperationCode.TILE, Mover::kernel, TENSOR_INT32);
+        .add(OperationCode.SPLIT, DataMovement::kernel, TENSOR_INT32)
+        .add(OperationCode.TILE, DataMovement::kernel, TENSOR_INT32);
   }
 }

@@ -52,7 +52,7 @@ final class Regions {
         .add(OperationCode.HEATMAP_MAX_KEYPOINT, Regions::heatmap, TYPES);
   }
 
-  /** What the two operations on regions share: the regions, in cells of the input. */
+  /** The regions in cells of the input, which both operations on regions share. */
   private static final class Grid {
     private final RegionParameters parameters;
     private final DataLayout layout;
@@ -305,7 +305,7 @@ final class Regions {
   private static Kernel pool(ResolvedOperation operation) {
     Grid grid = new Grid(operation);
     NumberReader numbers = NumberReader.stored(operation.view().input(0).type());
-    Mover mover = Mover.of(operation.view().output().type());
+    DataMovement mover = DataMovement.of(operation.view().output().type());
     int empty = operation.view().input(0).zeroPoint();
     return (inputs, outputs, scratch, work) -> {
       mover.fill(work, outputs[0], operation.outputShape(0).elementCount(), empty);

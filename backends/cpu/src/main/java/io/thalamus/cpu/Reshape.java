@@ -26,21 +26,21 @@ final class Reshape {
     table
         .add(
             OperationCode.RESHAPE,
-            operation -> Mover.unchanged(),
+            operation -> DataMovement.unchanged(),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16,
             TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED)
         .add(
             OperationCode.SQUEEZE,
-            operation -> Mover.unchanged(),
+            operation -> DataMovement.unchanged(),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16,
             TENSOR_QUANT8_ASYMM,
             TENSOR_QUANT8_ASYMM_SIGNED)
         .add(
             OperationCode.EXPAND_DIMS,
-            operation -> Mover.unchanged(),
+            operation -> DataMovement.unchanged(),
             TENSOR_FLOAT32,
             TENSOR_FLOAT16,
             TENSOR_INT32,
@@ -68,7 +68,7 @@ final class Reshape {
   }
 
   private static Kernel fill(ResolvedOperation operation) {
-    Mover mover = Mover.of(operation.view().output().type());
+    DataMovement mover = DataMovement.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {

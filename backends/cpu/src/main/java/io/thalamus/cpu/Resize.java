@@ -46,7 +46,7 @@ final class Resize {
     Shape output = operation.outputShape(0);
     Index4 sources = new Index4(layout, operation.inputShape(0));
     Index4 targets = new Index4(layout, output);
-    Mover mover = Mover.of(operation.view().output().type());
+    DataMovement mover = DataMovement.of(operation.view().output().type());
     return (inputs, outputs, scratch, work) -> {
       for (int b = 0; b < output.dimension(0); b++) {
         for (int y = 0; y < layout.height(output); y++) {

@@ -40,7 +40,7 @@ final class Selection {
   private static Kernel select(ResolvedOperation operation) {
     Choice choice = operation.parameters(Choice.class);
     OperandType type = operation.view().output().type();
-    Mover mover = Mover.of(type);
+    DataMovement mover = DataMovement.of(type);
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
@@ -58,7 +58,7 @@ final class Selection {
     };
   }
 
-  /** Whether one number is chosen rather than another one that stands before it. */
+  /** Returns whether one number is chosen rather than another one before it. */
   @FunctionalInterface
   private interface Preference {
     boolean prefers(double candidate, double best);
@@ -95,8 +95,8 @@ final class Selection {
     Top top = operation.parameters(Top.class);
     OperandType type = operation.view().input(0).type();
     NumberReader numbers = NumberReader.stored(type);
-    Mover values = Mover.of(type);
-    Mover indexes = Mover.of(TENSOR_INT32);
+    DataMovement values = DataMovement.of(type);
+    DataMovement indexes = DataMovement.of(TENSOR_INT32);
     return (inputs, outputs, scratch, work) -> {
       for (long row = 0; row < top.rows(); row++) {
         long first = row * top.k();

@@ -28,10 +28,10 @@ final class Slice {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.SLICE, Mover::kernel, TYPES)
+        .add(OperationCode.SLICE, DataMovement::kernel, TYPES)
         .add(
             OperationCode.STRIDED_SLICE,
-            Mover::kernel,
+            DataMovement::kernel,
             TENSOR_FLOAT32,
             TENSOR_FLOAT16,
             TENSOR_QUANT8_ASYMM,
@@ -48,7 +48,7 @@ final class Slice {
 
   private static Kernel lookup(ResolvedOperation operation) {
     Lookup lookup = operation.parameters(Lookup.class);
-    Mover mover = Mover.of(operation.view().output().type());
+    DataMovement mover = DataMovement.of(operation.view().output().type());
     int length = lookup.rowLength();
     return (inputs, outputs, scratch, work) -> {
       long target = 0;
@@ -69,7 +69,7 @@ final class Slice {
 
   private static Kernel keyLookup(ResolvedOperation operation) {
     KeyLookup lookup = operation.parameters(KeyLookup.class);
-    Mover mover = Mover.of(operation.view().output(0).type());
+    DataMovement mover = DataMovement.of(operation.view().output(0).type());
     int length = lookup.rowLength();
     return (inputs, outputs, scratch, work) -> {
       outputs[0].fill((byte) 0);

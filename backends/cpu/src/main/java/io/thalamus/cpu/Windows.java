@@ -71,7 +71,7 @@ final class Windows {
     }
   }
 
-  /** How far one input channel is from the next, in elements. */
+  /** Returns the distance of one input channel from the next, in elements. */
   long channelStride() {
     return inputs.channelStride();
   }

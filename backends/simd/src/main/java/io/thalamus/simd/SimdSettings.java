@@ -4,7 +4,7 @@ package io.thalamus.simd;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** What can be configured of the device. A change makes it leave and come back. */
+/** The configuration of the device. A change makes it leave and come back. */
 @ObjectClassDefinition(name = "Thalamus SIMD device")
 @interface SimdSettings {
   /** Threads that compute one execution together, its caller included. */

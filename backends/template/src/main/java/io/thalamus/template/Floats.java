@@ -4,7 +4,7 @@ package io.thalamus.template;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
-/** How elements stand in memory. */
+/** The layouts of elements in memory. */
 final class Floats {
   /** TENSOR_FLOAT32: little-endian, and at any address. */
   static final ValueLayout.OfFloat FLOAT =

@@ -16,7 +16,7 @@ import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 
-/** What the device is, and what it has kernels for. Thread-safe. */
+/** The device: its facts and the kernels that it has. Thread-safe. */
 @Component(service = Device.class)
 @DeviceDriver(
     device = "template",

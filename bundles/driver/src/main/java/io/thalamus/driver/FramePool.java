@@ -45,7 +45,7 @@ final class FramePool<F> {
   }
 
   /** Returns a frame that was taken. */
-  void giveBack(F frame) {
+  void release(F frame) {
     synchronized (free) {
       free.push(frame);
     }

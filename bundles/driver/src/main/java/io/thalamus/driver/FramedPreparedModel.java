@@ -43,12 +43,12 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
     this.constants = Leases.of(model.pools());
   }
 
-  /** Who compiled it. */
+  /** Returns the device that compiled it. */
   final TableDevice device() {
     return device;
   }
 
-  /** What it executes, as far as arguments go. */
+  /** Returns the graph whose inputs and outputs its requests name. */
   final Subgraph graph() {
     return graph;
   }
@@ -109,7 +109,7 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
     try {
       return run(frame, arguments, config, start);
     } finally {
-      frames.giveBack(frame);
+      frames.release(frame);
     }
   }
 

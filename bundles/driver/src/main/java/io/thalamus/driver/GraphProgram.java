@@ -143,7 +143,7 @@ final class GraphProgram {
     return memory;
   }
 
-  /** Whether the shapes of all values are known before the execution. */
+  /** Returns whether the shapes of all values are known before the execution. */
   boolean isStatic() {
     return steps.stream().allMatch(Step::isStatic);
   }

@@ -103,8 +103,8 @@ final class KernelStep implements Step {
   }
 
   /**
-   * Whether all that determines shapes and parameters is known, whether an input is there at all
-   * included.
+   * Returns whether all that determines shapes and parameters is known, whether an input is there
+   * at all included.
    */
   boolean isReady(OperationView view) {
     for (int i = 0; i < view.inputs().size(); i++) {
@@ -129,7 +129,7 @@ final class KernelStep implements Step {
     return definition.isOptional(input) && operand.lifetime() instanceof Lifetime.SubgraphInput;
   }
 
-  /** Whether the kernel tells the shapes of the outputs. */
+  /** Returns whether the kernel gives the shapes of the outputs. */
   boolean isMeasured() {
     return definition.areShapesMeasured();
   }

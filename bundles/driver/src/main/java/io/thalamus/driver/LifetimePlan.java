@@ -6,7 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Where values stand in one block of memory. Values whose lives do not overlap share room: the
+ * The places of values in one block of memory. Values whose lives do not overlap share room: the
  * largest are placed first, each at the lowest offset that is free.
  *
  * @param offsets by value, in the unit of their sizes

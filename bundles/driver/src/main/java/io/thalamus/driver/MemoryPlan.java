@@ -10,8 +10,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Where the intermediate values of a graph stand in one block of memory. The scratch memory of the
- * hungriest kernel stands behind them.
+ * The places of the intermediate values of a graph in one block of memory. The scratch memory of
+ * the hungriest kernel stands behind them.
  *
  * @param offsets by operand; -1 for what does not stand in the block
  * @param scratchOffset where the scratch memory begins

@@ -14,7 +14,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * What a device has for which operation: by operation and element type, and where it takes only
+ * The implementations that a device has: by operation and element type, and where it takes only
  * some forms, by a condition. What a device claims and what it runs come from the same table.
  * Immutable.
  *

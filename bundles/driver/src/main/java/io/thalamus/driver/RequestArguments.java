@@ -196,7 +196,7 @@ public record RequestArguments(
     return memory.segment().asSlice(location.offset(), location.length());
   }
 
-  /** What the model and the request say together; they must not contradict each other. */
+  /** Returns the dimensions of model and request together, which must not contradict. */
   private static Shape combine(String place, Operand operand, Shape requested)
       throws DeviceException {
     Shape declared = operand.shape();

@@ -173,7 +173,7 @@ public final class RequestBuffers implements AutoCloseable {
     return failed("another call wrote to the buffer of an output, or its contents were lost");
   }
 
-  /** What a buffer cannot take is no matter of size to the caller: a buffer has one size. */
+  /** Returns a failure if a buffer cannot take its result: a buffer has one size. */
   private ExecutionResult checked(ExecutionResult result) {
     List<OutputShape> shapes =
         switch (result) {
@@ -204,7 +204,7 @@ public final class RequestBuffers implements AutoCloseable {
     return new Failed(ErrorStatus.GENERAL_FAILURE, message);
   }
 
-  /** Whether all outputs hold the result now, where there is one. */
+  /** Returns whether all outputs hold the result now, if there is one. */
   private boolean endWrites(boolean isWritten) {
     writes = false;
     boolean hold = true;

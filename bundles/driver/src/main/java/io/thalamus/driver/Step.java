@@ -18,7 +18,7 @@ sealed interface Step permits KernelStep, ControlFlowStep {
   /** For messages: the operation's number and name. */
   String place();
 
-  /** Whether all about it was known when the program was compiled. */
+  /** Returns whether all about it was known when the program was compiled. */
   boolean isStatic();
 
   /** Bytes of memory that it needs besides its arguments, as far as that is known by now. */
@@ -55,7 +55,7 @@ sealed interface Step permits KernelStep, ControlFlowStep {
     }
   }
 
-  /** Whether a shape is one that a declaration, which may leave dimensions open, allows. */
+  /** Returns whether a shape is one that a declaration, which may leave dimensions open, allows. */
   static boolean isDeclared(Shape declared, Shape shape) {
     boolean fits = declared.rank() == 0 || declared.rank() == shape.rank();
     for (int i = 0; fits && i < declared.rank(); i++) {

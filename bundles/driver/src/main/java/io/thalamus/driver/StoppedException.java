@@ -19,7 +19,7 @@ final class StoppedException extends RuntimeException {
     this(failed.status(), failed.message(), null);
   }
 
-  /** What the execution ends with. */
+  /** Returns the result of the execution. */
   Failed failed() {
     return new Failed(status, getMessage());
   }

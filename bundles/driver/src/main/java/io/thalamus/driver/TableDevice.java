@@ -46,7 +46,7 @@ public abstract class TableDevice implements Device {
   /**
    * A device of these facts. One of type CPU takes arguments by pointer too.
    *
-   * @param table what it has for which operation; it names the extensions of all that are not
+   * @param table the implementations of operations; it names the extensions of all that are not
    *     NNAPI's
    * @param catalog the operations that it knows. It is fixed, as the facts are: a driver that
    *     follows an extension which comes and goes is activated anew with it.
@@ -85,7 +85,7 @@ public abstract class TableDevice implements Device {
     return info;
   }
 
-  /** What the device has for which operation: where its claims come from. */
+  /** Returns the implementations of operations, from which the claims follow. */
   public final OperationTable<?> table() {
     return table;
   }
@@ -109,7 +109,9 @@ public abstract class TableDevice implements Device {
     return supported;
   }
 
-  /** Whether the device reads the memory of all constants of an operation and its graphs. */
+  /**
+   * Returns whether the device reads the memory of all constants of an operation and its graphs.
+   */
   private boolean areConstantsReadable(Model model, Subgraph graph, Operation operation) {
     return operation.inputs().stream()
         .map(input -> graph.operands().get(input).lifetime())
@@ -142,7 +144,7 @@ public abstract class TableDevice implements Device {
             .allMatch(inner -> isSupported(model, inner));
   }
 
-  /** Whether all operations of a graph are supported. */
+  /** Returns whether all operations of a graph are supported. */
   private boolean isSupported(Model model, Subgraph graph) {
     return graph.operations().stream().allMatch(inner -> isSupported(model, graph, inner));
   }

@@ -5,7 +5,7 @@ import io.thalamus.model.Shape;
 import java.util.Objects;
 
 /**
- * What a buffer must hold.
+ * The contents that a buffer must have room for.
  *
  * @param shape dimensions that add to those of the roles; {@link Shape#NONE} for nothing to add
  */

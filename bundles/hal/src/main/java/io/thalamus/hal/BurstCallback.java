@@ -4,7 +4,7 @@ package io.thalamus.hal;
 import io.thalamus.memory.SharedMemory;
 import java.util.List;
 
-/** How the server of a burst learns the memories behind slots that it does not know. */
+/** The way in which the server of a burst learns the memories behind unknown slots. */
 @FunctionalInterface
 public interface BurstCallback {
   /**

@@ -15,7 +15,7 @@ public record CacheNeeds(int modelCacheFiles, int dataCacheFiles) {
   /** The device does not cache. */
   public static final CacheNeeds NONE = new CacheNeeds(0, 0);
 
-  /** Whether the device caches at all. */
+  /** Returns whether the device caches at all. */
   public boolean isCachingSupported() {
     return modelCacheFiles > 0 || dataCacheFiles > 0;
   }

@@ -45,7 +45,7 @@ public @interface DeviceDriver {
   @Attribute
   int dataCacheFiles();
 
-  /** Whether the device allocates buffers of its own. */
+  /** Returns whether the device allocates buffers of its own. */
   @Attribute
   boolean memoryDomain();
 
@@ -54,8 +54,8 @@ public @interface DeviceDriver {
   String[] extensions();
 
   /**
-   * What it declares of its performance: a type, or {@code IF}, {@code WHILE}, {@code
-   * RELAXED_SCALAR} or {@code RELAXED_TENSOR}; the ratio of time; that of power.
+   * Returns the declared performance: a type, or {@code IF}, {@code WHILE}, {@code RELAXED_SCALAR}
+   * or {@code RELAXED_TENSOR}; the ratio of time; that of power.
    */
   @Attribute
   String[] performance();

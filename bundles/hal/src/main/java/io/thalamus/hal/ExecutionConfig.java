@@ -42,7 +42,7 @@ public record ExecutionConfig(
   }
 
   /**
-   * Whether a WHILE has looped for longer than the timeout: then it ends with
+   * Returns whether a WHILE has looped for longer than the timeout: then it ends with
    * MISSED_DEADLINE_TRANSIENT. Asked each time that its condition was true, before its body runs.
    *
    * @param startNanos when the loop began, by {@link System#nanoTime()}

@@ -2,15 +2,15 @@
 package io.thalamus.hal;
 
 /**
- * What a device asks at every operation, and inside long ones. May pause the calling thread, so
- * that more urgent work goes first. Thread-safe.
+ * The question that a device asks at every operation, and inside long ones. May pause the calling
+ * thread, so that more urgent work goes first. Thread-safe.
  */
 @FunctionalInterface
 public interface ExecutionControl {
   /** Never pauses, never stops. */
   ExecutionControl NONE = () -> Signal.CONTINUE;
 
-  /** What the device is to do now. */
+  /** Returns what the device is to do now. */
   Signal checkpoint();
 
   /** The answers. */

@@ -7,7 +7,7 @@ import io.thalamus.model.Timing;
 import java.util.List;
 import java.util.Objects;
 
-/** How an execution ended. A value: executing is a loop, and a loop does not throw. */
+/** The end of an execution. A value: executing is a loop, and a loop does not throw. */
 public sealed interface ExecutionResult {
   /** The HAL's word for it. */
   ErrorStatus status();

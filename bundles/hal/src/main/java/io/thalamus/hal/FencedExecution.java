@@ -18,7 +18,7 @@ public record FencedExecution(SyncFence syncFence, Supplier<Info> executionInfo)
   }
 
   /**
-   * How it went.
+   * The outcome.
    *
    * @param result the result; a failure with GENERAL_FAILURE before the fence has signalled
    * @param timingLaunched from the launch on

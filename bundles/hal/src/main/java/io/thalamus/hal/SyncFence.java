@@ -27,7 +27,7 @@ public final class SyncFence {
     signal.completeExceptionally(reason);
   }
 
-  /** Whether it has signalled or failed. */
+  /** Returns whether it has signalled or failed. */
   public boolean isDone() {
     return signal.isDone();
   }

@@ -8,7 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
-import io.thalamus.cpu.Mover;
+import io.thalamus.cpu.DataMovement;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.OperandCode;
@@ -37,7 +37,7 @@ final class Rearrange {
             ThalamusExtension.REVERSE,
             ThalamusExtension.AS_STRIDED,
             ThalamusExtension.CONCATENATION)) {
-      table.add(operation, Mover::kernel, MOVABLE);
+      table.add(operation, DataMovement::kernel, MOVABLE);
     }
   }
 }

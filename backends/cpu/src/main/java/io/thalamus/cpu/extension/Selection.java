@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu.extension;
 
-import io.thalamus.cpu.Mover;
+import io.thalamus.cpu.DataMovement;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
@@ -20,7 +20,7 @@ final class Selection {
 
   private static Kernel gatherNd(ResolvedOperation operation) {
     Slices slices = operation.parameters(Slices.class);
-    Mover mover = Mover.of(operation.view().output().type());
+    DataMovement mover = DataMovement.of(operation.view().output().type());
     int size = slices.dimensions().size();
     return (in, out, scratch, work) -> {
       for (int tuple = 0; tuple < slices.tuples(); tuple++) {

@@ -7,15 +7,15 @@ import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.domain.MemoryBinding;
 import java.lang.foreign.MemorySegment;
 
-/** What a caller gave for one input or output. Immutable. */
+/** One input or output as the caller gave it. Immutable. */
 sealed interface Argument {
-  /** In bytes; 0 where the caller leaves it out. */
+  /** Returns the bytes; 0 if the caller leaves it out. */
   long length();
 
-  /** The dimensions that the caller named, or none. */
+  /** Returns the dimensions that the caller named, or none. */
   Shape shape();
 
-  /** In plain memory, to be copied. */
+  /** In plain memory, to be used in place or copied. */
   record Plain(MemorySegment segment, Shape shape) implements Argument {
     @Override
     public long length() {
@@ -27,8 +27,8 @@ sealed interface Argument {
   record Shared(SharedMemory memory, long offset, long length, Shape shape) implements Argument {}
 
   /** In a memory made for it. */
-  record Made(DomainMemory memory) implements Argument {
-    /** What it holds is known only when the execution begins. */
+  record Device(DomainMemory memory) implements Argument {
+    /** The contents are known only when the execution begins. */
     @Override
     public long length() {
       return MemoryBinding.OPEN;

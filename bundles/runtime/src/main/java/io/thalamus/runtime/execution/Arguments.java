@@ -96,7 +96,7 @@ final class Arguments {
     for (int i = 0; i < inputs.length; i++) {
       Place place = input(i);
       Argument argument = requireSet(place, inputs[i]);
-      if (argument instanceof Argument.Made made) {
+      if (argument instanceof Argument.Device made) {
         requireRole(place, made, Direction.INPUT, i);
         inputShapes[i] = made.shape();
         continue;
@@ -111,7 +111,7 @@ final class Arguments {
     for (int i = 0; i < outputs.length; i++) {
       Place place = output(i);
       Argument argument = requireSet(place, outputs[i]);
-      if (argument instanceof Argument.Made made) {
+      if (argument instanceof Argument.Device made) {
         requireRole(place, made, Direction.OUTPUT, i);
         requireOnce(place, made, i);
         outputShapes[i] = made.shape();
@@ -126,7 +126,7 @@ final class Arguments {
     }
   }
 
-  private void requireRole(Place place, Argument.Made made, Direction direction, int index)
+  private void requireRole(Place place, Argument.Device made, Direction direction, int index)
       throws Mismatch {
     if (!made.memory().hasRole(host, direction, index)) {
       throw new Mismatch(
@@ -135,36 +135,36 @@ final class Arguments {
     }
   }
 
-  /** What an execution writes, it neither reads nor writes a second time. */
-  private void requireOnce(Place place, Argument.Made made, int index) throws Mismatch {
+  /** Checks that no other argument of the execution is in the memory of an output. */
+  private void requireOnce(Place place, Argument.Device made, int index) throws Mismatch {
     DomainMemory memory = made.memory();
     for (Argument input : inputs) {
-      if (input instanceof Argument.Made other && other.memory() == memory) {
+      if (input instanceof Argument.Device other && other.memory() == memory) {
         throw new Mismatch(
             "%s stands in memory '%s', as an input does: use two memories in turn"
                 .formatted(place, memory.name()));
       }
     }
     for (int i = 0; i < index; i++) {
-      if (outputs[i] instanceof Argument.Made other && other.memory() == memory) {
+      if (outputs[i] instanceof Argument.Device other && other.memory() == memory) {
         throw new Mismatch(
             "%s stands in memory '%s', as output %d does".formatted(place, memory.name(), i));
       }
     }
   }
 
-  /** The memories made for arguments; null where there is none. */
+  /** Returns the memories made for arguments; null if there are none. */
   MemoryBindings memoryBindings() {
     MemoryBindings uses = null;
     for (int i = 0; i < inputs.length; i++) {
-      if (inputs[i] instanceof Argument.Made made) {
+      if (inputs[i] instanceof Argument.Device made) {
         uses = uses == null ? new MemoryBindings() : uses;
         inputUses = inputUses == null ? new MemoryBinding[inputs.length] : inputUses;
         inputUses[i] = uses.reading(made.memory());
       }
     }
     for (int i = 0; i < outputs.length; i++) {
-      if (outputs[i] instanceof Argument.Made made) {
+      if (outputs[i] instanceof Argument.Device made) {
         uses = uses == null ? new MemoryBindings() : uses;
         outputUses = outputUses == null ? new MemoryBinding[outputs.length] : outputUses;
         outputUses[i] = uses.writing(made.memory());
@@ -173,7 +173,7 @@ final class Arguments {
     return uses;
   }
 
-  /** Checks what the memories hold, which is known once they are claimed. */
+  /** Checks the contents of the memories, which are known once they are claimed. */
   void checkMemories() throws Mismatch {
     if (inputUses == null) {
       return;
@@ -291,14 +291,14 @@ final class Arguments {
         switch (other) {
           case Argument.Plain plain when plain.segment().isNative() -> plain.segment().address();
           case Argument.Shared shared -> shared.memory().segment().address() + shared.offset();
-          case Argument.Plain _, Argument.Made _ -> -1;
+          case Argument.Plain _, Argument.Device _ -> -1;
         };
     long own = argument.segment().address();
     return start >= 0 && start < own + argument.length() && own < start + other.length();
   }
 
   private boolean isInPool(Argument output) {
-    return !(output instanceof Argument.Made)
+    return !(output instanceof Argument.Device)
         && (stagesOutputs || output instanceof Argument.Plain || output.length() == 0);
   }
 
@@ -347,7 +347,7 @@ final class Arguments {
         switch (argument) {
           case Argument.Plain plain -> plain.segment().isReadOnly();
           case Argument.Shared shared -> shared.memory().isReadOnly();
-          case Argument.Made made -> false;
+          case Argument.Device made -> false;
         };
     if (isReadOnly) {
       throw new Mismatch(place + " stands in read-only memory");
@@ -374,7 +374,7 @@ final class Arguments {
     return operand.isSizeKnown() ? operand.byteSize() : 0;
   }
 
-  /** Keeps the caller's shared memories mapped; what was lent until a failure is added too. */
+  /** Keeps the caller's shared memories mapped; the leases until a failure are added too. */
   void lend(Leases leases) throws Mismatch {
     for (Argument[] side : new Argument[][] {inputs, outputs}) {
       for (Argument argument : side) {
@@ -428,7 +428,7 @@ final class Arguments {
       case Argument.Plain plain -> plain.segment();
       case Argument.Shared shared ->
           shared.memory().segment().asSlice(shared.offset(), shared.length());
-      case Argument.Made made -> throw new IllegalArgumentException("nothing to copy");
+      case Argument.Device made -> throw new IllegalArgumentException("nothing to copy");
     };
   }
 
@@ -438,7 +438,7 @@ final class Arguments {
         : " stands in memory that is closed";
   }
 
-  /** Says where inputs and outputs stand. */
+  /** Sets the places of inputs and outputs. */
   void fill(Frame frame, Scratch scratch) {
     for (int i = 0; i < inputs.length; i++) {
       Value value =
@@ -449,14 +449,14 @@ final class Arguments {
                 inputPools[i] != null
                     ? new Value(inputPools[i], 0, plain.length(), inputShapes[i])
                     : new Value(scratch.inputs(), inputOffsets[i], plain.length(), inputShapes[i]);
-            case Argument.Made made -> made(inputUses[i]);
+            case Argument.Device made -> made(inputUses[i]);
           };
       frame.set(graph.inputIndexes().get(i), value);
     }
     for (int i = 0; i < outputs.length; i++) {
       long room = room(i);
       Value value;
-      if (outputs[i] instanceof Argument.Made) {
+      if (outputs[i] instanceof Argument.Device) {
         value = made(outputUses[i]);
       } else if (outputPools[i] != null) {
         value = new Value(outputPools[i], 0, room, outputShapes[i]);
@@ -479,7 +479,7 @@ final class Arguments {
     return new Value(new Pool(shared.memory()), shared.offset(), shared.length(), shape);
   }
 
-  /** The shapes that the outputs have after a success. */
+  /** Returns the shapes that the outputs have after a success. */
   List<OutputShape> outputShapes(Frame frame) {
     List<OutputShape> shapes = new ArrayList<>(outputs.length);
     for (int i = 0; i < outputs.length; i++) {

@@ -9,12 +9,12 @@ import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import java.util.concurrent.Executor;
 
-/** What an execution needs of the compilation that it was created from. Thread-safe. */
+/** The side of a compilation that its executions use. Thread-safe. */
 public interface ExecutionHost extends RoleHost {
-  /** Whether exactly one device was named. */
+  /** Returns whether exactly one device was named. */
   boolean isForOneDevice();
 
-  /** Whether what a device fails may be repeated elsewhere. */
+  /** Returns whether a step that fails may be repeated elsewhere. */
   boolean isFallbackAllowed();
 
   /**
@@ -26,7 +26,9 @@ public interface ExecutionHost extends RoleHost {
   DevicePreparedModel prepareElsewhere(ExecutionStep step, ExecutionConfig config)
       throws NeuralNetworksException;
 
-  /** Whether the answers of the execution that begins now are compared with the reference. */
+  /**
+   * Returns whether the answers of the execution that begins now are compared with the reference.
+   */
   boolean takeSample();
 
   /**
@@ -54,6 +56,6 @@ public interface ExecutionHost extends RoleHost {
 
   ScratchPool scratch();
 
-  /** Where asynchronous executions run. */
+  /** Returns the threads of asynchronous executions. */
   Executor asyncThreads();
 }

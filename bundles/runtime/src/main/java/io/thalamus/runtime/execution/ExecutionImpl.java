@@ -103,7 +103,7 @@ public final class ExecutionImpl implements Execution {
   private static Argument made(Memory memory) {
     Objects.requireNonNull(memory, "memory");
     if (memory instanceof DomainMemory made) {
-      return new Argument.Made(made);
+      return new Argument.Device(made);
     }
     throw new IllegalArgumentException("memory '" + memory.name() + "' is of another runtime");
   }
@@ -275,7 +275,7 @@ public final class ExecutionImpl implements Execution {
       if (memories != null) {
         memories.end(isSuccess);
       }
-      host.scratch().giveBack(scratch);
+      host.scratch().release(scratch);
       leases.close();
       plan.release();
     }

@@ -10,7 +10,7 @@ import io.thalamus.runtime.plan.TemporariesLayout;
 import java.util.List;
 
 /**
- * Where the operands of one use of a graph stand. Used by the one thread that executes; values
+ * The places of the operands of one use of a graph. Used by the one thread that executes; values
  * between nodes stand in the block of temporaries, constants where the model has them.
  */
 final class Frame {
@@ -30,7 +30,7 @@ final class Frame {
     return graph;
   }
 
-  /** A frame for a graph that a node of this one executes. */
+  /** Returns a frame for a graph that a node of this one executes. */
   Frame inner(PlannedGraph innerGraph) {
     return new Frame(innerGraph, layout, temporaries);
   }
@@ -39,7 +39,7 @@ final class Frame {
     return graph.graph().operands().get(index);
   }
 
-  /** The shape that a device is told: none where the model says it all. */
+  /** Returns the shape that a device is given: none if the model states all of it. */
   Shape givenShape(int index) {
     return operand(index).isSizeKnown() ? Shape.NONE : get(index).shape();
   }

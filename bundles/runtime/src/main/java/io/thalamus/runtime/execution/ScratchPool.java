@@ -22,7 +22,7 @@ public final class ScratchPool implements AutoCloseable {
     }
   }
 
-  void giveBack(Scratch scratch) {
+  void release(Scratch scratch) {
     synchronized (free) {
       if (!closed && free.size() < KEPT) {
         free.addFirst(scratch);

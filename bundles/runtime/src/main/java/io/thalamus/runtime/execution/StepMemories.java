@@ -63,7 +63,7 @@ final class StepMemories {
     }
   }
 
-  /** What the step has written is booked. */
+  /** Ends the step: its outputs are booked. */
   void end() {
     for (int i = 0; i < outputs.size(); i++) {
       outputs.get(i).endStep();
@@ -77,13 +77,13 @@ final class StepMemories {
     }
   }
 
-  /** Whether there is none. */
+  /** Returns whether there is none. */
   boolean isEmpty() {
     return this == NONE;
   }
 
   /**
-   * Whether everything can be seen in shared memory too, for a second opinion.
+   * Returns whether everything can be seen in shared memory too, for a second opinion.
    *
    * @param room where the outputs had to go
    */

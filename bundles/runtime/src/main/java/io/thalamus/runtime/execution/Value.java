@@ -6,9 +6,9 @@ import io.thalamus.runtime.domain.MemoryBinding;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Where a value stands during one execution. Immutable.
+ * The place of a value during one execution. Immutable.
  *
- * @param pool what it stands in; null where the value is left out
+ * @param pool that holds it; null if the value is left out
  * @param offset in bytes
  * @param length in bytes; for an output that is not written yet, the room it has
  * @param shape the dimensions as far as they are known
@@ -21,7 +21,7 @@ record Value(Pool pool, long offset, long length, Shape shape) {
     return pool == null;
   }
 
-  /** The memory made for an argument that it stands in; null where it stands elsewhere. */
+  /** Returns the memory made for an argument that holds it; null if it is elsewhere. */
   MemoryBinding use() {
     return pool == null ? null : pool.use();
   }

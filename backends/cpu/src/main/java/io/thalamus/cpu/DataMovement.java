@@ -19,13 +19,13 @@ import java.util.OptionalInt;
  * Moves elements from one place to another. All that matters of an element's type is its size, so
  * that one kernel serves all types.
  */
-public final class Mover {
+public final class DataMovement {
   private static final ValueLayout.OfInt INT =
       ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final ValueLayout.OfShort SHORT =
       ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
-  private static final Mover BYTES = new Mover(1);
+  private static final DataMovement BYTES = new DataMovement(1);
 
   /** Elements that are copied between two looks at the work done. */
   private static final long MOST_AT_ONCE = 1 << 20;
@@ -35,13 +35,13 @@ public final class Mover {
 
   private final int size;
 
-  private Mover(int size) {
+  private DataMovement(int size) {
     this.size = size;
   }
 
   /** For elements of this type. */
-  public static Mover of(OperandType type) {
-    return new Mover(type.elementSize());
+  public static DataMovement of(OperandType type) {
+    return new DataMovement(type.elementSize());
   }
 
   /** Copies {@code count} elements from one index to another. */
@@ -116,7 +116,7 @@ public final class Mover {
   public static Kernel kernel(ResolvedOperation operation) {
     Moves moves = operation.parameters(Moves.class);
     OperandType type = operation.view().output(0).type();
-    Mover mover = of(type);
+    DataMovement mover = of(type);
     OptionalInt fill = moves.fill();
     return (inputs, outputs, scratch, work) -> {
       if (fill.isPresent()) {
