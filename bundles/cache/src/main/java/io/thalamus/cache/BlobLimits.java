@@ -4,7 +4,7 @@ package io.thalamus.cache;
 import java.util.Objects;
 
 /**
- * How much a {@link BlobStore} keeps, and what goes when it is full. Immutable.
+ * Limits of a {@link BlobStore}, and its rules of eviction. Immutable.
  *
  * @param maxKeyBytes of one key
  * @param maxValueBytes of one value
@@ -14,7 +14,7 @@ import java.util.Objects;
  */
 public record BlobLimits(
     int maxKeyBytes, int maxValueBytes, long maxTotalBytes, Select select, Capacity capacity) {
-  /** Which blob goes first. */
+  /** The order of eviction. */
   public enum Select {
     /** Any. */
     RANDOM,
@@ -22,7 +22,7 @@ public record BlobLimits(
     LRU
   }
 
-  /** How many blobs go to make room. */
+  /** The amount of eviction. */
   public enum Capacity {
     /** Down to half of the total, if there is more than that: a large blob may find no room. */
     HALVE,
@@ -50,7 +50,7 @@ public record BlobLimits(
     return new BlobLimits(maxKeyBytes, maxValueBytes, maxTotalBytes, newSelect, newCapacity);
   }
 
-  /** Whether a blob of these sizes is taken at all. */
+  /** Returns whether a blob of these sizes is taken at all. */
   boolean admits(int key, int value) {
     return key > 0
         && value > 0
@@ -59,12 +59,12 @@ public record BlobLimits(
         && (long) key + value <= maxTotalBytes;
   }
 
-  /** Whether blobs may go at all while there are this many bytes. */
+  /** Returns whether blobs may be evicted at all while there are this many bytes. */
   boolean isCleanable(long total) {
     return capacity != Capacity.HALVE || total > maxTotalBytes / 2;
   }
 
-  /** How many bytes may stay to let the store grow by this many. */
+  /** Returns the bytes that may stay to let the store grow by this many. */
   long keep(long growth) {
     return switch (capacity) {
       case HALVE -> maxTotalBytes / 2;

@@ -7,9 +7,9 @@ import java.io.IOException;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * What a driver needs to trust a cache. Thread-safe. A service of scope BUNDLE: each bundle has a
- * name space of its own, shared with the same bundle in other processes, and what it opened ends
- * with it. {@link FileCacheEngine} can also be made with {@code new}.
+ * A memory of the caches that a driver can trust. Thread-safe. A service of scope BUNDLE: each
+ * bundle has a name space of its own, shared with the same bundle in other processes, and what it
+ * opened ends with it. {@link FileCacheEngine} can also be made with {@code new}.
  *
  * <p>A model cache is code that comes from a file which anybody may have changed. So a driver reads
  * it into memory of its own, hashes that, and asks {@link #isRemembered} before it looks at a
@@ -34,7 +34,7 @@ public interface CacheEngine {
   void remember(String device, CacheToken token, byte[] hash) throws IOException;
 
   /**
-   * Whether this hash was remembered for this compilation. False where it was not, or that cannot
+   * Returns whether this hash was remembered for this compilation; false if not, or if that cannot
    * be read.
    */
   boolean isRemembered(String device, CacheToken token, byte[] hash);

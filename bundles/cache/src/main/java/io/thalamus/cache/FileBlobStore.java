@@ -152,7 +152,7 @@ final class FileBlobStore implements BlobStore {
     return random.nextInt(bound);
   }
 
-  /** What is there, under the lock; what a killed process left behind is removed. */
+  /** Returns the stored blobs, under the lock; removes the temporary files of killed processes. */
   private List<Entry> entries() throws IOException {
     List<Entry> entries = new ArrayList<>();
     try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {

@@ -143,7 +143,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
     return new FileBlobStore(this, directory.resolve("blobs"), key, nameSpace, version, limits);
   }
 
-  /** Whether the bundle that it was made for has let it go. */
+  /** Returns whether the bundle that it was made for has released it. */
   boolean isClosed() {
     return closed;
   }

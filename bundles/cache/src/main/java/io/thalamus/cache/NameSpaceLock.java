@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Who may write in a name space: one thread of one process. Thread-safe; re-entrant. The operating
- * system takes the lock from a process that dies.
+ * A lock on a name space, for one thread of one process. Thread-safe; re-entrant. The operating
+ * system takes the lock from a process that ends.
  *
  * <p>The file stays open between two holds, and is closed under the lock only. On POSIX systems a
  * process loses its lock as soon as it closes any handle of the file, so that a second engine of

@@ -85,7 +85,7 @@ final class TokenMap {
   }
 
   /**
-   * Whether a compilation has a hash.
+   * Returns whether a compilation has a hash.
    *
    * @throws DamagedException where the map is not what was written
    */

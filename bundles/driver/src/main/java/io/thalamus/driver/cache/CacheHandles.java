@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What can be said of, and done with, the files that a device is given. Stateless. */
+/** Checks of, and access to, the files that a device is given. Stateless. */
 final class CacheHandles {
   private CacheHandles() {}
 
-  /** What is wrong with how many files there are, if anything. */
+  /** Returns the fault of the number of files, if there is one. */
   static Optional<String> countFault(Cache cache, CacheNeeds needs) {
     int model = cache.modelCache().size();
     int data = cache.dataCache().size();
@@ -34,7 +34,7 @@ final class CacheHandles {
                 + data);
   }
 
-  /** What is wrong with the files, if anything: each must be open for reading and writing. */
+  /** Returns the fault of the files, if there is one: each must be open for reading and writing. */
   static Optional<String> fault(Cache cache) {
     return Stream.concat(cache.modelCache().stream(), cache.dataCache().stream())
         .map(CacheHandles::fault)

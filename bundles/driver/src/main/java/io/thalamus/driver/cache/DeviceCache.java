@@ -87,7 +87,7 @@ public final class DeviceCache {
   }
 
   /**
-   * What the device stored under the token of a prepare, every bit of it.
+   * Returns the bytes that the device stored under the token of a prepare, all of them.
    *
    * @throws DeviceException with INVALID_ARGUMENT where there are not as many files as the device
    *     stores a compilation in, GENERAL_FAILURE where they do not hold what it stored,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a driver that caches compilations does with the files it is given. {@link
+ * Compilation caching for drivers: all access to the files that they are given. {@link
  * io.thalamus.driver.cache.DeviceCache} is all that it needs: a driver turns a compilation into
  * bytes and back, and nothing else.
  */

@@ -27,8 +27,8 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 
 /**
- * Digests of what bundles contain. Thread-safe. A bundle is read once for each time it is resolved;
- * nothing keeps it from being forgotten.
+ * Digests of the contents of bundles. Thread-safe. A bundle is read once for each time it is
+ * resolved; nothing keeps it from being forgotten.
  *
  * <p>The code of a device is its bundle, all bundles that this is wired to, directly or not, the
  * runtime's own, which cuts the models that devices get, and the Java platform's version. Wirings
@@ -42,7 +42,7 @@ public final class BundleDigests implements CodeDigests {
   private final BundleContext context;
   private final Map<BundleWiring, byte[]> known = new WeakHashMap<>();
 
-  /** Of the bundles of this framework. */
+  /** Creates the digests of the bundles of this framework. */
   @Activate
   public BundleDigests(BundleContext context) {
     this.context = context;

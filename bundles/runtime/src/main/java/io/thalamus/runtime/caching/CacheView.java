@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** One caching directory as people see it. Not thread-safe; made for one look. */
+/** A view of one caching directory for people. Not thread-safe; used for one look. */
 final class CacheView {
   /** Stands for whatever an entry holds, which is opened and never executed. */
   private static final Model UNKNOWN =
@@ -110,7 +110,9 @@ final class CacheView {
     return Arrays.stream(all).filter(one -> one.name().equals(name)).findFirst().orElse(otherwise);
   }
 
-  /** Why a step would not come from the cache: how the nearest entry of its device differs. */
+  /**
+   * Returns whether a step would be restored; if not, how the nearest entry of its device differs.
+   */
   Forecast forecast(StepIdentity identity, String step, RegisteredDevice device)
       throws IOException {
     if (directory.entry(identity.token(), device.info().cacheNeeds()).exists()) {

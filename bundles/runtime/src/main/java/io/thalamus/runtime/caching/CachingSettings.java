@@ -4,14 +4,14 @@ package io.thalamus.runtime.caching;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** What can be configured of compilation caching. A change counts at once. */
+/** The configuration of compilation caching. A change takes effect at once. */
 @ObjectClassDefinition(
     name = "Thalamus compilation caching",
     description = "How much room stored compilations may take")
 @interface CachingSettings {
   long QUOTA_BYTES = 1L << 30;
 
-  /** What may stay in a caching directory when something is added to it. */
+  /** The bytes that may stay in a caching directory when something is added to it. */
   @AttributeDefinition(
       name = "Quota",
       description = "Bytes of a caching directory beyond which the entries last used go",

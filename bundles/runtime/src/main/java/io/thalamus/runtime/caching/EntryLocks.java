@@ -12,11 +12,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Who uses which entry of a directory, in this process and in others. Thread-safe. Nobody waits: an
- * entry in use is a miss.
+ * Locks on the entries of a directory, against this process and others. Thread-safe. Nobody waits:
+ * an entry in use is a miss.
  *
  * <p>Each entry is a byte of one lock file, at a place that follows from its name; the system gives
- * the locks of a process back when that dies, however it does. Cache files themselves cannot carry
+ * the locks of a process back when it ends, however it does. Cache files themselves cannot carry
  * locks, because closing any handle of a file gives back all locks that the process has on it.
  */
 final class EntryLocks {
@@ -26,7 +26,7 @@ final class EntryLocks {
   /** Null while nothing is held. */
   private FileChannel channel;
 
-  /** Locks in this file, which is made when it is first needed. */
+  /** Creates locks in this file, which is created when it is first needed. */
   EntryLocks(Path file) {
     this.file = file;
   }
@@ -38,7 +38,7 @@ final class EntryLocks {
     private int users = 1;
   }
 
-  /** A use of an entry. Thread-safe; owned by whoever asked for it. */
+  /** A use of an entry. Thread-safe; owned by the caller that began it. */
   final class Use implements AutoCloseable {
     private final long place;
     private final Held entry;
@@ -82,7 +82,7 @@ final class EntryLocks {
   }
 
   /**
-   * A use that excludes all others; empty where there is one.
+   * Begins a use that excludes all others; empty when there is another one.
    *
    * @throws IOException where the file system has no locks
    */
@@ -90,7 +90,7 @@ final class EntryLocks {
     return held.containsKey(place) ? Optional.empty() : begin(place, false);
   }
 
-  /** A use that others may share; empty where somebody excludes them. */
+  /** Begins a use that others may share; empty when a use excludes them. */
   synchronized Optional<Use> shared(long place) throws IOException {
     Held entry = held.get(place);
     if (entry == null) {

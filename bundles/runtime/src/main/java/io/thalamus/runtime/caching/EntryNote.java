@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Properties;
 
 /**
- * What lies beside the files of an entry for people: properties, of which no compilation depends on
+ * A note beside the files of an entry, for people: properties, of which no compilation depends on
  * anything. Immutable.
  *
  * @param parts by name; those of {@link StepIdentity#parts}, and what it is called
@@ -29,14 +29,14 @@ record EntryNote(Map<String, String> parts) {
   static final String LABEL = "label";
   static final String STEP = "step";
 
-  /** Of an entry that has none, or a damaged one. */
+  /** The note of an entry that has none, or a damaged one. */
   static final EntryNote NONE = new EntryNote(Map.of());
 
   EntryNote {
     parts = Map.copyOf(parts);
   }
 
-  /** The note for an identity. */
+  /** Returns the note for an identity. */
   static EntryNote of(StepIdentity identity, String label, String step) {
     Map<String, String> parts = new LinkedHashMap<>(identity.parts());
     parts.put(LABEL, label);
@@ -44,12 +44,12 @@ record EntryNote(Map<String, String> parts) {
     return new EntryNote(parts);
   }
 
-  /** What is said under a name; empty where nothing is. */
+  /** Returns the value of a name; empty when it has none. */
   String get(String name) {
     return parts.getOrDefault(name, "");
   }
 
-  /** In which parts of the identity it differs from another one, by name. */
+  /** Returns the names of the parts in which it differs from an identity. */
   List<String> differences(StepIdentity other) {
     List<String> names = new ArrayList<>();
     other

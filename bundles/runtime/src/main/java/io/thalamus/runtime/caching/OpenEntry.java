@@ -39,15 +39,15 @@ final class OpenEntry {
   private boolean abandoned;
   private boolean ended;
 
-  /** Who opened an entry. Called in any thread, holding no lock. */
+  /** The opener of an entry. Called in any thread, holding no lock. */
   @FunctionalInterface
   interface Keeper {
     /** The last file is closed. Called once. */
     void ended(OpenEntry entry);
 
-    /** The device does not store what it was to. */
+    /** The device stores nothing. */
     default void abandoned(OpenEntry entry, IOException cause) {
-      // Many need not know.
+      // Not of interest when nothing is to be stored.
     }
   }
 
@@ -76,7 +76,7 @@ final class OpenEntry {
     return token;
   }
 
-  /** Whether the device said that it does not store what it was to. */
+  /** Returns whether the device said that it stores nothing. */
   synchronized boolean isAbandoned() {
     return abandoned;
   }
@@ -88,12 +88,12 @@ final class OpenEntry {
     keeper.abandoned(this, cause);
   }
 
-  /** What the device gets. */
+  /** Returns the files as the device gets them. */
   Cache lend() {
     return new Cache(model, data, token);
   }
 
-  /** Closes what is open, duplicates included, whoever may use them. */
+  /** Closes all files, duplicates included, even while the device uses them. */
   void close() {
     List<OpenFile> all;
     synchronized (this) {

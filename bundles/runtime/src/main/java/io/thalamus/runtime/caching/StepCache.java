@@ -40,10 +40,11 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
 /**
- * Has devices restore steps that they stored, and store those that they compile. Thread-safe.
+ * A cache of compiled steps: devices restore steps that they stored, and store those that they
+ * compile. Thread-safe.
  *
- * <p>Whatever happens to files, a step is prepared as it would be without them: they are lent to
- * the device where they can be opened, and nobody waits for a file that is in use. Files that a
+ * <p>Whatever happens to the files, a step is prepared as it would be without them: they are lent
+ * to the device when they can be opened, and nobody waits for a file that is in use. Files that a
  * device still has open when it has left are closed then.
  */
 @Component(service = StepCache.class, configurationPid = "io.thalamus.runtime.caching")
@@ -78,7 +79,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     quotaBytes = changed.quotaBytes();
   }
 
-  /** What may stay in a directory when something is added to it. */
+  /** Returns the bytes that may stay in a directory when something is added to it. */
   public long quotaBytes() {
     return quotaBytes;
   }
@@ -98,13 +99,13 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       return device.info().cacheNeeds();
     }
 
-    /** Which operations, for people. */
+    /** Returns the operations, for people. */
     public String describe() {
       return isWholeModel ? "the whole model" : step.describe();
     }
   }
 
-  /** A step that is prepared, and where it came from. The model is owned by whoever asked. */
+  /** A prepared step and its origin. The caller owns the model. */
   public record Prepared(DevicePreparedModel model, Origin origin) {}
 
   /**
@@ -288,12 +289,12 @@ public final class StepCache implements DeviceListener, AutoCloseable {
         cause);
   }
 
-  /** What hindered the last compilations from being kept. */
+  /** Returns the reasons why the last compilations were not stored. */
   public List<Trouble> troubles() {
     return problems.all();
   }
 
-  /** What hinders compilations from being kept in a directory now. */
+  /** Returns the reason why compilations cannot be stored in a directory now, if there is one. */
   public Optional<String> obstacle(Path path) {
     Path directory = path.toAbsolutePath().normalize();
     try {
@@ -305,7 +306,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   }
 
   /**
-   * What decides a step.
+   * Returns all that decides a step.
    *
    * @throws IOException where the code of the device cannot be read
    */
@@ -364,7 +365,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     return true;
   }
 
-  /** Removes what was not used for longest from a directory. */
+  /** Removes the entries that were not used for longest from a directory. */
   public List<Entry> collect(Path path, long quota) throws IOException {
     CacheDirectory directory = directory(path);
     List<Entry> before = entries(path);
@@ -375,7 +376,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     return before.stream().filter(entry -> removed.contains(entry.name())).toList();
   }
 
-  /** Whether a step would be restored. */
+  /** Returns whether a step would be restored. */
   public Forecast forecast(Part part, PrepareConfig config, CacheOptions caching)
       throws NeuralNetworksException {
     String id = part.device().id();
@@ -390,7 +391,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     }
   }
 
-  /** Removes what is stored for a step, unless it is in use. */
+  /** Removes the entry of a step, unless it is in use. */
   public boolean forget(Part part, PrepareConfig config, CacheOptions caching)
       throws NeuralNetworksException {
     if (!part.needs().isCachingSupported()) {

@@ -74,7 +74,7 @@ record StepIdentity(
     return ByteBuffer.allocate(Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN).putInt(value).array();
   }
 
-  /** What decides, by name and in words, for people who ask why nothing was found. */
+  /** Returns the parts of the identity by name, for people who ask why nothing was found. */
   Map<String, String> parts() {
     Map<String, String> parts = new LinkedHashMap<>();
     parts.put("model", user.toString());
@@ -92,7 +92,7 @@ record StepIdentity(
     return parts;
   }
 
-  /** Those that are the same for everything that a device compiles. */
+  /** Returns the parts that are the same for everything that a device compiles. */
   static Map<String, String> deviceParts(DeviceInfo device, byte[] code, byte[] settings) {
     Map<String, String> parts = new LinkedHashMap<>();
     parts.put(EntryNote.DEVICE, device.name());

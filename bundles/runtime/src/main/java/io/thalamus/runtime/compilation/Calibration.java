@@ -28,8 +28,8 @@ import java.util.Random;
 import java.util.concurrent.Executor;
 
 /**
- * Times the operations of a model on each device: apart, each operation in a step of its own, and
- * together, in steps as large as the device takes them. Not thread-safe; used once.
+ * A measurement of the operations of a model on each device: apart, each operation in a step of its
+ * own, and together, in steps as large as the device takes them. Not thread-safe; used once.
  *
  * <p>Both are ordinary plans and run as every plan does, so that an operation sees the inputs that
  * it would see in earnest: what it computes on can change how long it takes.
@@ -38,7 +38,7 @@ final class Calibration {
   private static final int FEWEST_RUNS = 3;
   private static final int LARGEST_OUTPUT = 1 << 22;
 
-  /** Less can be noise. */
+  /** A smaller gain can be noise. */
   private static final double STEADY = 0.85;
 
   private final Model model;
@@ -124,7 +124,9 @@ final class Calibration {
     return Collections.min(all, Comparator.comparingInt(observed -> observed.runs));
   }
 
-  /** Which devices still got faster: the JVM had not compiled all that it will. */
+  /**
+   * Returns a remark for each device that still got faster: the JVM had not compiled all its code.
+   */
   private static List<String> unsteady(List<RegisteredDevice> devices, List<Observed> all) {
     List<String> remarks = new ArrayList<>();
     for (int i = 0; i < devices.size(); i++) {

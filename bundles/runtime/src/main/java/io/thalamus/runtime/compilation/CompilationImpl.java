@@ -202,14 +202,14 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     return asyncThreads;
   }
 
-  /** Whether a plan of the moment has a step on a device. */
+  /** Returns whether the current plan has a step on a device. */
   boolean uses(RegisteredDevice device) {
     PreparedPlan plan = current;
     return plan != null
         && plan.planned().steps().stream().anyMatch(step -> step.device() == device);
   }
 
-  /** Whether the plan may be exchanged because a device has left. */
+  /** Returns whether the plan may be exchanged because a device has left. */
   boolean canReplan() {
     return options.fallback() != Fallback.DENY;
   }

@@ -35,7 +35,8 @@ import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Makes compilations, and plans them again in the background when devices come and go. Thread-safe.
+ * A compiler that also replans its compilations in the background when devices come and go.
+ * Thread-safe.
  *
  * <p>A compilation that denies fallback is not moved away from a device that leaves: its executions
  * fail, and say so, until a device arrives on which it can be planned again.
@@ -72,7 +73,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     policies.addListener(policyListener);
   }
 
-  /** Which operations are supported; see {@code NeuralNetworks.supportedOperations}. */
+  /** Returns the supported operations; see {@code NeuralNetworks.supportedOperations}. */
   public BitSet supportedOperations(Model model, List<String> devices)
       throws NeuralNetworksException {
     Model checked = rules.check(model);
@@ -81,7 +82,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     return new Partitioner(policies.nnapi(), rules).supportedOperations(checked, choice.now());
   }
 
-  /** Says which operation would go where; see {@code NeuralNetworks.plan}. */
+  /** Returns the plan that a model would get; see {@code NeuralNetworks.plan}. */
   public Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException {
     return preparer(model, options, DeviceSelection.forInspection(registry, options.devices()))
         .plan()
@@ -103,7 +104,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     return plan.with(prediction);
   }
 
-  /** The names of the policies that are here. */
+  /** Returns the names of the policies that are present. */
   public List<String> policies() {
     return policies.names();
   }
@@ -182,14 +183,14 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     }
   }
 
-  /** Tells what would come from the cache; see {@code CompilationCache.why}. */
+  /** Returns which steps would be restored; see {@code CompilationCache.why}. */
   public List<Forecast> forecast(Model model, CompilationOptions options)
       throws NeuralNetworksException {
     requireCaching(options);
     return preparer(model, options).forecast();
   }
 
-  /** Removes what is stored; see {@code CompilationCache.forget}. */
+  /** Removes stored steps; see {@code CompilationCache.forget}. */
   public int forget(Model model, CompilationOptions options) throws NeuralNetworksException {
     requireCaching(options);
     return preparer(model, options).forget();

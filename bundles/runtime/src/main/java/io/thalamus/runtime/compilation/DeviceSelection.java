@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** The devices that a compilation may use: all, or those that were named. Immutable. */
+/** The devices that a compilation may use: all, or the named ones. Immutable. */
 final class DeviceSelection {
   private final DeviceRegistry registry;
   private final List<String> names;
@@ -26,12 +26,12 @@ final class DeviceSelection {
     this.withTrials = withTrials;
   }
 
-  /** A choice for a plan that nobody prepares: devices on trial can be named too. */
+  /** Returns a selection for a plan that nobody prepares: devices on trial can be named too. */
   static DeviceSelection forInspection(DeviceRegistry registry, List<String> names) {
     return new DeviceSelection(registry, names, true);
   }
 
-  /** Those that can be named. */
+  /** Returns the devices that can be named. */
   private List<RegisteredDevice> here() {
     List<RegisteredDevice> here = new ArrayList<>(registry.devices());
     if (withTrials) {
@@ -40,7 +40,7 @@ final class DeviceSelection {
     return here;
   }
 
-  /** Those of the choice that are here now, in the order in which ties are broken. */
+  /** Returns the selected devices that are present, in the order in which ties are broken. */
   List<RegisteredDevice> now() {
     if (names.isEmpty()) {
       return registry.devices();
@@ -54,7 +54,7 @@ final class DeviceSelection {
   }
 
   /**
-   * Refuses names that nobody has, and the same device twice.
+   * Refuses unknown names, and the same device twice.
    *
    * @throws NeuralNetworksException with BAD_DATA; with UNAVAILABLE_DEVICE for one in quarantine
    */
@@ -87,7 +87,7 @@ final class DeviceSelection {
     }
   }
 
-  /** The reference, whether it is chosen or not. */
+  /** Returns the reference, whether it is selected or not. */
   Optional<RegisteredDevice> reference() {
     return registry.devices().stream().filter(RegisteredDevice::isReference).findFirst();
   }

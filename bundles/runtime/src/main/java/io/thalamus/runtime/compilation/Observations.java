@@ -18,12 +18,12 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 
-/** What the executions of a plan tell of its steps. Stateless. */
+/** Observations of the steps of a plan, from its executions. Stateless. */
 final class Observations {
   private Observations() {}
 
   /**
-   * Those steps of which there is a time, and whose operations have signatures.
+   * Returns the observations of the steps that were timed and whose operations have signatures.
    *
    * @param time what counts of the times of a step
    */
@@ -43,7 +43,7 @@ final class Observations {
     return observations;
   }
 
-  /** What was expected of each operation where the plan has it. */
+  /** Returns the expected time of each operation on the device that the plan gives it. */
   private static Map<List<Integer>, Double> expected(PreparedPlan plan) {
     var operations = plan.planned().description().operations();
     var predicted = plan.planned().description().prediction().operations();

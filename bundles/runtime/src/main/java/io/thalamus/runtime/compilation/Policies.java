@@ -18,7 +18,7 @@ import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.component.annotations.ReferencePolicyOption;
 
-/** The policies that are here, and the one that was configured. Thread-safe. */
+/** The policies that are present, and the configured one. Thread-safe. */
 @Component(service = Policies.class, configurationPid = "io.thalamus.runtime.partitioning")
 public final class Policies {
   private static final System.Logger LOG = System.getLogger(Policies.class.getPackageName());
@@ -67,17 +67,17 @@ public final class Policies {
     listeners.forEach(listener -> listener.accept(policy.name()));
   }
 
-  /** Tells a listener from now on of which name a policy has come or gone. */
+  /** Adds a listener, which gets the name of each policy that comes or goes. */
   void addListener(Consumer<String> listener) {
     listeners.add(listener);
   }
 
-  /** Tells a listener no more. */
+  /** Removes a listener. */
   void removeListener(Consumer<String> listener) {
     listeners.remove(listener);
   }
 
-  /** The names of those that are here, sorted. */
+  /** Returns the names of the present policies, sorted. */
   public List<String> names() {
     return Stream.concat(Stream.of(nnapi), policies.stream())
         .map(PartitionPolicy::name)
@@ -86,7 +86,7 @@ public final class Policies {
         .toList();
   }
 
-  /** The name of the policy that is to decide. */
+  /** Returns the name of the policy that is to decide. */
   String name(CompilationOptions options) {
     return options.policy().orElse(configured);
   }
@@ -107,7 +107,7 @@ public final class Policies {
     }
   }
 
-  /** The one that is asked for, else the configured one; NNAPI's where that is not here. */
+  /** Returns the requested policy, else the configured one; NNAPI's when that is missing. */
   Choice choose(CompilationOptions options) {
     String name = name(options);
     for (PartitionPolicy policy : policies) {
@@ -123,7 +123,7 @@ public final class Policies {
     return new Choice(nnapi, remark);
   }
 
-  /** The policy that decides where all else fails. */
+  /** Returns the policy that decides when all others fail. */
   PartitionPolicy nnapi() {
     return nnapi;
   }

@@ -41,8 +41,8 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * Plans a model and has the devices prepare it. Thread-safe; keeps nothing but which devices the
- * model is too much for.
+ * A preparer of one model: plans it and has the devices prepare it. Thread-safe; keeps nothing but
+ * which devices the model is too much for.
  */
 final class Preparer {
   private static final System.Logger LOG = System.getLogger(Preparer.class.getPackageName());
@@ -86,7 +86,7 @@ final class Preparer {
     return avoided.add(device);
   }
 
-  /** The plan of the moment. Nothing is prepared. */
+  /** Returns the plan of the moment. Nothing is prepared. */
   PlannedModel plan() throws NeuralNetworksException {
     return plan(choice.now());
   }
@@ -109,7 +109,7 @@ final class Preparer {
     }
   }
 
-  /** What NNAPI's rules make of it, where the policy asked for makes nothing. */
+  /** Returns the plan by NNAPI's rules, when the requested policy makes none. */
   private PlannedModel planAsNnapi(List<RegisteredDevice> devices, NeuralNetworksException reason)
       throws NeuralNetworksException {
     try {
@@ -249,7 +249,7 @@ final class Preparer {
     return new Part(device, step, step.model() == model);
   }
 
-  /** For each step of the plan of the moment, whether it would come from the cache. */
+  /** Returns for each step of the plan of the moment whether it would be restored. */
   List<Forecast> forecast() throws NeuralNetworksException {
     List<Forecast> forecasts = new ArrayList<>();
     for (ExecutionStep step : plan().steps()) {
@@ -259,7 +259,7 @@ final class Preparer {
     return forecasts;
   }
 
-  /** Removes what is stored for the steps of the plan of the moment. */
+  /** Removes the stored files of the steps of the plan of the moment. */
   int forget() throws NeuralNetworksException {
     int removed = 0;
     for (ExecutionStep step : plan().steps()) {
@@ -357,7 +357,7 @@ final class Preparer {
     }
   }
 
-  /** The devices of the moment, in the order in which ties are broken. */
+  /** Returns the devices of the moment, in the order in which ties are broken. */
   List<RegisteredDevice> devices() {
     return choice.now();
   }

@@ -56,7 +56,7 @@ final class ReplanThread implements AutoCloseable {
     }
   }
 
-  /** Whether a task for a subject waits or runs. */
+  /** Returns whether a task for a subject waits or runs. */
   boolean isBusyWith(Object subject) {
     return waiting.contains(subject) || running == subject;
   }

@@ -4,7 +4,7 @@ package io.thalamus.runtime.compilation;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.runtime.registry.RegisteredDevice;
 
-/** A device did not prepare its step. */
+/** The failure of a device to prepare its step. */
 final class StepRefusedException extends Exception {
   private static final long serialVersionUID = 1L;
 

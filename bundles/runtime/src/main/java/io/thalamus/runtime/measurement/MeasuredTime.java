@@ -9,7 +9,7 @@ package io.thalamus.runtime.measurement;
  */
 record MeasuredTime(double nanos, long seen) {
   /**
-   * What a time belongs to.
+   * The subject of a measured time.
    *
    * @param device name and version, since another version has other kernels
    * @param what the signature of an operation, or one of the two below

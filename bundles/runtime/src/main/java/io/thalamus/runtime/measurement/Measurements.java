@@ -19,8 +19,8 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 
 /**
- * How long operations take on the devices here. Thread-safe. Read from the storage directory when
- * first asked, written back by {@link #flush}.
+ * Measured times of operations on the present devices. Thread-safe. Read from the storage directory
+ * when first asked, written back by {@link #flush}.
  *
  * <p>Times are those of the caller's clock around a call of the device, since that is what an
  * application waits for: not what an accelerator says of its own hardware, which leaves out the way
@@ -30,7 +30,7 @@ import org.osgi.service.component.annotations.Deactivate;
 public final class Measurements implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(Measurements.class.getPackageName());
 
-  /** What a step is taken to cost where nothing was measured: a call, or one in another thread. */
+  /** The assumed cost of a step when nothing was measured: a call, or one in another thread. */
   private static final double USUAL_CALL_NANOS = 8_000;
 
   private static final double USUAL_GUARDED_CALL_NANOS = 60_000;
@@ -75,13 +75,13 @@ public final class Measurements implements AutoCloseable {
     return find(info, signature);
   }
 
-  /** What a step costs a device, whatever stands in it. */
+  /** Returns the fixed time of a step on a device. */
   public double startNanos(DeviceInfo info) {
     return find(info, Key.STEP)
         .orElse(info.type() == DeviceType.CPU ? USUAL_CALL_NANOS : USUAL_GUARDED_CALL_NANOS);
   }
 
-  /** What a byte costs a device that crosses the boundary of a step. */
+  /** Returns the time of a device for a byte that crosses the boundary of a step. */
   public double byteNanos(DeviceInfo info) {
     return find(info, Key.BYTE).orElse(USUAL_BYTE_NANOS);
   }

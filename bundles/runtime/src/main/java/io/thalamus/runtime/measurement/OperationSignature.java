@@ -12,9 +12,9 @@ import java.util.HexFormat;
 import java.util.Optional;
 
 /**
- * What makes two operations take the same time on one device: type, the types and dimensions of all
- * operands, which of them are constants, and the values of small ones, since strides and padding
- * are among them. Stateless.
+ * A signature that is equal for operations that take the same time on one device: type, the types
+ * and dimensions of all operands, which of them are constants, and the values of small ones, since
+ * strides and padding are among them. Stateless.
  */
 public final class OperationSignature {
   private static final int SMALL = 16;

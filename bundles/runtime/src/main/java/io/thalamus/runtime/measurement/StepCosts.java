@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What steps cost a device beside their operations. Immutable.
+ * Costs of steps on a device beside their operations. Immutable.
  *
  * <p>A step with the operations S takes {@code step + byte * bytes(S) + sum of the operations}. The
  * same operations in one step each take {@code |S| * step + byte * sum of bytes + sum of the

@@ -27,7 +27,7 @@ public final class StepTimes {
 
   /**
    * The time that a quarter of the latest did not exceed; empty where there were too few to go by.
-   * What is above it has waited for others.
+   * Longer times have waited for others.
    */
   public OptionalDouble usual() {
     return count < FEWEST ? OptionalDouble.empty() : measured();

@@ -62,7 +62,7 @@ final class TimeTable {
   }
 
   /**
-   * What is kept; nothing where the file is not there or of another machine or format.
+   * Returns the stored times; none when the file is missing, or of another machine or format.
    *
    * @throws DamagedException where it is no such file
    */

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How long operations take on the devices here: collected while they run, and kept. */
+/** Times of operations on the present devices: collected while they run, and stored. */
 package io.thalamus.runtime.measurement;

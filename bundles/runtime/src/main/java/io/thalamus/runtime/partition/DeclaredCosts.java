@@ -14,7 +14,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What devices declare for the operations of a model, summed in float as AOSP's {@code
+ * Costs that devices declare for the operations of a model, summed in float as AOSP's {@code
  * getPerformance} does, so that ties are the same. Not thread-safe.
  */
 final class DeclaredCosts {

@@ -10,12 +10,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Which operation of a graph waits for which. Immutable. */
+/** Dependencies between the operations of a graph. Immutable. */
 public final class Dependencies {
   private final int[] missing;
   private final int[][] readers;
 
-  /** Those of a graph. */
+  /** Creates the dependencies of a graph. */
   public Dependencies(Subgraph graph) {
     int operations = graph.operations().size();
     missing = new int[operations];
@@ -48,12 +48,12 @@ public final class Dependencies {
     return missing.length;
   }
 
-  /** How many inputs of an operation are computed, each counted as often as it is read. */
+  /** Returns the number of computed inputs of an operation, each counted as often as it is read. */
   int missing(int operation) {
     return missing[operation];
   }
 
-  /** The operations that read what an operation writes, each as often as it does. */
+  /** Returns the readers of an operation's outputs, each as often as it reads one. */
   int[] readers(int operation) {
     return readers[operation];
   }

@@ -17,14 +17,14 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What the operations of one graph are expected to take on each candidate. Not thread-safe.
+ * Expected times of the operations of one graph on each candidate. Not thread-safe.
  *
  * <p>A time that was measured on the device counts. Where there is none, the ratio that the device
  * declares is applied to what the reference needs; and where that was not measured either, nor on
  * any other candidate, it is estimated from multiply-accumulates and bytes.
  */
 final class ExpectedCosts {
-  /** Of the plain kernels of the reference: rough, but of the right order. */
+  /** The speed of the plain kernels of the reference: rough, but of the right order. */
   private static final double REFERENCE_NANOS_PER_MAC = 1.2;
 
   private static final double REFERENCE_NANOS_PER_BYTE = 0.8;
@@ -117,7 +117,7 @@ final class ExpectedCosts {
         : reference[operation] * ratio(times, candidate, operation);
   }
 
-  /** What the reference needs for an operation. */
+  /** Returns the time of the reference for an operation. */
   double reference(int operation) {
     return reference[operation];
   }

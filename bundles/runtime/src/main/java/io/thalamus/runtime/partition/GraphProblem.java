@@ -26,7 +26,7 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** One graph with the answers of the devices. Asks each device once, when it is made. */
+/** A graph with the answers of the devices, each asked once when it is made. Not thread-safe. */
 final class GraphProblem implements PartitionProblem {
   private final Model model;
   private final int subgraph;
@@ -151,7 +151,7 @@ final class GraphProblem implements PartitionProblem {
     return costs.of(candidates.get(candidate).info(), graph(), operation);
   }
 
-  /** Made when it is first asked for: who only asks what is supported never does. */
+  /** Returns the costs, made at the first call: a question of support needs none. */
   private ExpectedCosts expected() {
     if (expected == null) {
       expected = new ExpectedCosts(model, graph(), candidates, partitioner.measurements());
@@ -219,7 +219,7 @@ final class GraphProblem implements PartitionProblem {
     return all;
   }
 
-  /** Why a candidate does not support an operation. */
+  /** Returns the reason why a candidate does not support an operation. */
   String objection(int candidate, int operation) {
     if (!speaks(candidate, operation)) {
       return "it speaks NN HAL "

@@ -5,6 +5,7 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan.PlannedOperation;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.Lifetime.TemporaryVariable;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Operation;
@@ -15,6 +16,8 @@ import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.plan.PlanBuilder;
 import io.thalamus.runtime.plan.PlanBuilder.DeviceOperations;
 import io.thalamus.runtime.plan.PlanBuilder.NodeSpec;
+import io.thalamus.runtime.plan.PlanNode;
+import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PlanNode.IfNode;
 import io.thalamus.runtime.plan.PlanNode.WhileNode;
 import io.thalamus.runtime.plan.PlannedGraph;
@@ -104,8 +107,8 @@ public record Partitioner(
   }
 
   /**
-   * Which operations of the main graph at least one device executes. Control flow counts where the
-   * interpreter can execute it and its graphs are supported.
+   * Returns the operations of the main graph that at least one device executes. Control flow counts
+   * where the interpreter can execute it and its graphs are supported.
    */
   public BitSet supportedOperations(Model model, List<RegisteredDevice> devices) {
     return supportedOperations(model, 0, devices);
@@ -188,7 +191,7 @@ public record Partitioner(
       return new GraphProblem(model, subgraph, preference, devices, costs, Partitioner.this);
     }
 
-    /** What the policy chose, checked. */
+    /** Returns the choices of the policy, checked. */
     private int[] choices(GraphProblem problem) throws NeuralNetworksException {
       int[] choices = assign(problem);
       int operations = problem.graph().operations().size();
@@ -288,11 +291,13 @@ public record Partitioner(
         throw new NeuralNetworksException(
             ResultCode.BAD_DATA, "the operations of the model depend on each other in a circle");
       }
-      return builder.graph(
-          problem.subgraph(),
-          graph,
-          nodes,
-          (device, index, operand) -> checkBoundary(problem, device, index, operand));
+      PlannedGraph planned = builder.graph(problem.subgraph(), graph, nodes);
+      for (PlanNode node : planned.nodes()) {
+        if (node instanceof ExecutionStep step) {
+          checkBoundary(problem, step);
+        }
+      }
+      return planned;
     }
 
     private NodeSpec controlFlow(Subgraph graph, int index) throws NeuralNetworksException {
@@ -315,19 +320,22 @@ public record Partitioner(
     }
   }
 
-  private static void checkBoundary(
-      GraphProblem problem, RegisteredDevice device, int index, Operand operand)
+  /** Refuses a step whose results cannot cross to others. */
+  private static void checkBoundary(GraphProblem problem, ExecutionStep step)
       throws NeuralNetworksException {
-    if (!operand.isSizeKnown()) {
-      throw new NeuralNetworksException(
-          ResultCode.OP_FAILED,
-          "%s: its result %d '%s' would leave %s, but its dimensions are not known before it runs: %s"
-              .formatted(
-                  problem.describe(writer(problem.graph(), index)),
-                  index,
-                  operand.name(),
-                  device.id(),
-                  operand.shape()));
+    for (int output : step.outputs()) {
+      Operand operand = problem.graph().operands().get(output);
+      if (operand.lifetime() instanceof TemporaryVariable && !operand.isSizeKnown()) {
+        throw new NeuralNetworksException(
+            ResultCode.OP_FAILED,
+            "%s: its result %d '%s' would leave %s, but its dimensions are not known before it runs: %s"
+                .formatted(
+                    problem.describe(writer(problem.graph(), output)),
+                    output,
+                    operand.name(),
+                    step.device().id(),
+                    operand.shape()));
+      }
     }
   }
 

@@ -62,7 +62,7 @@ public final class ReadyQueues {
     last[queue] = operation;
   }
 
-  /** The highest queue that is not empty, or -1 where all are. */
+  /** Returns the highest queue that is not empty, or -1 when all are. */
   public int highest() {
     for (int queue = first.length - 1; queue >= 0; queue--) {
       if (first[queue] != NONE) {
@@ -91,7 +91,9 @@ public final class ReadyQueues {
     return operation;
   }
 
-  /** Whether every operation was taken; what was not waits for an operand that nobody writes. */
+  /**
+   * Returns whether every operation was taken; the others wait for an operand that nobody writes.
+   */
   public boolean isComplete() {
     return processed == missing.length;
   }

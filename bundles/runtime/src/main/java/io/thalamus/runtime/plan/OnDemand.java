@@ -17,7 +17,7 @@ import java.util.function.Predicate;
  * @param <T> what is prepared
  */
 public final class OnDemand<T> {
-  /** How often a waiting execution checks whether it must stop. */
+  /** The time between two checks of a waiting execution whether it must stop. */
   private static final long LOOK_MILLIS = 20;
 
   private final Predicate<T> isServed;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.plan;
 
-import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.Plan.PlannedOperation;
-import io.thalamus.model.Lifetime.TemporaryVariable;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
@@ -24,7 +22,7 @@ import java.util.stream.Stream;
 
 /** A builder of a plan out of decisions. Not thread-safe; used for one plan. */
 public final class PlanBuilder {
-  /** What stands for a device where the runtime itself executes control flow. */
+  /** The name in place of a device's where the runtime itself executes control flow. */
   public static final String INTERPRETER = "interpreter";
 
   private final Model model;
@@ -45,19 +43,12 @@ public final class PlanBuilder {
   public record DeviceOperations(RegisteredDevice device, List<Integer> operations)
       implements NodeSpec {}
 
-  /** Checks a temporary that leaves a device for other steps. */
-  @FunctionalInterface
-  public interface BoundaryCheck {
-    /** Refuses a value that cannot cross. */
-    void check(RegisteredDevice device, int index, Operand operand) throws NeuralNetworksException;
-  }
-
-  /** Notes the decision for an operation; the first for it stays. */
+  /** Adds the decision for an operation; the first for it stays. */
   public void describe(PlannedOperation operation) {
     operations.putIfAbsent(List.of(operation.subgraph(), operation.index()), operation);
   }
 
-  /** The plan that gives the whole model to one device. */
+  /** Returns the plan that gives the whole model to one device. */
   public PlannedModel simple(RegisteredDevice device) {
     ExecutionStep step =
         new ExecutionStep(
@@ -70,7 +61,7 @@ public final class PlanBuilder {
     return compound(new PlannedGraph(0, model.main(), List.of(step)));
   }
 
-  /** The plan of this main graph. */
+  /** Returns the plan of this main graph. */
   public PlannedModel compound(PlannedGraph main) {
     List<PlannedOperation> sorted =
         operations.values().stream()
@@ -83,19 +74,13 @@ public final class PlanBuilder {
     return new PlannedModel(model, main, steps, new Plan(policy, sorted, described));
   }
 
-  /**
-   * A graph of these nodes.
-   *
-   * @throws NeuralNetworksException where the check refuses a value between steps
-   */
-  public PlannedGraph graph(
-      int subgraph, Subgraph graph, List<NodeSpec> specs, BoundaryCheck boundary)
-      throws NeuralNetworksException {
+  /** Returns a graph of these nodes. */
+  public PlannedGraph graph(int subgraph, Subgraph graph, List<NodeSpec> specs) {
     List<PlanNode> nodes = new ArrayList<>();
     for (NodeSpec spec : specs) {
       nodes.add(
           switch (spec) {
-            case DeviceOperations operations -> step(subgraph, graph, operations, specs, boundary);
+            case DeviceOperations operations -> step(subgraph, graph, operations, specs);
             case IfNode node -> node;
             case WhileNode node -> node;
           });
@@ -104,12 +89,7 @@ public final class PlanBuilder {
   }
 
   private ExecutionStep step(
-      int subgraph,
-      Subgraph graph,
-      DeviceOperations spec,
-      List<NodeSpec> specs,
-      BoundaryCheck boundary)
-      throws NeuralNetworksException {
+      int subgraph, Subgraph graph, DeviceOperations spec, List<NodeSpec> specs) {
     Set<Integer> readElsewhere = new HashSet<>();
     for (NodeSpec other : specs) {
       if (other != spec) {
@@ -118,12 +98,6 @@ public final class PlanBuilder {
     }
     StepModel stepModel =
         new StepModelBuilder(model, graph, readElsewhere).build(spec.operations());
-    for (int output : stepModel.outputs()) {
-      Operand operand = graph.operands().get(output);
-      if (operand.lifetime() instanceof TemporaryVariable) {
-        boundary.check(spec.device(), output, operand);
-      }
-    }
     ExecutionStep step =
         new ExecutionStep(steps.size(), spec.device(), subgraph, spec.operations(), stepModel);
     steps.add(step);

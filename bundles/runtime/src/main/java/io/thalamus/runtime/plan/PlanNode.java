@@ -77,7 +77,7 @@ public sealed interface PlanNode {
           + (more == 0 ? ")" : more == 1 ? ", and 1 more)" : ", and " + more + " more)");
     }
 
-    /** What the device prepares. */
+    /** Returns the model that the device prepares. */
     public Model model() {
       return model.model();
     }

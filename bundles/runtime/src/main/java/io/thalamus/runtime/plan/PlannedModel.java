@@ -21,22 +21,22 @@ public record PlannedModel(
     steps = List.copyOf(steps);
   }
 
-  /** The same, described otherwise. */
+  /** Returns the same plan with another description. */
   public PlannedModel with(Plan value) {
     return new PlannedModel(model, main, steps, value);
   }
 
-  /** Whether one device gets the whole model as it is: NNAPI's SIMPLE plan. */
+  /** Returns whether one device gets the whole model as it is: NNAPI's SIMPLE plan. */
   public boolean isSimple() {
     return steps.size() == 1 && steps.get(0).model() == model;
   }
 
-  /** Whether every step's device takes work. */
+  /** Returns whether every step's device takes work. */
   public boolean isServed() {
     return steps.stream().allMatch(step -> step.device().isServing());
   }
 
-  /** Whether another plan for the same model gives the same operations to the same devices. */
+  /** Returns whether another plan of this model gives the same operations to the same devices. */
   public boolean isSameAs(PlannedModel other) {
     if (steps.size() != other.steps.size()) {
       return false;

@@ -43,7 +43,7 @@ public final class PreparedPlan {
     return steps.get(index);
   }
 
-  /** What the cache did for each step. */
+  /** Returns the outcome of caching for each step. */
   public List<CacheOutcome> caching() {
     return steps.stream()
         .map(
@@ -57,7 +57,7 @@ public final class PreparedPlan {
     return layout;
   }
 
-  /** Whether a device of it may be given up while it still works. */
+  /** Returns whether a device of it may be abandoned while it still works. */
   public boolean isGuarded() {
     // Asked at every execution: nothing is allocated.
     for (int i = 0; i < planned.steps().size(); i++) {

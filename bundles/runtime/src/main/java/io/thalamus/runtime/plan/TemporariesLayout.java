@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Where the values between nodes stand in the one block of memory that an execution has for them.
+ * Places of the values between nodes in the one block of memory that an execution has for them.
  * Immutable once built.
  *
  * <p>Each temporary that crosses a boundary has a place of its own. A WHILE has a byte for its
@@ -43,12 +43,12 @@ public final class TemporariesLayout {
     return size;
   }
 
-  /** What must be copied into the block before an execution. */
+  /** Returns the constants that must be copied into the block before an execution. */
   public List<BoundaryConstant> constants() {
     return constants;
   }
 
-  /** Where an operand stands, or -1 where it has no place here. */
+  /** Returns the place of an operand, or -1 when it has none here. */
   public long offset(PlannedGraph graph, int operand) {
     long[] offsets = first.get(graph);
     return offsets == null ? -1 : offsets[operand];

@@ -26,7 +26,7 @@ public interface PartitionProblem {
     return subgraph() == 0 ? model().main() : model().referenced().get(subgraph() - 1);
   }
 
-  /** What the application wants. */
+  /** Returns the preference of the application. */
   ExecutionPreference preference();
 
   /** The devices, in the order in which ties are broken; the reference is the last. */
@@ -35,23 +35,23 @@ public interface PartitionProblem {
   /** The index of the reference among the candidates, where it is one. */
   OptionalInt reference();
 
-  /** Whether a candidate promised to support an operation of the graph. */
+  /** Returns whether a candidate promised to support an operation of the graph. */
   boolean supports(int candidate, int operation);
 
-  /** Whether an operation is IF or WHILE. */
+  /** Returns whether an operation is IF or WHILE. */
   boolean isControlFlow(int operation);
 
-  /** Whether the runtime's interpreter can execute an operation: control flow with known sizes. */
+  /** Returns whether the interpreter can execute an operation: control flow with known sizes. */
   boolean isInterpretable(int operation);
 
   /**
-   * What a candidate declares for an operation, as NNAPI counts: a ratio to the reference, of power
+   * Returns the declared cost of an operation, as NNAPI counts: a ratio to the reference, of power
    * where the preference is LOW_POWER, else of time, by the type of the first input; for control
    * flow with the costs of the graphs that it refers to.
    */
   float declaredCost(int candidate, int operation);
 
-  /** What a candidate declares of the power for an operation, as a ratio to the reference. */
+  /** Returns the declared power of an operation on a candidate, as a ratio to the reference. */
   float declaredPower(int candidate, int operation);
 
   /**
@@ -61,7 +61,7 @@ public interface PartitionProblem {
    */
   double expectedNanos(int candidate, int operation);
 
-  /** Whether the expected time of an operation on a candidate was measured on it. */
+  /** Returns whether the expected time of an operation on a candidate was measured on it. */
   boolean isMeasured(int candidate, int operation);
 
   /**
@@ -73,10 +73,12 @@ public interface PartitionProblem {
   /** The energy that the reference alone would need for all operations of the graph. */
   double referenceEnergy();
 
-  /** What one step costs a candidate, whatever stands in it. */
+  /** Returns the fixed time of a step on a candidate. */
   double startNanos(int candidate);
 
-  /** What it costs a candidate to take in, or give out, so many bytes at the end of a step. */
+  /**
+   * Returns the time for a candidate to take in, or give out, so many bytes at the end of a step.
+   */
   double transferNanos(int candidate, long bytes);
 
   /** The bytes of an operand of the graph; 0 where they are not known before it runs. */

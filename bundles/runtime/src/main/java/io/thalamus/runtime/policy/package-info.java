@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * How a stranger teaches the runtime to cut models: a service of type {@link
+ * The interface of partition policies, which any bundle can provide: a service of type {@link
  * io.thalamus.runtime.policy.PartitionPolicy} chooses a device for each operation; the runtime
  * makes steps of that.
  */

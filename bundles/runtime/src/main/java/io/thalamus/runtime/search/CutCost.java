@@ -6,7 +6,7 @@ import io.thalamus.runtime.partition.ReadyQueues;
 import java.util.Arrays;
 
 /**
- * What a choice for each operation costs once the runtime has made steps of it: the steps are made
+ * The cost of a choice for each operation once the runtime has made steps of it: the steps are made
  * here as they are there. Not thread-safe; evaluates without allocating.
  */
 final class CutCost {
@@ -87,7 +87,7 @@ final class CutCost {
     return energy;
   }
 
-  /** How many steps the cut evaluated last has. */
+  /** Returns the number of steps of the partition evaluated last. */
   int steps() {
     return steps;
   }

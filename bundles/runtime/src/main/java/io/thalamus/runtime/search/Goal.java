@@ -2,7 +2,7 @@
 package io.thalamus.runtime.search;
 
 /**
- * What is to be small. Immutable.
+ * A quantity to be minimized. Immutable.
  *
  * @param time how much a nanosecond counts
  * @param energy how much a nanosecond of the reference's power counts

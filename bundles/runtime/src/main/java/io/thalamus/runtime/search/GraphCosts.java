@@ -145,7 +145,7 @@ final class GraphCosts {
     }
   }
 
-  /** Whether every value is written before it is read. */
+  /** Returns whether every value is written before it is read. */
   boolean isOrdered() {
     for (int operation = 0; operation < operations; operation++) {
       for (int value : reads[operation]) {

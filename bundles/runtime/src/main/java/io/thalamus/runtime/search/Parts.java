@@ -10,7 +10,9 @@ import java.util.function.IntBinaryOperator;
 final class Parts {
   private Parts() {}
 
-  /** Those on which two cuts differ, where values join them and both cuts choose alike. */
+  /**
+   * Returns the parts on which two partitions differ, where values join them and both choose alike.
+   */
   static List<int[]> thatDiffer(GraphCosts costs, int[] a, int[] b) {
     return connected(
             costs,
