@@ -12,6 +12,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.Request.Argument;
 import io.thalamus.hal.Request.Location;
+import io.thalamus.memory.Leases;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
@@ -41,7 +42,7 @@ public final class ReplayProbe implements Probe {
   private final List<Value> inputs;
   private final List<Value> outputs;
   private final Comparison comparison;
-  private final List<SharedMemory.Lease> pools;
+  private final Leases pools;
 
   /**
    * An argument.
@@ -73,7 +74,7 @@ public final class ReplayProbe implements Probe {
     this.inputs = List.copyOf(inputs);
     this.outputs = List.copyOf(outputs);
     this.comparison = comparison;
-    this.pools = model.pools().stream().map(SharedMemory::lend).toList();
+    this.pools = Leases.of(model.pools());
   }
 
   /**
@@ -181,6 +182,6 @@ public final class ReplayProbe implements Probe {
   /** Releases the constants; to be called once. */
   @Override
   public void close() {
-    pools.forEach(SharedMemory.Lease::close);
+    pools.close();
   }
 }
