@@ -38,7 +38,7 @@ import java.util.concurrent.TimeUnit;
 final class LeakChecks {
   private static final int CALLS = 40;
   private static final int ACTIVATIONS = 8;
-  private static final int TIMES = 3;
+  private static final int TIMES = 4;
   private static final int LARGE = 1 << 19;
   private static final long ARGUMENT_BYTES = 4L * LARGE;
   private static final int COLLECTIONS = 20;

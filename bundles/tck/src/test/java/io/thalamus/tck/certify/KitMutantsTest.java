@@ -516,7 +516,7 @@ class KitMutantsTest {
             @Override
             ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
               if (request.pools().getFirst() instanceof MemoryPool.Shared shared) {
-                arena.allocate(shared.memory().size(), Long.BYTES);
+                arena.allocate(shared.memory().size() / 3, Long.BYTES);
               }
               return super.execute(within, request, config);
             }
