@@ -16,12 +16,11 @@ final class InFlight {
   private final Timekeeper time;
   private final Object lock = new Object();
 
-  /** Null once the device has left. */
-  private Device driver;
+  /** Null once the device has left. Written under the lock. */
+  private volatile Device driver;
 
   private int running;
   private boolean leaving;
-  private volatile boolean hasLeft;
 
   InFlight(Device driver, Timekeeper time) {
     this.driver = driver;
@@ -30,9 +29,7 @@ final class InFlight {
 
   /** Returns whether this is about a device that has not left. */
   boolean isOf(Device other) {
-    synchronized (lock) {
-      return driver == other;
-    }
+    return driver == other;
   }
 
   boolean isLeaving() {
@@ -42,7 +39,7 @@ final class InFlight {
   }
 
   boolean hasLeft() {
-    return hasLeft;
+    return driver == null;
   }
 
   /** Begins a call, and returns whether the device takes it. */
@@ -63,16 +60,16 @@ final class InFlight {
 
   /** Returns the driver; null once it has left. */
   Device driver() {
-    synchronized (lock) {
-      return driver;
-    }
+    return driver;
   }
 
   /** Ends a call. */
   void exit() {
     synchronized (lock) {
       running--;
-      lock.notifyAll();
+      if (leaving) {
+        lock.notifyAll();
+      }
     }
   }
 
@@ -124,7 +121,6 @@ final class InFlight {
       leaving = true;
       await(end, stuck);
       driver = null;
-      hasLeft = true;
       return running;
     }
   }

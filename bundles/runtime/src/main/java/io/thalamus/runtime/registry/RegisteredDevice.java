@@ -67,7 +67,7 @@ public final class RegisteredDevice {
   private final Object lock = new Object();
   private final Set<DeviceResource> open = new HashSet<>();
   private boolean isDrained;
-  private volatile String suspension;
+  private volatile String suspension = "";
   private volatile long longestPrepareNanos;
   private volatile boolean doesNotCopy;
 
@@ -175,7 +175,7 @@ public final class RegisteredDevice {
 
   /** Returns whether it takes work: it is neither leaving nor in quarantine. */
   public boolean isServing() {
-    return !isLeaving() && suspension == null;
+    return !isLeaving() && !isSuspended();
   }
 
   /** Returns whether it takes no more calls but those that give something back. */
@@ -184,18 +184,17 @@ public final class RegisteredDevice {
   }
 
   boolean isSuspended() {
-    return suspension != null;
+    return !suspension.isEmpty();
   }
 
   /** Returns why it is in quarantine; empty when it is not. */
   public String quarantineReason() {
-    String reason = suspension;
-    return reason == null ? "" : reason;
+    return suspension;
   }
 
   /** Takes it out of use but for probes, or gives another reason for that. */
   public void suspend(String reason) {
-    boolean isNew = suspension == null;
+    boolean isNew = !isSuspended();
     suspension = reason;
     if (isNew) {
       listener.departing(this);
@@ -204,7 +203,7 @@ public final class RegisteredDevice {
 
   /** Lets it serve again. */
   public void resume() {
-    suspension = null;
+    suspension = "";
     listener.arrived(this);
   }
 
@@ -420,8 +419,8 @@ public final class RegisteredDevice {
 
   /** Calls the driver, unless the device is in quarantine and this is no probe. */
   <T> Answer<T> call(Purpose purpose, Terms terms, Work<T> work, Consumer<Answer<T>> late) {
-    String reason = purpose == Purpose.PROBE || isLeaving() ? null : suspension;
-    return reason == null
+    String reason = purpose == Purpose.PROBE || isLeaving() ? "" : suspension;
+    return reason.isEmpty()
         ? supervisor.call(terms, work, late)
         : new Refused<>(ErrorStatus.DEVICE_UNAVAILABLE, "it is in quarantine: " + reason);
   }
@@ -440,15 +439,14 @@ public final class RegisteredDevice {
 
   /** Closes something of the device, and does not wait for ever for it. */
   void close(String what, Runnable closing) {
-    Optional<Duration> limit = watched(settings().answerTime());
-    warn(what, supervisor.close(limit, closing, late -> warn(what, late)));
-  }
-
-  private void warn(String what, Answer<Void> answer) {
-    if (answer instanceof Failed<Void> failed) {
-      // The next ones must be closed all the same; there is nobody who could mend this one.
-      LOG.log(Level.WARNING, id + " failed to close " + what, failed.thrown());
-    }
+    Consumer<Answer<Void>> warn =
+        answer -> {
+          if (answer instanceof Failed<Void> failed) {
+            // The next ones must be closed all the same; there is nobody who could mend this one.
+            LOG.log(Level.WARNING, id + " failed to close " + what, failed.thrown());
+          }
+        };
+    warn.accept(supervisor.close(watched(settings().answerTime()), closing, warn));
   }
 
   private Terms terms(String name, Duration limit) {

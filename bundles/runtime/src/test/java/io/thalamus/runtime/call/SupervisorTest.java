@@ -110,7 +110,8 @@ class SupervisorTest {
         new Answered<>(driver),
         supervisor.call(
             terms(Admission.UNTIL_LEFT, Optional.of(LIMIT)), (asked, control) -> asked, any -> {}));
-    assertEquals(0, supervisor.leave(time.nanoTime()));
+    // A call ends after its caller has the answer: the departure waits for that.
+    assertEquals(0, supervisor.leave(time.nanoTime() + LIMIT.toNanos()));
     assertInstanceOf(
         Refused.class,
         supervisor.call(
