@@ -141,7 +141,7 @@ public class HotPlugIT {
     try (Compilation compilation = digits.compile(USUAL)) {
       assertTrue(run(compilation).ranOn("spare"));
       bundles.update(spare, SpareBundle.named("spare").withVersion("2.0.0").jar());
-      assertEquals("2.0.0", description("spare").version());
+      assertEquals("2.0.0", description("spare").info().version());
       awaitThatItRunsOn("spare", compilation);
     }
   }
@@ -234,7 +234,10 @@ public class HotPlugIT {
         networks.devices().stream().filter(device -> device.id().equals("spare")).toList();
     assertEquals(2, spares.size());
     DeviceDescription refused =
-        spares.stream().filter(each -> each.version().equals("9.0.0")).findFirst().orElseThrow();
+        spares.stream()
+            .filter(each -> each.info().version().equals("9.0.0"))
+            .findFirst()
+            .orElseThrow();
     assertEquals(DeviceDescription.State.REFUSED, refused.state());
     assertFalse(refused.reason().isBlank());
     bundles.uninstall(first);

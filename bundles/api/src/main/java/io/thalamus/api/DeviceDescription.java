@@ -1,47 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.api;
 
-import io.thalamus.memory.MemoryKind;
-import io.thalamus.model.Capabilities;
-import io.thalamus.model.DeviceType;
-import io.thalamus.model.FeatureLevel;
-import java.util.Set;
+import io.thalamus.model.DeviceInfo;
+import java.util.Objects;
 
 /**
- * A device as an application sees it. A value of the moment it was asked for.
+ * A device as an application sees it, at the moment it was asked for. Immutable.
  *
  * @param id the short name that people type, for example {@code cpu}
- * @param name the full name, for example {@code thalamus-cpu}
- * @param version of the implementation
- * @param type what the device is
- * @param featureLevel the newest HAL version that it speaks
- * @param capabilities declared performance
- * @param modelCacheFiles files of code that it stores a compilation in
- * @param dataCacheFiles files of data that it stores a compilation in
- * @param memoryKinds pools that it maps
- * @param memoryDomain whether it allocates buffers of its own
- * @param extensions that it knows
- * @param exactQuantized whether its quantized results equal the reference bit for bit
+ * @param info what the device says of itself
  * @param state whether it serves
  * @param reason why it does not serve; empty where it does
  * @param health how it has behaved
  */
 public record DeviceDescription(
-    String id,
-    String name,
-    String version,
-    DeviceType type,
-    FeatureLevel featureLevel,
-    Capabilities capabilities,
-    int modelCacheFiles,
-    int dataCacheFiles,
-    Set<MemoryKind> memoryKinds,
-    boolean memoryDomain,
-    Set<String> extensions,
-    boolean exactQuantized,
-    State state,
-    String reason,
-    DeviceHealth health) {
+    String id, DeviceInfo info, State state, String reason, DeviceHealth health) {
+  public DeviceDescription {
+    Objects.requireNonNull(id, "id");
+    Objects.requireNonNull(info, "info");
+    Objects.requireNonNull(state, "state");
+    Objects.requireNonNull(reason, "reason");
+    Objects.requireNonNull(health, "health");
+  }
+
   /** How the location of a bundle begins whose devices are {@link State#ON_TRIAL}. */
   public static final String TRIAL_LOCATION = "trial:";
 

@@ -2,9 +2,9 @@
 package io.thalamus.driver;
 
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.Model;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;

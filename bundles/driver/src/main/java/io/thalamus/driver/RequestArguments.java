@@ -2,7 +2,6 @@
 package io.thalamus.driver;
 
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.Request.Argument;
@@ -10,6 +9,7 @@ import io.thalamus.hal.Request.Location;
 import io.thalamus.hal.Request.NoValue;
 import io.thalamus.hal.Request.Pointer;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;

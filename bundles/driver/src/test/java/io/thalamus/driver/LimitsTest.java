@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.hal.ExecutionResult;
@@ -15,6 +14,7 @@ import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;

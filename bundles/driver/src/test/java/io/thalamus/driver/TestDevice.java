@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.PerformanceInfo;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.hal;
 
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;

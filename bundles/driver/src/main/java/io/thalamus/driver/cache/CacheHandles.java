@@ -2,8 +2,8 @@
 package io.thalamus.driver.cache;
 
 import io.thalamus.hal.CacheFile;
-import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.PrepareConfig.Cache;
+import io.thalamus.model.CacheNeeds;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.caching;
 
-import io.thalamus.hal.CacheNeeds;
+import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import java.io.IOException;
 import java.lang.System.Logger.Level;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.measurement;
 
-import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.runtime.measurement.MeasuredTime.Key;
 import io.thalamus.runtime.measurement.StepObservation.Part;

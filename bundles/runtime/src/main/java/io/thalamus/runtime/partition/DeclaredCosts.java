@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.partition;
 
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;

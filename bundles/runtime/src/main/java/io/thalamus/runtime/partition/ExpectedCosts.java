@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.partition;
 
-import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;

@@ -4,7 +4,6 @@ package io.thalamus.runtime.registry;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.DeviceDescription.State;
 import io.thalamus.api.DeviceHealth;
-import io.thalamus.hal.DeviceInfo;
 
 /**
  * A device that is here, serving or refused, or that has left. Not thread-safe: its state is
@@ -97,22 +96,6 @@ final class DeviceEntry {
   }
 
   private DeviceDescription describe(State state, String why, DeviceHealth health) {
-    DeviceInfo info = device.info();
-    return new DeviceDescription(
-        device.id(),
-        info.name(),
-        info.version(),
-        info.type(),
-        info.featureLevel(),
-        info.capabilities(),
-        info.cacheNeeds().modelCacheFiles(),
-        info.cacheNeeds().dataCacheFiles(),
-        info.memoryKinds(),
-        info.memoryDomain(),
-        info.extensions(),
-        info.exactQuantized(),
-        state,
-        why,
-        health);
+    return new DeviceDescription(device.id(), device.info(), state, why, health);
   }
 }

@@ -4,7 +4,7 @@ package io.thalamus.runtime.registry;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
-import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Unanswered;

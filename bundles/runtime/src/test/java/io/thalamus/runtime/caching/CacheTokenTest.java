@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.CacheOptions;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.Device;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
+import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.CacheToken;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;

@@ -2,12 +2,12 @@
 package io.thalamus.runtime.fakes;
 
 import io.thalamus.hal.CacheFile;
-import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PrepareConfig.Cache;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.model.CacheNeeds;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;

@@ -3,12 +3,12 @@ package io.thalamus.runtime.fakes;
 
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.Model;
 import java.util.BitSet;
 

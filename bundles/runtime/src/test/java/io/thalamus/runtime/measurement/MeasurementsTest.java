@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.thalamus.hal.DeviceInfo;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.measurement.MeasuredTime.Key;

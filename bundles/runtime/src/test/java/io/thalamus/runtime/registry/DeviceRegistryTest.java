@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.DeviceDescription;
-import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.Device;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.memory.MemoryKind;
+import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;

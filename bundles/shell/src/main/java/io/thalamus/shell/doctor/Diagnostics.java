@@ -178,7 +178,7 @@ public final class Diagnostics {
         "devices",
         devices.stream()
             .filter(device -> device.state() == DeviceDescription.State.AVAILABLE)
-            .map(device -> device.id() + " " + device.version())
+            .map(device -> device.id() + " " + device.info().version())
             .collect(Collectors.joining(", ")));
     for (DeviceDescription device : devices) {
       if (device.state() == DeviceDescription.State.REFUSED) {

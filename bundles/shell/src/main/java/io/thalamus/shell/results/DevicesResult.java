@@ -51,7 +51,7 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
       table.row(
           Table.painted(device.id(), style::bold),
           type(device),
-          device.version(),
+          device.info().version(),
           level(device),
           Table.painted(state(device), isServing(device) ? style::good : style::bad),
           trouble(device));
@@ -77,29 +77,29 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
     }
     health.stuckCalls().forEach(call -> facts.row(threadState(device), describe(call)));
     facts.row("type", type(device));
-    facts.row("version", device.version());
-    facts.row("feature level", level(device) + " (" + device.featureLevel().level() + ")");
-    facts.row("quantized results", device.exactQuantized() ? "exact" : "within one step");
+    facts.row("version", device.info().version());
+    facts.row("feature level", level(device) + " (" + device.info().featureLevel().level() + ")");
+    facts.row("quantized results", device.info().exactQuantized() ? "exact" : "within one step");
     facts.row(
         "cache",
-        device.modelCacheFiles() + device.dataCacheFiles() == 0
+        !device.info().cacheNeeds().isCachingSupported()
             ? "none"
-            : Units.plural(device.modelCacheFiles(), "model file")
+            : Units.plural(device.info().cacheNeeds().modelCacheFiles(), "model file")
                 + ", "
-                + Units.plural(device.dataCacheFiles(), "data file"));
+                + Units.plural(device.info().cacheNeeds().dataCacheFiles(), "data file"));
     facts.row("memory", kinds(device));
-    facts.row("own memory", device.memoryDomain() ? "yes" : "no");
+    facts.row("own memory", device.info().memoryDomain() ? "yes" : "no");
     facts.row(
         "extensions",
-        device.extensions().isEmpty()
+        device.info().extensions().isEmpty()
             ? "none"
-            : device.extensions().stream().sorted().collect(Collectors.joining(", ")));
+            : device.info().extensions().stream().sorted().collect(Collectors.joining(", ")));
     Table costs = new Table(style, "cost (1 is the reference CPU)", ">time", ">power").indent(2);
     performances(device)
         .forEach(
             (name, info) -> costs.row(name, number(info.execTime()), number(info.powerUsage())));
     return new Lines()
-        .add(style.bold(device.id()) + "  " + device.name())
+        .add(style.bold(device.id()) + "  " + device.info().name())
         .add(facts.text())
         .add(costs.text())
         .toString();
@@ -108,7 +108,7 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
   /** Returns what a device declares, types of equal performance together. */
   private static Map<String, PerformanceInfo> performances(DeviceDescription device) {
     Map<PerformanceInfo, List<String>> groups = new LinkedHashMap<>();
-    device.capabilities().operandPerformance().entrySet().stream()
+    device.info().capabilities().operandPerformance().entrySet().stream()
         .sorted(Comparator.comparing(entry -> entry.getKey().text()))
         .forEach(
             entry ->
@@ -117,10 +117,11 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
                     .add(entry.getKey().text()));
     Map<String, PerformanceInfo> named = new LinkedHashMap<>();
     groups.forEach((info, names) -> names.forEach(name -> named.put(name, info)));
-    named.put("relaxed TENSOR_FLOAT32", device.capabilities().relaxedFloat32toFloat16Tensor());
-    named.put("relaxed FLOAT32", device.capabilities().relaxedFloat32toFloat16Scalar());
-    named.put("IF", device.capabilities().ifPerformance());
-    named.put("WHILE", device.capabilities().whilePerformance());
+    named.put(
+        "relaxed TENSOR_FLOAT32", device.info().capabilities().relaxedFloat32toFloat16Tensor());
+    named.put("relaxed FLOAT32", device.info().capabilities().relaxedFloat32toFloat16Scalar());
+    named.put("IF", device.info().capabilities().ifPerformance());
+    named.put("WHILE", device.info().capabilities().whilePerformance());
     named.values().removeIf(info -> info.execTime() == Float.MAX_VALUE);
     return named;
   }
@@ -134,7 +135,7 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
   }
 
   private static String type(DeviceDescription device) {
-    return device.type().name();
+    return device.info().type().name();
   }
 
   private static String state(DeviceDescription device) {
@@ -171,11 +172,11 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
   }
 
   private static String level(DeviceDescription device) {
-    return device.featureLevel().name().substring(1).replace('_', '.');
+    return device.info().featureLevel().name().substring(1).replace('_', '.');
   }
 
   private static String kinds(DeviceDescription device) {
-    return device.memoryKinds().stream()
+    return device.info().memoryKinds().stream()
         .sorted()
         .map(MemoryKind::halName)
         .collect(Collectors.joining(", "));
@@ -189,21 +190,22 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
   private static Object fields(DeviceDescription device) {
     return Json.object(
         "id", device.id(),
-        "name", device.name(),
-        "type", device.type(),
-        "version", device.version(),
-        "featureLevel", device.featureLevel(),
-        "featureLevelNumber", device.featureLevel().level(),
+        "name", device.info().name(),
+        "type", device.info().type(),
+        "version", device.info().version(),
+        "featureLevel", device.info().featureLevel(),
+        "featureLevelNumber", device.info().featureLevel().level(),
         "state", device.state(),
         "reason", device.reason(),
         "health", device.health(),
-        "exactQuantized", device.exactQuantized(),
-        "modelCacheFiles", device.modelCacheFiles(),
-        "dataCacheFiles", device.dataCacheFiles(),
-        "memoryKinds", device.memoryKinds().stream().sorted().map(MemoryKind::halName).toList(),
-        "memoryDomain", device.memoryDomain(),
-        "extensions", device.extensions().stream().sorted().toList(),
-        "capabilities", capabilities(device.capabilities()));
+        "exactQuantized", device.info().exactQuantized(),
+        "modelCacheFiles", device.info().cacheNeeds().modelCacheFiles(),
+        "dataCacheFiles", device.info().cacheNeeds().dataCacheFiles(),
+        "memoryKinds",
+            device.info().memoryKinds().stream().sorted().map(MemoryKind::halName).toList(),
+        "memoryDomain", device.info().memoryDomain(),
+        "extensions", device.info().extensions().stream().sorted().toList(),
+        "capabilities", capabilities(device.info().capabilities()));
   }
 
   private static Object capabilities(Capabilities capabilities) {

@@ -23,10 +23,10 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.files.Digests;
+import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Capabilities;
-import io.thalamus.model.DeviceType;
-import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OutputShape;
@@ -79,31 +79,25 @@ final class FakeNetworks implements NeuralNetworks {
 
   static DeviceDescription device(
       String id, float cost, DeviceDescription.State state, String reason, DeviceHealth health) {
-    return new DeviceDescription(
-        id,
-        "thalamus-" + id,
-        "0.1.0",
-        DeviceType.CPU,
-        FeatureLevel.V1_3,
-        new Capabilities(
-            PerformanceInfo.of(cost),
-            PerformanceInfo.of(cost),
-            Map.of(
-                OperandCode.TENSOR_FLOAT32,
-                PerformanceInfo.of(cost),
-                OperandCode.TENSOR_QUANT8_ASYMM,
-                PerformanceInfo.of(cost)),
-            PerformanceInfo.of(cost),
-            PerformanceInfo.UNSUPPORTED),
-        1,
-        2,
-        EnumSet.of(MemoryKind.ASHMEM, MemoryKind.MMAP_FD),
-        false,
-        Set.of("io.thalamus"),
-        true,
-        state,
-        reason,
-        health);
+    DeviceInfo info =
+        DeviceInfo.builder("thalamus-" + id, "0.1.0")
+            .capabilities(
+                new Capabilities(
+                    PerformanceInfo.of(cost),
+                    PerformanceInfo.of(cost),
+                    Map.of(
+                        OperandCode.TENSOR_FLOAT32,
+                        PerformanceInfo.of(cost),
+                        OperandCode.TENSOR_QUANT8_ASYMM,
+                        PerformanceInfo.of(cost)),
+                    PerformanceInfo.of(cost),
+                    PerformanceInfo.UNSUPPORTED))
+            .cacheNeeds(new CacheNeeds(1, 2))
+            .memoryKinds(EnumSet.of(MemoryKind.ASHMEM, MemoryKind.MMAP_FD))
+            .extensions(Set.of("io.thalamus"))
+            .exactQuantized(true)
+            .build();
+    return new DeviceDescription(id, info, state, reason, health);
   }
 
   @Override

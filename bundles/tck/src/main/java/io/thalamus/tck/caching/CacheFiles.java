@@ -2,9 +2,9 @@
 package io.thalamus.tck.caching;
 
 import io.thalamus.hal.CacheFile;
-import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PrepareConfig.Cache;
+import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import io.thalamus.tck.caching.KitFile.Access;
 import java.io.IOException;

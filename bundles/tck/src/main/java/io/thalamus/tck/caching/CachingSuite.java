@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.caching;
 
-import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.files.Digests;
+import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.tck.caching.CacheFiles.Odd;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.certify;
 
-import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DeviceDriver;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.memory.MemoryKind;
+import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
 import java.util.Arrays;

@@ -3,10 +3,10 @@ package io.thalamus.tck.certify;
 
 import io.thalamus.hal.BufferDesc;
 import io.thalamus.hal.Device;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Shape;
 import io.thalamus.tck.request.TestRequest;

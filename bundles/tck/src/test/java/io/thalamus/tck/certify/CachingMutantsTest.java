@@ -3,13 +3,13 @@ package io.thalamus.tck.certify;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.thalamus.hal.CacheNeeds;
 import io.thalamus.hal.DelegatingDevice;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.model.CacheNeeds;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.Model;
 import io.thalamus.tck.caching.CachingTests;
 import io.thalamus.tck.certify.CachingDevice.Fault;

@@ -3,7 +3,6 @@ package io.thalamus.tck.graph;
 
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.ExecutionResult;
@@ -17,6 +16,7 @@ import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.Deadline;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Model;

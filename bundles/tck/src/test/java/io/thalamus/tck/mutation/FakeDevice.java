@@ -3,7 +3,6 @@ package io.thalamus.tck.mutation;
 
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.DeviceInfo;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.FencedExecution;
@@ -12,6 +11,7 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
 import io.thalamus.model.Capabilities;
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.PerformanceInfo;

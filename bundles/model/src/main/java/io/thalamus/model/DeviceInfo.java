@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.hal;
+package io.thalamus.model;
 
 import io.thalamus.memory.MemoryKind;
-import io.thalamus.model.Capabilities;
-import io.thalamus.model.DeviceType;
-import io.thalamus.model.FeatureLevel;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.hal;
+package io.thalamus.model;
 
 /**
  * In how many files a device stores one compilation. The runtime refuses devices that ask for more
