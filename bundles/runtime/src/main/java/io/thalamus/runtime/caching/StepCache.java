@@ -9,7 +9,6 @@ import io.thalamus.api.CompilationCache.Forecast;
 import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.memory.files.Digests;

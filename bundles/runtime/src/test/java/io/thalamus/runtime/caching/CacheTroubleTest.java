@@ -13,7 +13,6 @@ import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.DeviceType;

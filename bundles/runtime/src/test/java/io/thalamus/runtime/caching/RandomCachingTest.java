@@ -11,7 +11,6 @@ import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Execution;
-import io.thalamus.api.StepCaching.Origin;
 import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.DeviceInfo;
