@@ -18,7 +18,7 @@ final class BufferDram implements BufferMemory.Source {
     this.size = size;
   }
 
-  /** Whether an argument stands in the device's DRAM, and need not be transferred. */
+  /** Returns whether an argument stands in the device's DRAM, and need not be transferred. */
   static boolean holds(MemorySegment argument) {
     return !argument.isNative();
   }

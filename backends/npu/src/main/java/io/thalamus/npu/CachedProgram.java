@@ -68,7 +68,7 @@ record CachedProgram(
     shapes = List.copyOf(shapes);
   }
 
-  /** Whether the format has room for the arguments of a model. */
+  /** Returns whether the format has room for the arguments of a model. */
   static boolean isCacheable(Subgraph graph) {
     return IntStream.concat(
             graph.inputIndexes().stream().mapToInt(i -> i),

@@ -31,7 +31,7 @@ public record NpuConfig(
     long seed,
     int bufferBytes,
     HostLink link) {
-  /** What the settings are where nothing is configured. */
+  /** The settings when nothing is configured. */
   public static final NpuConfig DEFAULT =
       of(
           new Architecture(
@@ -90,18 +90,18 @@ public record NpuConfig(
     return text.append(searchBudget).append(' ').append(searchFirst).append(' ').append(seed) + "";
   }
 
-  /** The same with another search. */
+  /** Returns these settings with another search. */
   public NpuConfig withSearch(int budget, boolean first, long newSeed) {
     return new NpuConfig(architecture, power, points, budget, first, newSeed, bufferBytes, link);
   }
 
-  /** The same with other room for buffers and another link to the host. */
+  /** Returns these settings with other room for buffers and another link to the host. */
   public NpuConfig withBuffers(int bytes, HostLink newLink) {
     return new NpuConfig(
         architecture, power, points, searchBudget, searchFirst, seed, bytes, newLink);
   }
 
-  /** The same with other hardware. */
+  /** Returns these settings with other hardware. */
   public NpuConfig with(Architecture changed) {
     return new NpuConfig(
         changed, power, points, searchBudget, searchFirst, seed, bufferBytes, link);

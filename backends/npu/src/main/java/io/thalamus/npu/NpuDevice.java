@@ -23,8 +23,8 @@ import io.thalamus.model.PerformanceInfo;
 import io.thalamus.npu.ProgramCache.Slot;
 import io.thalamus.npu.command.Executable;
 import io.thalamus.npu.command.ExecutableFormat;
-import io.thalamus.npu.compile.Compilation;
-import io.thalamus.npu.compile.Compiler;
+import io.thalamus.npu.compile.NpuCompilation;
+import io.thalamus.npu.compile.NpuCompiler;
 import io.thalamus.npu.timing.OperatingPoint;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
@@ -61,7 +61,7 @@ import org.osgi.service.metatype.annotations.Designate;
     })
 public final class NpuDevice extends TableDevice implements AutoCloseable {
   private final NpuConfig config;
-  private final Compiler compiler;
+  private final NpuCompiler compiler;
   private final ProgramCache cache;
   private final SecondStage secondStage = new SecondStage();
 
@@ -85,14 +85,14 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     this(version, config, engine, InstantSource.system());
   }
 
-  /** The same with a clock that tells how old a cache is. */
+  /** A device of its own with a clock that tells the age of a cache. */
   NpuDevice(String version, NpuConfig config, CacheEngine engine, InstantSource clock) {
     this(
         version,
         config,
         engine,
         clock,
-        new Compiler(config.architecture(), OperationCatalog.standard()));
+        new NpuCompiler(config.architecture(), OperationCatalog.standard()));
   }
 
   private NpuDevice(
@@ -100,7 +100,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
       NpuConfig config,
       CacheEngine engine,
       InstantSource clock,
-      Compiler compiler) {
+      NpuCompiler compiler) {
     super(
         facts(version),
         compiler.table(),
@@ -140,7 +140,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
       throws ValidationException, DeviceException {
     checkRunning();
     OperatingPoint point = config.points().choose(prepare.preference());
-    Compilation compilation = compiler.compile(model.main(), prepare);
+    NpuCompilation compilation = compiler.compile(model.main(), prepare);
     boolean waits = config.searchFirst() && config.searchBudget() > 0;
     boolean isFinal = waits || config.searchBudget() == 0;
     Executable executable =
@@ -216,11 +216,11 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
 
   /** The second stage of one model. */
   private final class TilingSearch implements SecondStage.Work {
-    private final Compilation compilation;
+    private final NpuCompilation compilation;
     private final OperatingPoint point;
     private final Optional<Slot> slot;
 
-    TilingSearch(Compilation compilation, OperatingPoint point, Optional<Slot> slot) {
+    TilingSearch(NpuCompilation compilation, OperatingPoint point, Optional<Slot> slot) {
       this.compilation = compilation;
       this.point = point;
       this.slot = slot;

@@ -91,17 +91,17 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     return shapes;
   }
 
-  /** What an execution costs on the hardware, with the program that there is by now. */
+  /** Returns the cost of an execution on the hardware, with the present program. */
   public NpuReport report() {
     return program.report();
   }
 
-  /** When each command of an execution starts and ends on the hardware, one a line. */
+  /** Returns start and end of each command of an execution on the hardware, one a line. */
   public String trace() {
     return program.trace();
   }
 
-  /** What executions run from now on. */
+  /** Returns the program that executions run from now on. */
   Program program() {
     return program;
   }
@@ -122,7 +122,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     return secondStageFailure;
   }
 
-  /** Whether nothing runs it any more. */
+  /** Returns whether nothing runs it any more. */
   boolean isReleased() {
     return isReleased;
   }

@@ -7,7 +7,7 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * What one execution of a compiled model costs on the simulated hardware. Immutable.
+ * The cost of one execution of a compiled model on the simulated hardware. Immutable.
  *
  * @param point the operating point's name
  * @param cycles from the first command to the end of the last

@@ -5,7 +5,7 @@ import io.thalamus.npu.timing.Dataflow;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** What can be configured of the device. A change makes it leave and come back. */
+/** The settings of the device. A change makes it leave and come back. */
 @ObjectClassDefinition(name = "Thalamus simulated NPU")
 @interface NpuSettings {
   /** Rows of the systolic array. */
@@ -24,7 +24,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       max = "256")
   int columns() default 16;
 
-  /** What stays in the array. */
+  /** The operand that stays in the array. */
   @AttributeDefinition(name = "Dataflow", description = "Which operand stays in the array")
   Dataflow dataflow() default Dataflow.WEIGHT_STATIONARY;
 
@@ -101,7 +101,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       min = "0")
   double leakageWatts() default 0.01;
 
-  /** What the package sheds. */
+  /** The power that the package sheds. */
   @AttributeDefinition(
       name = "Thermal limit",
       description = "Watts that the package sheds for ever: SUSTAINED_SPEED stays below",
@@ -117,7 +117,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       min = "0")
   int searchBudget() default 512;
 
-  /** When the second stage runs. */
+  /** The time of the second stage. */
   @AttributeDefinition(
       name = "Search first",
       description =

@@ -50,7 +50,7 @@ record Program(
     return Duration.ofNanos(point.nanos(cycles));
   }
 
-  /** What one execution costs. */
+  /** Returns the cost of one execution. */
   NpuReport report() {
     Executable executable = machine.executable();
     Timeline timeline = Timeline.of(executable, architecture, point);
@@ -70,7 +70,7 @@ record Program(
         busy);
   }
 
-  /** When each command runs, one a line. */
+  /** Returns the times of each command, one a line. */
   String trace() {
     return Timeline.trace(machine.executable(), architecture, point);
   }

@@ -28,7 +28,7 @@ import java.util.Optional;
  * model is compiled anew and a search gets another chance.
  */
 final class ProgramCache {
-  /** What a first program in the cache may wait for its successor. */
+  /** The time that a first program in the cache may wait for its successor. */
   static final Duration PATIENCE = Duration.ofHours(1);
 
   /** A file that is longer was not written by this device. */
@@ -44,7 +44,7 @@ final class ProgramCache {
     this.clock = clock;
   }
 
-  /** Where the programs of one model are stored; the caller closes it. Empty for nowhere. */
+  /** Returns the place of the programs of one model, which the caller closes; empty for nowhere. */
   Optional<Slot> open(Model model, NpuPreparedModel prepared, PrepareConfig config) {
     if (!CachedProgram.isCacheable(model.main())) {
       return Optional.empty();

@@ -21,7 +21,7 @@ final class SecondStage implements AutoCloseable {
     /** The program; of any quality once it is told to stop. */
     Program compile(BooleanSupplier isStopped) throws DeviceException;
 
-    /** Whether the program is wanted even when nobody runs the model any more. */
+    /** Returns whether the program is wanted even when nothing runs the model any more. */
     boolean isCached();
 
     /** Stores the program for others. */

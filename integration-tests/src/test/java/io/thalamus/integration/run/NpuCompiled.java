@@ -19,7 +19,7 @@ import io.thalamus.npu.NpuConfig;
 import io.thalamus.npu.command.Command;
 import io.thalamus.npu.command.Executable;
 import io.thalamus.npu.command.Opcode.Engine;
-import io.thalamus.npu.compile.Compiler;
+import io.thalamus.npu.compile.NpuCompiler;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.machine.Timeline;
 import io.thalamus.npu.timing.OperatingPoint;
@@ -134,7 +134,7 @@ final class NpuCompiled {
     long biasAt = Math.ceilDiv(bytes, 64) * 64;
     try (SharedMemory constants =
         SharedMemory.allocate(MemoryKind.ASHMEM, biasAt + Integer.BYTES * row.n())) {
-      Compiler compiler = new Compiler(architecture, OperationCatalog.standard());
+      NpuCompiler compiler = new NpuCompiler(architecture, OperationCatalog.standard());
       return compiler
           .compile(product(row, constants, biasAt), PrepareConfig.DEFAULT)
           .searched(POINT, tilings, SEED, () -> false);

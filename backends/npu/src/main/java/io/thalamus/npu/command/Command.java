@@ -31,7 +31,7 @@ public sealed interface Command {
   /** DRAM that holds inputs, outputs and what lies between. */
   int TENSORS = 1;
 
-  /** What kind it is. */
+  /** Returns its kind. */
   Opcode opcode();
 
   /** Its words behind the first, in the order of {@link Opcode#fields}. */
@@ -218,7 +218,7 @@ public sealed interface Command {
       Size dilation,
       Size stride,
       Size output) {
-    /** Whether a flag is set. */
+    /** Returns whether a flag is set. */
     public boolean has(int flag) {
       return (flags & flag) != 0;
     }

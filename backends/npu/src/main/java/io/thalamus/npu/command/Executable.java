@@ -37,7 +37,7 @@ public record Executable(
   public record Memories(int scratchpad, int accumulators, int tensors) {}
 
   /**
-   * Where an input or an output stands.
+   * The place of an input or an output.
    *
    * @param space {@link Command#TENSORS}, or {@link Command#WEIGHTS} for an output that is constant
    * @param address of its first byte

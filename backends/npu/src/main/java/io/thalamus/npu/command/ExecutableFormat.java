@@ -108,7 +108,7 @@ public final class ExecutableFormat {
     return places;
   }
 
-  /** Where the weights begin in a file that {@link #write} made; they go up to its end. */
+  /** Returns the begin of the weights in a file of {@link #write}; they go up to its end. */
   public static int weightsOffset(byte[] file) {
     ByteBuffer words = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
     return file.length - words.getInt(HEADER - Integer.BYTES);

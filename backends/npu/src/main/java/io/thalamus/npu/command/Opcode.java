@@ -62,7 +62,7 @@ public enum Opcode {
     return code;
   }
 
-  /** What executes it. */
+  /** Returns the engine that executes it. */
   public Engine engine() {
     return engine;
   }

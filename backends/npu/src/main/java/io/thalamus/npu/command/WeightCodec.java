@@ -4,7 +4,7 @@ package io.thalamus.npu.command;
 import java.util.Arrays;
 
 /**
- * How weights are packed, without loss: Rice codes of each weight's distance from a center. Weights
+ * The packing of weights, without loss: Rice codes of each weight's distance from a center. Weights
  * of trained networks lie around 0, so that most take fewer than 8 bits. Stateless.
  *
  * <pre>

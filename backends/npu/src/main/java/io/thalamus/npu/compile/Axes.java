@@ -34,7 +34,7 @@ final class Axes {
     return parts(extent, 1);
   }
 
-  /** The same in multiples of a unit. */
+  /** Returns these axes in multiples of a unit. */
   static int[] parts(int extent, int unit) {
     int units = Math.ceilDiv(extent, unit);
     return IntStream.rangeClosed(1, units)
@@ -43,7 +43,7 @@ final class Axes {
         .toArray();
   }
 
-  /** How many tiles of a size there are. */
+  /** Returns the number of tiles of a size. */
   static int count(int extent, int tile) {
     return Math.ceilDiv(extent, tile);
   }

@@ -6,7 +6,7 @@ package io.thalamus.npu.compile;
  * compared; its bytes only once a tiling is chosen. Equal constants stand there once.
  */
 interface Constant {
-  /** How many bytes it takes. */
+  /** Returns its size in bytes. */
   int size();
 
   /** The bytes. */

@@ -12,7 +12,7 @@ interface Layer {
    */
   int[][] choices();
 
-  /** Whether the scratchpad and the accumulators have room for a tiling. */
+  /** Returns whether the scratchpad and the accumulators have room for a tiling. */
   boolean fits(int[] tiling);
 
   /** About how many commands a tiling takes. */

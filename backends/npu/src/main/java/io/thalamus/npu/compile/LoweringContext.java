@@ -6,7 +6,7 @@ import io.thalamus.operations.OperandView;
 import java.lang.foreign.ValueLayout;
 
 /**
- * What layers are made for. Immutable.
+ * The target that layers are made for. Immutable.
  *
  * @param architecture of the device
  * @param isTrial whether the layers are only asked whether they fit: then constants are not copied

@@ -90,7 +90,7 @@ final class LoweringTable {
     return !layers.isEmpty() && layers.stream().allMatch(layer -> Search.quick(layer).isPresent());
   }
 
-  /** Whether a type is one whose tensors stand in the device's memory. */
+  /** Returns whether tensors of a type stand in the device's memory. */
   static boolean isStored(OperandType type) {
     return type == OperandCode.TENSOR_QUANT8_ASYMM
         || type == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED

@@ -18,7 +18,7 @@ final class ProductLayer implements Layer {
   /** 1: output channels within pixels; 0: pixels within output channels. */
   private static final int PIXELS_OUTSIDE = 5;
 
-  /** Whether all weights stay in the scratchpad. */
+  /** Returns whether all weights stay in the scratchpad. */
   private static final int KEEPS_WEIGHTS = 6;
 
   private final Architecture architecture;

@@ -38,7 +38,7 @@ final class Products {
     return weights;
   }
 
-  /** Where most weights lie, for {@link WeightCodec}. */
+  /** Returns the center of the weights, for {@link WeightCodec}. */
   static int center(ResolvedOperation operation) {
     return Types.isFloat(operation.view().input(FILTER).type()) ? 0 : weightZero(operation);
   }
@@ -75,7 +75,7 @@ final class Products {
     return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Where the results of a [batch, height, width, channel] go. */
+  /** Returns the places of the results of a [batch, height, width, channel]. */
   static Results results(
       ResolvedOperation operation,
       Tensor output,

@@ -46,7 +46,7 @@ final class Scratch {
     return Math.ceilDiv(size, unit) * unit;
   }
 
-  /** Whether all that was handed out is there. */
+  /** Returns whether all that was handed out is there. */
   boolean fits() {
     return bytes <= architecture.scratchpad() && accumulators <= architecture.accumulators();
   }

@@ -12,7 +12,7 @@ import io.thalamus.operations.IntRange;
 import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 
-/** What element types mean to the device. Stateless. */
+/** The element types as the device sees them. Stateless. */
 final class Types {
   /** The device counts sizes along an axis in 15 bits. */
   private static final int MAX_SIZE = (1 << 15) - 1;
@@ -42,7 +42,7 @@ final class Types {
     return stored.map(IntRange::max).orElseGet(() -> Float.floatToIntBits(real.max()));
   }
 
-  /** Whether all dimensions can be counted by windows. */
+  /** Returns whether all dimensions can be counted by windows. */
   static boolean areSmall(Shape shape) {
     for (int i = 0; i < shape.rank(); i++) {
       if (shape.dimension(i) > MAX_SIZE) {

@@ -6,7 +6,7 @@ import io.thalamus.npu.timing.DmaTiming;
 import io.thalamus.npu.timing.OperatingPoint;
 
 /**
- * What the simulated hardware is built of. Immutable.
+ * The parts of the simulated hardware. Immutable.
  *
  * @param array the systolic array and its dataflow
  * @param lanes elements that the vector unit computes in a cycle

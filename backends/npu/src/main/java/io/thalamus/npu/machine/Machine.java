@@ -49,7 +49,7 @@ public final class Machine {
   /** Asked at each barrier. */
   @FunctionalInterface
   public interface Checkpoint {
-    /** Whether the run goes on. */
+    /** Returns whether the run goes on. */
     boolean pass();
   }
 
@@ -125,7 +125,7 @@ public final class Machine {
     return fault;
   }
 
-  /** What is loaded. */
+  /** Returns the executable that is loaded. */
   public Executable executable() {
     return executable;
   }

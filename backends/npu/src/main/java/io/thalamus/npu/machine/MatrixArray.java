@@ -7,7 +7,7 @@ import io.thalamus.npu.command.Command.Window;
 import java.util.Arrays;
 
 /**
- * What the systolic array computes. Stateless; commands have been checked.
+ * The products of the systolic array. Stateless; commands have been checked.
  *
  * <p>Sums of integers do not depend on their order, so this adds up in the order that suits the
  * host: several cells of the window at a time, for all pixels of a tile side by side. Sums of

@@ -4,8 +4,8 @@ package io.thalamus.npu.machine;
 import io.thalamus.npu.command.Executable.Memories;
 
 /**
- * What one run of a compiled model writes: its DRAM of tensors, the scratchpad, the accumulators.
- * Used by one run at a time; owned by whoever made it.
+ * The memory that one run of a compiled model writes: its DRAM of tensors, the scratchpad, the
+ * accumulators. Used by one run at a time; owned by whoever made it.
  */
 public final class Memory {
   /** DRAM of inputs, outputs and what lies between; the host writes and reads it. */

@@ -99,7 +99,7 @@ public final class Timeline implements Footprint.Visitor {
     return busy[engine.ordinal()];
   }
 
-  /** What is paid for by the piece. */
+  /** The work that is paid for by the piece. */
   public Work work() {
     return new Work(intMacs, floatMacs, scratchpadBytes, dramBytes);
   }

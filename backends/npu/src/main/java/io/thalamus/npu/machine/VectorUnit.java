@@ -14,8 +14,8 @@ import io.thalamus.operations.FixedPointFunctions;
 import java.util.Arrays;
 
 /**
- * What the vector unit computes on 8-bit types, by the rules of {@code docs/quantization.md}.
- * Stateless; commands have been checked.
+ * The vector unit on 8-bit types, by the rules of {@code docs/quantization.md}. Stateless; commands
+ * have been checked.
  */
 final class VectorUnit {
   private VectorUnit() {}
@@ -137,7 +137,7 @@ final class VectorUnit {
     }
   }
 
-  /** What each stored value of an operand stands for in the common scale. */
+  /** Returns the meaning of each stored value of an operand in the common scale. */
   private static void fill(
       int[] tables, int at, boolean isUnsigned, int zero, Factor factor, int leftShift) {
     for (int i = 0; i < Footprint.TABLE; i++) {

@@ -55,7 +55,7 @@ public record ArrayTiming(int rows, int columns, Dataflow dataflow) {
     return Math.multiplyExact(fold, folds(m, k, n));
   }
 
-  /** How many times the array is filled for one product. */
+  /** Returns the number of times that the array is filled for one product. */
   public long folds(long m, long k, long n) {
     requirePositive(m, "m");
     requirePositive(k, "k");

@@ -2,8 +2,8 @@
 package io.thalamus.npu.timing;
 
 /**
- * Which operand of a product stays in the array while the others stream through, with the mapping
- * of table III of Samajdar et al., ISPASS 2020. Immutable.
+ * The operand of a product that stays in the array while the others stream through, with the
+ * mapping of table III of Samajdar et al., ISPASS 2020. Immutable.
  */
 public enum Dataflow {
   /** The filters stay: k over the rows, n over the columns, m in time. */

@@ -43,7 +43,7 @@ public record OperatingPoint(String name, double volts, double hertz) {
     return Math.pow(volts - THRESHOLD_VOLTS, ALPHA) / volts;
   }
 
-  /** How long these cycles take; asked of points with a running clock only. */
+  /** Returns the time of these cycles; for points with a running clock only. */
   public long nanos(long cycles) {
     return Math.round(seconds(cycles) * 1e9);
   }

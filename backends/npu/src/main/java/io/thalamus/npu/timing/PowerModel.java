@@ -66,15 +66,15 @@ public final class PowerModel {
         + DRAM_BYTE * work.dramBytes();
   }
 
-  /** What is drawn whether anything is done or not, in watts. */
+  /** Returns the power that the idle chip draws, in watts. */
   public double staticWatts(OperatingPoint point) {
     return leakageWatts * point.volts() / OperatingPoint.REFERENCE_VOLTS;
   }
 
   /**
-   * What the chip draws at most, in watts: all multipliers of the array busy with integers, one
-   * byte for each row and a 32-bit sum for each column to or from the scratchpad in each cycle. The
-   * memory outside heats another package and is left out.
+   * Returns the most that the chip draws, in watts: all multipliers of the array busy with
+   * integers, one byte for each row and a 32-bit sum for each column to or from the scratchpad in
+   * each cycle. The memory outside heats another package and is left out.
    */
   public double peakWatts(ArrayTiming array, OperatingPoint point) {
     Work cycle =

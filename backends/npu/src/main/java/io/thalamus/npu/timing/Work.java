@@ -2,7 +2,7 @@
 package io.thalamus.npu.timing;
 
 /**
- * What is paid for by the piece. Immutable.
+ * The work that is paid for by the piece. Immutable.
  *
  * @param intMacs multiplications of 8-bit integers with their addition to a 32-bit sum
  * @param floatMacs multiplications of 16-bit floats with their addition to a 32-bit sum

@@ -14,7 +14,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
-import io.thalamus.npu.compile.Compilation.Step;
+import io.thalamus.npu.compile.NpuCompilation.Step;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ResolvedOperation;
@@ -28,7 +28,7 @@ import java.util.List;
  * Makes layers of a graph: those operations that only rename dimensions vanish, tensors get their
  * places in DRAM, constants are copied. Immutable and thread-safe.
  */
-public final class Compiler {
+public final class NpuCompiler {
   /** Tensors begin at multiples of this. */
   private static final int ALIGNMENT = 64;
 
@@ -37,13 +37,13 @@ public final class Compiler {
   private final OperationTable<Lowering> table;
 
   /** A compiler for a device. */
-  public Compiler(Architecture architecture, OperationCatalog catalog) {
+  public NpuCompiler(Architecture architecture, OperationCatalog catalog) {
     this.architecture = architecture;
     this.catalog = catalog;
     this.table = LoweringTable.of(architecture, catalog);
   }
 
-  /** What the device claims. */
+  /** Returns the operations that the device claims. */
   public OperationTable<?> table() {
     return table;
   }
@@ -56,7 +56,7 @@ public final class Compiler {
    * @throws DeviceException where the tensors do not fit into the device's DRAM, or the compilation
    *     must end
    */
-  public Compilation compile(Subgraph graph, PrepareConfig config)
+  public NpuCompilation compile(Subgraph graph, PrepareConfig config)
       throws ValidationException, DeviceException {
     return new Graph(StaticGraph.resolve(graph, catalog)).compile(config);
   }
@@ -101,7 +101,7 @@ public final class Compiler {
       }
     }
 
-    Compilation compile(PrepareConfig config) throws DeviceException {
+    NpuCompilation compile(PrepareConfig config) throws DeviceException {
       int operations = lowerings.size();
       graph.graph().inputIndexes().forEach(input -> use(input, -1));
       for (int i = 0; i < operations; i++) {
@@ -117,7 +117,7 @@ public final class Compiler {
         Checkpoint.pass(config);
         lower(i, steps);
       }
-      return new Compilation(
+      return new NpuCompilation(
           architecture,
           steps,
           bytes,

@@ -22,7 +22,7 @@ import java.util.function.BooleanSupplier;
  * stages: {@link #quick} takes the first tiling that fits, {@link #searched} tries many. Both give
  * executables that take the same memories and compute the same bits. Immutable and thread-safe.
  */
-public final class Compilation {
+public final class NpuCompilation {
   /** Constants begin at multiples of this. */
   private static final int ALIGNMENT = 16;
 
@@ -39,7 +39,7 @@ public final class Compilation {
    * @param inputs by input of the model
    * @param outputs by output of the model
    */
-  Compilation(
+  NpuCompilation(
       Architecture architecture,
       List<Step> steps,
       int tensorBytes,
