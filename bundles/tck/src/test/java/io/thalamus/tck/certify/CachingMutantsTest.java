@@ -17,7 +17,6 @@ import io.thalamus.tck.graph.GraphGenerator;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -92,7 +91,9 @@ class CachingMutantsTest {
   @SafeVarargs
   private static Set<String> union(Set<String>... sets) {
     Set<String> all = new TreeSet<>();
-    Arrays.stream(sets).forEach(all::addAll);
+    for (Set<String> set : sets) {
+      all.addAll(set);
+    }
     return all;
   }
 

@@ -226,6 +226,7 @@ class PointerMutantsTest {
   }
 
   /** Returns a segment over the same bytes and as many more, that can be written. */
+  @SuppressWarnings("restricted")
   private static MemorySegment wider(MemorySegment segment, long more) {
     return MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize() + more);
   }
