@@ -3,6 +3,7 @@ package io.thalamus.simd.compile;
 
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
+import static jdk.incubator.vector.VectorOperators.NE;
 
 import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.program.Frame;
@@ -99,12 +100,15 @@ public final class FloatPairs implements Step {
     int low = clamp.low();
     int high = clamp.high();
     for (int i = 0; i < count; i += COUNT) {
-      FloatVector.fromArray(FLOATS, first, firstAt + i)
-          .add(FloatVector.fromArray(FLOATS, second, secondAt + i))
+      FloatVector result =
+          FloatVector.fromArray(FLOATS, first, firstAt + i)
+              .add(FloatVector.fromArray(FLOATS, second, secondAt + i));
+      result
           .reinterpretAsInts()
           .max(low)
           .min(high)
           .reinterpretAsFloats()
+          .blend(result, result.compare(NE, result))
           .intoArray(out, to + i);
     }
   }
@@ -114,12 +118,15 @@ public final class FloatPairs implements Step {
     int low = clamp.low();
     int high = clamp.high();
     for (int i = 0; i < count; i += COUNT) {
-      FloatVector.fromArray(FLOATS, first, firstAt + i)
-          .sub(FloatVector.fromArray(FLOATS, second, secondAt + i))
+      FloatVector result =
+          FloatVector.fromArray(FLOATS, first, firstAt + i)
+              .sub(FloatVector.fromArray(FLOATS, second, secondAt + i));
+      result
           .reinterpretAsInts()
           .max(low)
           .min(high)
           .reinterpretAsFloats()
+          .blend(result, result.compare(NE, result))
           .intoArray(out, to + i);
     }
   }
@@ -129,12 +136,15 @@ public final class FloatPairs implements Step {
     int low = clamp.low();
     int high = clamp.high();
     for (int i = 0; i < count; i += COUNT) {
-      FloatVector.fromArray(FLOATS, first, firstAt + i)
-          .mul(FloatVector.fromArray(FLOATS, second, secondAt + i))
+      FloatVector result =
+          FloatVector.fromArray(FLOATS, first, firstAt + i)
+              .mul(FloatVector.fromArray(FLOATS, second, secondAt + i));
+      result
           .reinterpretAsInts()
           .max(low)
           .min(high)
           .reinterpretAsFloats()
+          .blend(result, result.compare(NE, result))
           .intoArray(out, to + i);
     }
   }

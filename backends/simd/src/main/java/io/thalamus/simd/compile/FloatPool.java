@@ -3,6 +3,7 @@ package io.thalamus.simd.compile;
 
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
+import static jdk.incubator.vector.VectorOperators.NE;
 
 import io.thalamus.simd.compile.Pooling.Windows;
 import io.thalamus.simd.kernel.Clamp;
@@ -86,7 +87,12 @@ public final class FloatPool implements Step {
   }
 
   private FloatVector clamp(FloatVector value) {
-    return value.reinterpretAsInts().max(clamp.low()).min(clamp.high()).reinterpretAsFloats();
+    return value
+        .reinterpretAsInts()
+        .max(clamp.low())
+        .min(clamp.high())
+        .reinterpretAsFloats()
+        .blend(value, value.compare(NE, value));
   }
 
   private static FloatVector sum(

@@ -5,6 +5,7 @@ import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Lanes.INTS;
 import static io.thalamus.simd.kernel.Rows.DISTANCE;
+import static jdk.incubator.vector.VectorOperators.NE;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
@@ -131,82 +132,154 @@ public final class BroadKernels {
     IntVector least = IntVector.broadcast(INTS, low);
     IntVector most = IntVector.broadcast(INTS, high);
     int to = resultAt + column;
-    a0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    a1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    a0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(a0, a0.compare(NE, a0))
+        .intoArray(result, to);
+    a1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(a1, a1.compare(NE, a1))
+        .intoArray(result, to + COUNT);
     a2.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(a2, a2.compare(NE, a2))
         .intoArray(result, to + 2 * COUNT);
     a3.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(a3, a3.compare(NE, a3))
         .intoArray(result, to + 3 * COUNT);
     to += resultDistance;
-    b0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    b1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    b0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(b0, b0.compare(NE, b0))
+        .intoArray(result, to);
+    b1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(b1, b1.compare(NE, b1))
+        .intoArray(result, to + COUNT);
     b2.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(b2, b2.compare(NE, b2))
         .intoArray(result, to + 2 * COUNT);
     b3.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(b3, b3.compare(NE, b3))
         .intoArray(result, to + 3 * COUNT);
     to += resultDistance;
-    c0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    c1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    c0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(c0, c0.compare(NE, c0))
+        .intoArray(result, to);
+    c1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(c1, c1.compare(NE, c1))
+        .intoArray(result, to + COUNT);
     c2.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(c2, c2.compare(NE, c2))
         .intoArray(result, to + 2 * COUNT);
     c3.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(c3, c3.compare(NE, c3))
         .intoArray(result, to + 3 * COUNT);
     to += resultDistance;
-    d0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    d1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    d0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(d0, d0.compare(NE, d0))
+        .intoArray(result, to);
+    d1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(d1, d1.compare(NE, d1))
+        .intoArray(result, to + COUNT);
     d2.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(d2, d2.compare(NE, d2))
         .intoArray(result, to + 2 * COUNT);
     d3.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(d3, d3.compare(NE, d3))
         .intoArray(result, to + 3 * COUNT);
     to += resultDistance;
-    e0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    e1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    e0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(e0, e0.compare(NE, e0))
+        .intoArray(result, to);
+    e1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(e1, e1.compare(NE, e1))
+        .intoArray(result, to + COUNT);
     e2.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(e2, e2.compare(NE, e2))
         .intoArray(result, to + 2 * COUNT);
     e3.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(e3, e3.compare(NE, e3))
         .intoArray(result, to + 3 * COUNT);
     to += resultDistance;
-    f0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    f1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    f0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(f0, f0.compare(NE, f0))
+        .intoArray(result, to);
+    f1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(f1, f1.compare(NE, f1))
+        .intoArray(result, to + COUNT);
     f2.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(f2, f2.compare(NE, f2))
         .intoArray(result, to + 2 * COUNT);
     f3.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(f3, f3.compare(NE, f3))
         .intoArray(result, to + 3 * COUNT);
   }
 
@@ -274,23 +347,83 @@ public final class BroadKernels {
     IntVector least = IntVector.broadcast(INTS, low);
     IntVector most = IntVector.broadcast(INTS, high);
     int to = resultAt + column;
-    a0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    a1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    a0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(a0, a0.compare(NE, a0))
+        .intoArray(result, to);
+    a1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(a1, a1.compare(NE, a1))
+        .intoArray(result, to + COUNT);
     to += resultDistance;
-    b0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    b1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    b0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(b0, b0.compare(NE, b0))
+        .intoArray(result, to);
+    b1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(b1, b1.compare(NE, b1))
+        .intoArray(result, to + COUNT);
     to += resultDistance;
-    c0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    c1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    c0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(c0, c0.compare(NE, c0))
+        .intoArray(result, to);
+    c1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(c1, c1.compare(NE, c1))
+        .intoArray(result, to + COUNT);
     to += resultDistance;
-    d0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    d1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    d0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(d0, d0.compare(NE, d0))
+        .intoArray(result, to);
+    d1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(d1, d1.compare(NE, d1))
+        .intoArray(result, to + COUNT);
     to += resultDistance;
-    e0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    e1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    e0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(e0, e0.compare(NE, e0))
+        .intoArray(result, to);
+    e1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(e1, e1.compare(NE, e1))
+        .intoArray(result, to + COUNT);
     to += resultDistance;
-    f0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    f1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    f0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(f0, f0.compare(NE, f0))
+        .intoArray(result, to);
+    f1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(f1, f1.compare(NE, f1))
+        .intoArray(result, to + COUNT);
   }
 
   /** As {@link #wide}, for a panel of one vector. */
@@ -341,17 +474,47 @@ public final class BroadKernels {
     IntVector least = IntVector.broadcast(INTS, low);
     IntVector most = IntVector.broadcast(INTS, high);
     int to = resultAt + column;
-    a0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
+    a0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(a0, a0.compare(NE, a0))
+        .intoArray(result, to);
     to += resultDistance;
-    b0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
+    b0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(b0, b0.compare(NE, b0))
+        .intoArray(result, to);
     to += resultDistance;
-    c0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
+    c0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(c0, c0.compare(NE, c0))
+        .intoArray(result, to);
     to += resultDistance;
-    d0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
+    d0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(d0, d0.compare(NE, d0))
+        .intoArray(result, to);
     to += resultDistance;
-    e0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
+    e0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(e0, e0.compare(NE, e0))
+        .intoArray(result, to);
     to += resultDistance;
-    f0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
+    f0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(f0, f0.compare(NE, f0))
+        .intoArray(result, to);
   }
 
   /** As {@link #wide}, for one row. */
@@ -398,17 +561,29 @@ public final class BroadKernels {
     IntVector least = IntVector.broadcast(INTS, low);
     IntVector most = IntVector.broadcast(INTS, high);
     int to = resultAt + column;
-    a0.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to);
-    a1.reinterpretAsInts().max(least).min(most).reinterpretAsFloats().intoArray(result, to + COUNT);
+    a0.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(a0, a0.compare(NE, a0))
+        .intoArray(result, to);
+    a1.reinterpretAsInts()
+        .max(least)
+        .min(most)
+        .reinterpretAsFloats()
+        .blend(a1, a1.compare(NE, a1))
+        .intoArray(result, to + COUNT);
     a2.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(a2, a2.compare(NE, a2))
         .intoArray(result, to + 2 * COUNT);
     a3.reinterpretAsInts()
         .max(least)
         .min(most)
         .reinterpretAsFloats()
+        .blend(a3, a3.compare(NE, a3))
         .intoArray(result, to + 3 * COUNT);
   }
 }

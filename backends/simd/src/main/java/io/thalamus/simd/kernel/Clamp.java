@@ -7,9 +7,8 @@ import io.thalamus.operations.FusedActivation;
 /**
  * A range of floats by their bits. Floats that are not negative are ordered as their bits are, and
  * negative ones have the least bits of all; hence one integer maximum and one minimum clamp to a
- * range from 0 on, while Float's maximum takes several instructions because of NaN. NaN is taken
- * for what its bits look like: one without a sign for more than infinity, one with a sign for less
- * than 0. The reference keeps it; NNAPI says nothing of it.
+ * range from 0 on, while Float's maximum takes several instructions because of NaN. Bits say
+ * nothing useful of NaN, so kernels blend it in afterwards: the result is NaN, as on the reference.
  *
  * @param low bits of the lower bound
  * @param high bits of the upper bound
@@ -29,21 +28,18 @@ public record Clamp(int low, int high) {
     if (activation == FusedActivation.NONE) {
       return NONE;
     }
-    // The bits of NaN without a sign are above those of infinity: it stays where there is no bound.
-    return new Clamp(
-        Float.floatToRawIntBits(range.min()),
-        range.max() == Float.POSITIVE_INFINITY
-            ? Integer.MAX_VALUE
-            : Float.floatToRawIntBits(range.max()));
+    return new Clamp(Float.floatToRawIntBits(range.min()), Float.floatToRawIntBits(range.max()));
   }
 
-  /** The scalar twin of what kernels do. */
+  /** Returns the clamped value, or NaN for NaN: the scalar twin of the vector kernels. */
   public float apply(float value) {
     return apply(value, low, high);
   }
 
   /** As {@link #apply(float)}. */
   static float apply(float value, int low, int high) {
-    return Float.intBitsToFloat(Math.min(Math.max(Float.floatToRawIntBits(value), low), high));
+    return Float.isNaN(value)
+        ? value
+        : Float.intBitsToFloat(Math.min(Math.max(Float.floatToRawIntBits(value), low), high));
   }
 }

@@ -3,6 +3,7 @@ package io.thalamus.simd.kernel;
 
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
+import static jdk.incubator.vector.VectorOperators.NE;
 
 import jdk.incubator.vector.FloatVector;
 
@@ -300,6 +301,11 @@ public final class DepthwiseKernels {
   }
 
   private static void store(FloatVector sum, int low, int high, float[] out, int at) {
-    sum.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(out, at);
+    sum.reinterpretAsInts()
+        .max(low)
+        .min(high)
+        .reinterpretAsFloats()
+        .blend(sum, sum.compare(NE, sum))
+        .intoArray(out, at);
   }
 }

@@ -3,6 +3,7 @@ package io.thalamus.simd.kernel;
 
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
+import static jdk.incubator.vector.VectorOperators.NE;
 
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
@@ -76,11 +77,12 @@ public final class Functions {
     int low = clamp.low();
     int high = clamp.high();
     for (int i = 0; i < count; i += COUNT) {
-      FloatVector.fromArray(FLOATS, in, from + i)
-          .reinterpretAsInts()
+      FloatVector x = FloatVector.fromArray(FLOATS, in, from + i);
+      x.reinterpretAsInts()
           .max(low)
           .min(high)
           .reinterpretAsFloats()
+          .blend(x, x.compare(NE, x))
           .intoArray(out, to + i);
     }
   }

@@ -4,6 +4,7 @@ package io.thalamus.simd.kernel;
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Rows.DISTANCE;
+import static jdk.incubator.vector.VectorOperators.NE;
 
 import jdk.incubator.vector.FloatVector;
 
@@ -76,36 +77,64 @@ public final class MatrixKernels {
         sum31 = x.fma(right1, sum31);
       }
       int to = resultAt + group * 4 * resultDistance + column;
-      sum00.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum00
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(sum00, sum00.compare(NE, sum00))
+          .intoArray(result, to);
       sum01
           .reinterpretAsInts()
           .max(low)
           .min(high)
           .reinterpretAsFloats()
+          .blend(sum01, sum01.compare(NE, sum01))
           .intoArray(result, to + COUNT);
       to += resultDistance;
-      sum10.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum10
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(sum10, sum10.compare(NE, sum10))
+          .intoArray(result, to);
       sum11
           .reinterpretAsInts()
           .max(low)
           .min(high)
           .reinterpretAsFloats()
+          .blend(sum11, sum11.compare(NE, sum11))
           .intoArray(result, to + COUNT);
       to += resultDistance;
-      sum20.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum20
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(sum20, sum20.compare(NE, sum20))
+          .intoArray(result, to);
       sum21
           .reinterpretAsInts()
           .max(low)
           .min(high)
           .reinterpretAsFloats()
+          .blend(sum21, sum21.compare(NE, sum21))
           .intoArray(result, to + COUNT);
       to += resultDistance;
-      sum30.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum30
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(sum30, sum30.compare(NE, sum30))
+          .intoArray(result, to);
       sum31
           .reinterpretAsInts()
           .max(low)
           .min(high)
           .reinterpretAsFloats()
+          .blend(sum31, sum31.compare(NE, sum31))
           .intoArray(result, to + COUNT);
     }
   }
@@ -151,13 +180,37 @@ public final class MatrixKernels {
         sum30 = x.fma(right0, sum30);
       }
       int to = resultAt + group * 4 * resultDistance + column;
-      sum00.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum00
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(sum00, sum00.compare(NE, sum00))
+          .intoArray(result, to);
       to += resultDistance;
-      sum10.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum10
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(sum10, sum10.compare(NE, sum10))
+          .intoArray(result, to);
       to += resultDistance;
-      sum20.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum20
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(sum20, sum20.compare(NE, sum20))
+          .intoArray(result, to);
       to += resultDistance;
-      sum30.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, to);
+      sum30
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(sum30, sum30.compare(NE, sum30))
+          .intoArray(result, to);
     }
   }
 
@@ -202,6 +255,11 @@ public final class MatrixKernels {
   }
 
   private static void store(FloatVector sum, int low, int high, float[] result, int at) {
-    sum.reinterpretAsInts().max(low).min(high).reinterpretAsFloats().intoArray(result, at);
+    sum.reinterpretAsInts()
+        .max(low)
+        .min(high)
+        .reinterpretAsFloats()
+        .blend(sum, sum.compare(NE, sum))
+        .intoArray(result, at);
   }
 }
