@@ -191,8 +191,8 @@ final class Contest {
       double largest = 0;
       double difference = 0;
       for (long k = 0; k < elements; k++) {
-        double value = subject.outputs().get(i).get(e, k);
-        double off = Math.abs(value - subject.outputs().get(i).get(a, k));
+        double value = subject.outputs().get(i).getDouble(e, k);
+        double off = Math.abs(value - subject.outputs().get(i).getDouble(a, k));
         largest = Math.max(largest, Math.abs(value));
         difference = Math.max(difference, Double.isNaN(off) ? Double.POSITIVE_INFINITY : off);
       }
