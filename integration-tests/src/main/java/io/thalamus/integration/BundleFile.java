@@ -30,6 +30,16 @@ final class BundleFile {
    * @param headers what its manifest says
    */
   static InputStream of(String code, Map<String, String> headers) throws IOException {
+    return of(code, headers, Map.of());
+  }
+
+  /**
+   * A bundle's file with texts of its own.
+   *
+   * @param texts by their names in the file
+   */
+  static InputStream of(String code, Map<String, String> headers, Map<String, String> texts)
+      throws IOException {
     Manifest manifest = new Manifest();
     Attributes main = manifest.getMainAttributes();
     main.put(Attributes.Name.MANIFEST_VERSION, "1.0");
@@ -45,6 +55,10 @@ final class BundleFile {
         try (InputStream in = url.openStream()) {
           in.transferTo(jar);
         }
+      }
+      for (Map.Entry<String, String> text : texts.entrySet()) {
+        jar.putNextEntry(new JarEntry(text.getKey()));
+        jar.write(text.getValue().getBytes(StandardCharsets.UTF_8));
       }
     }
     return new ByteArrayInputStream(bytes.toByteArray());

@@ -6,9 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
-import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
-import io.thalamus.model.PerformanceInfo;
 import io.thalamus.npu.NpuConfig;
 import io.thalamus.npu.NpuDevice;
 import io.thalamus.simd.SimdDevice;
@@ -17,7 +15,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -36,8 +33,8 @@ import org.w3c.dom.NodeList;
 import org.xml.sax.SAXException;
 
 /**
- * What each device says of itself, in its {@code DeviceInfo}, in the properties of its service and
- * in the capability of its bundle, is the same.
+ * A device has the same name and type in its {@code DeviceInfo}, in the properties of its service
+ * and in the capability of its bundle.
  */
 class DeclarationsTest {
   private static final Pattern ATTRIBUTE = Pattern.compile(";([^;=:]+)[^;=]*=(\"[^\"]*\"|[^;]*)");
@@ -48,7 +45,7 @@ class DeclarationsTest {
       case "cpu" -> new CpuDevice("1.0.0");
       case "simd" -> new SimdDevice("1.0.0", 1);
       case "template" -> new TemplateDevice("1.0.0");
-      default -> new NpuDevice("1.0.0", NpuConfig.DEFAULT);
+      default -> new NpuDevice("1.0.0", NpuConfig.standard());
     };
   }
 
@@ -71,46 +68,7 @@ class DeclarationsTest {
 
   private static Map<String, String> facts(String name, DeviceInfo info) {
     assertEquals("thalamus-" + name, info.name());
-    Map<String, String> facts = new TreeMap<>();
-    facts.put("device", name);
-    facts.put("type", info.type().name());
-    facts.put("modelCacheFiles", "" + info.cacheNeeds().modelCacheFiles());
-    facts.put("dataCacheFiles", "" + info.cacheNeeds().dataCacheFiles());
-    facts.put("memoryDomain", "" + info.memoryDomain());
-    facts.put("extensions", sorted(info.extensions().stream()));
-    facts.put("performance", sorted(performance(info.capabilities())));
-    return facts;
-  }
-
-  private static Stream<String> performance(Capabilities capabilities) {
-    Map<String, PerformanceInfo> all = new TreeMap<>();
-    capabilities.operandPerformance().forEach((type, ratio) -> all.put(type.text(), ratio));
-    all.put("RELAXED_SCALAR", capabilities.relaxedFloat32toFloat16Scalar());
-    all.put("RELAXED_TENSOR", capabilities.relaxedFloat32toFloat16Tensor());
-    all.put("IF", capabilities.ifPerformance());
-    all.put("WHILE", capabilities.whilePerformance());
-    return all.entrySet().stream()
-        .filter(entry -> !entry.getValue().equals(PerformanceInfo.UNSUPPORTED))
-        .map(
-            entry ->
-                entry.getKey()
-                    + " "
-                    + entry.getValue().execTime()
-                    + " "
-                    + entry.getValue().powerUsage());
-  }
-
-  private static String sorted(Stream<String> words) {
-    return String.join(
-        ", ", words.map(String::strip).filter(word -> !word.isEmpty()).sorted().toList());
-  }
-
-  private static Map<String, String> withLists(Map<String, String> facts, String separator) {
-    for (String list : List.of("extensions", "performance")) {
-      String text = facts.getOrDefault(list, "");
-      facts.put(list, sorted(Arrays.stream(text.split(separator))));
-    }
-    return facts;
+    return new TreeMap<>(Map.of("device", name, "type", info.type().name()));
   }
 
   private static Map<String, String> inCapability(String name) throws IOException {
@@ -125,7 +83,7 @@ class DeclarationsTest {
           attribute.equals(DeviceDriver.NAMESPACE) ? "device" : attribute,
           matcher.group(2).replace("\"", ""));
     }
-    return withLists(facts, ",");
+    return facts;
   }
 
   /** What the component's description, which the service's properties come from, says. */
@@ -148,7 +106,7 @@ class DeclarationsTest {
           try (InputStream in = jar.getInputStream(jar.getEntry(component))) {
             Map<String, String> facts = properties(in);
             if (facts.containsKey("device")) {
-              return withLists(facts, "\\R");
+              return facts;
             }
           }
         }
@@ -169,10 +127,7 @@ class DeclarationsTest {
       Element property = (Element) elements.item(i);
       String key = property.getAttribute("name");
       if (key.startsWith(PREFIX)) {
-        boolean isList = !property.hasAttribute("value");
-        facts.put(
-            key.substring(PREFIX.length()),
-            isList ? property.getTextContent() : property.getAttribute("value"));
+        facts.put(key.substring(PREFIX.length()), property.getAttribute("value"));
       }
     }
     return facts;

@@ -105,6 +105,19 @@ class InteractiveTest {
   }
 
   @Test
+  void aConfigurationReachesADeviceInAProcessOfItsOwnAtTheStartAndWhenItChanges() throws Exception {
+    Path file = storage().resolve("deploy/io.thalamus.npu.config");
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, "rows=I\"8\"\n");
+    start("--with", "cpu");
+    await("nn:install npu --isolated", "installed io.thalamus.npu");
+    await("inspect cap service", "rows = 8");
+    Files.writeString(file, "rows=I\"4\"\nlanes=I\"16\"\n");
+    await("inspect cap service", "rows = 4");
+    await("nn:devices", "isolated in process");
+  }
+
+  @Test
   void aJarThatIsNoBundleIsToldInOneLine() throws Exception {
     start("--with", "cpu");
     await("nn:devices --json", "\"id\":\"cpu\"");

@@ -4,9 +4,11 @@ package io.thalamus.launcher;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToIntFunction;
@@ -27,6 +29,8 @@ import org.osgi.framework.startlevel.BundleStartLevel;
 import org.osgi.framework.startlevel.FrameworkStartLevel;
 import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
+import org.osgi.framework.wiring.BundleWire;
+import org.osgi.framework.wiring.BundleWiring;
 import org.osgi.framework.wiring.FrameworkWiring;
 
 /**
@@ -34,6 +38,7 @@ import org.osgi.framework.wiring.FrameworkWiring;
  * end of the process. Used by one thread.
  */
 final class Container {
+  private static final String HOST = "io.thalamus.isolation";
   private static final String BATCH = "(thalamus.batch=true)";
   private static final Pattern PACKAGE = Pattern.compile("osgi\\.wiring\\.package=([\\w.]+)");
 
@@ -109,6 +114,41 @@ final class Container {
     }
     slot.markFilledFrom(id);
     context.addBundleListener((SynchronousBundleListener) this::changed);
+  }
+
+  /**
+   * Starts a device bundle, the host that serves it to another container, and of all others only
+   * those that these two are wired to.
+   */
+  void isolate(List<Distribution.Item> others, Distribution.Item device) throws BundleException {
+    BundleContext context = framework.getBundleContext();
+    List<Bundle> wanted = new ArrayList<>();
+    for (Distribution.Item item : others) {
+      Bundle bundle = context.installBundle(item.location());
+      if (HOST.equals(bundle.getSymbolicName())) {
+        wanted.add(bundle);
+      }
+    }
+    wanted.add(context.installBundle(device.location()));
+    framework.start();
+    framework.adapt(FrameworkWiring.class).resolveBundles(wanted);
+    Set<Bundle> started = new HashSet<>();
+    for (Bundle bundle : wanted) {
+      startWired(bundle, started);
+    }
+  }
+
+  private static void startWired(Bundle bundle, Set<Bundle> started) throws BundleException {
+    if (!started.add(bundle) || bundle.getBundleId() == Constants.SYSTEM_BUNDLE_ID) {
+      return;
+    }
+    BundleWiring wiring = bundle.adapt(BundleWiring.class);
+    List<BundleWire> wires = wiring == null ? List.of() : wiring.getRequiredWires(null);
+    for (BundleWire wire : wires) {
+      startWired(wire.getProvider().getBundle(), started);
+    }
+    // A bundle that is not resolved says why when it is started.
+    bundle.start(Bundle.START_TRANSIENT);
   }
 
   /**

@@ -82,6 +82,7 @@ public final class Main {
       return switch (options.mode()) {
         case HELP -> print(Files.readString(home.resolve("bin/help.txt")).stripTrailing());
         case VERSION -> print("thalamus " + Files.readString(home.resolve("bin/version")).strip());
+        case ISOLATED -> isolated(options);
         default -> container(options);
       };
     } catch (Options.UsageException e) {
@@ -130,6 +131,26 @@ public final class Main {
       timing.print(err);
     }
     return status;
+  }
+
+  /** Runs one device for another container, in the folder of its jar, until that lets go. */
+  private int isolated(Options options) throws IOException, BundleException, InterruptedException {
+    Path jar = Path.of(options.text()).toAbsolutePath();
+    Map<String, String> properties = new HashMap<>();
+    properties.put("thalamus.home", home.toString());
+    properties.put("thalamus.isolated", jar.getParent().toString());
+    options
+        .storage()
+        .ifPresent(
+            storage -> properties.put("thalamus.storage", storage.toAbsolutePath().toString()));
+    properties.put("ds.loglevel", "2");
+    properties.put("felix.log.level", "1");
+    Distribution distribution = Distribution.at(home);
+    Slot slot = Slot.take(jar.resolveSibling("framework"), home);
+    Container container = Container.create(slot, distribution.id(), properties, false);
+    container.isolate(distribution.bundles(), new Distribution.Item(jar, 1));
+    container.waitForStop();
+    return 0;
   }
 
   private void createDeployFolder(Path folder) {

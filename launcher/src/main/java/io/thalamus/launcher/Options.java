@@ -16,7 +16,8 @@ import java.util.TreeSet;
  *
  * @param mode what to do
  * @param words the command and its arguments, or a script's arguments
- * @param text the commands of {@code -c}, or the file of {@code -f}
+ * @param text the commands of {@code -c}, the file of {@code -f}, or the jar of {@code --isolated},
+ *     which starts nothing but the device of that bundle for another container
  * @param storage the directory that the user owns, if one was named
  * @param devices the device bundles to start by short name, if any were named
  * @param json whether results are wanted as JSON
@@ -37,6 +38,7 @@ record Options(
     COMMAND,
     TEXT,
     FILE,
+    ISOLATED,
     HELP,
     VERSION
   }
@@ -67,6 +69,10 @@ record Options(
         case "--timing" -> timing = true;
         case "--help", "-h" -> mode = first(mode, Mode.HELP, option);
         case "--version" -> mode = first(mode, Mode.VERSION, option);
+        case "--isolated" -> {
+          mode = first(mode, Mode.ISOLATED, option);
+          text = value(option, "JAR", rest);
+        }
         case "-c" -> {
           mode = first(mode, Mode.TEXT, option);
           text = value(option, "'COMMANDS'", rest);

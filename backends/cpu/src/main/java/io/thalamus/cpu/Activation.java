@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
@@ -13,6 +8,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Activation.Exponential;
 import io.thalamus.operations.Activation.QuantizedPrelu;
 import io.thalamus.operations.Activation.Range;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.LookupTable;
@@ -34,58 +30,46 @@ final class Activation {
                 FloatRange range = operation.parameters(Range.class).real();
                 return floating(operation, range::clamp);
               },
-              TENSOR_FLOAT32,
-              TENSOR_FLOAT16)
+              ElementTypes.floats())
           .add(
               clamp,
               operation -> {
                 IntRange range = operation.parameters(Range.class).stored().orElseThrow();
                 return stored(operation, range::clamp);
               },
-              TENSOR_QUANT8_ASYMM,
-              TENSOR_QUANT8_ASYMM_SIGNED);
+              ElementTypes.quantized8());
     }
     table
         .add(
             OperationCode.LOGISTIC,
             operation -> floating(operation, x -> (float) (1 / (1 + Math.exp(-x)))),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(
             OperationCode.TANH,
             operation -> floating(operation, x -> (float) Math.tanh(x)),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(
             OperationCode.ELU,
             operation -> {
               float alpha = operation.parameters(Exponential.class).alpha();
               return floating(operation, x -> elu(x, alpha));
             },
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(
             OperationCode.HARD_SWISH,
             operation -> floating(operation, x -> x * Math.clamp(x + 3, 0f, 6f) / 6),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(
             OperationCode.PRELU,
             operation -> PairKernels.floating(operation, (x, alpha) -> x < 0 ? x * alpha : x),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
-        .add(
-            OperationCode.PRELU,
-            Activation::quantizedPrelu,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED);
+            ElementTypes.floats())
+        .add(OperationCode.PRELU, Activation::quantizedPrelu, ElementTypes.quantized8());
     for (OperationCode looked :
         List.of(OperationCode.LOGISTIC, OperationCode.TANH, OperationCode.HARD_SWISH)) {
       table.add(
           looked,
           operation -> stored(operation, operation.parameters(LookupTable.class)::apply),
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED);
+          ElementTypes.quantized8());
     }
   }
 
@@ -102,7 +86,6 @@ final class Activation {
         (x, alpha) -> x < 0 ? prelu.negative().apply(x * alpha) : prelu.positive().apply(x));
   }
 
-  /** A function of a float. */
   @FunctionalInterface
   private interface FloatUnaryOperator {
     float apply(float x);
@@ -120,7 +103,7 @@ final class Activation {
   }
 
   /** A function from stored inputs to stored results. */
-  private static Kernel stored(ResolvedOperation operation, IntUnaryOperator function) {
+  static Kernel stored(ResolvedOperation operation, IntUnaryOperator function) {
     Elements elements = Elements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch, work) -> {

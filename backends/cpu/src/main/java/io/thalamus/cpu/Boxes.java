@@ -41,16 +41,9 @@ final class Boxes {
         corners[first] <= corners[first + 2] && corners[first + 1] <= corners[first + 3];
     if (!isProper) {
       throw new KernelException(
-          "box "
-              + box
-              + " is inside out: "
-              + corners[first]
-              + ", "
-              + corners[first + 1]
-              + ", "
-              + corners[first + 2]
-              + ", "
-              + corners[first + 3]);
+          "box %s is inside out: %s, %s, %s, %s"
+              .formatted(
+                  box, corners[first], corners[first + 1], corners[first + 2], corners[first + 3]));
     }
   }
 

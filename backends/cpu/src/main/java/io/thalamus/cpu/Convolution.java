@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
@@ -14,6 +9,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
@@ -44,14 +40,12 @@ final class Convolution {
         .add(
             code,
             operation -> floating(operation, filter.apply(operation), windows(operation, movement)),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(
             code,
             operation ->
                 quantized(operation, filter.apply(operation), windows(operation, movement)),
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED);
+            ElementTypes.quantized8());
   }
 
   /** The side that windows move over: the input or the output. */

@@ -2,6 +2,7 @@
 package io.thalamus.cpu;
 
 import io.thalamus.cpu.extension.ExtensionKernels;
+import io.thalamus.driver.BurstSource;
 import io.thalamus.driver.KernelDevice;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.hal.Device;
@@ -24,43 +25,21 @@ import org.osgi.service.component.annotations.Deactivate;
 
 /** The reference CPU. By definition all its costs are 1. */
 @Component(service = Device.class)
-@DeviceDriver(
-    device = "cpu",
-    type = "CPU",
-    modelCacheFiles = 0,
-    dataCacheFiles = 0,
-    memoryDomain = true,
-    extensions = ThalamusExtension.NAME,
-    performance = {
-      "RELAXED_SCALAR 1.0 1.0",
-      "RELAXED_TENSOR 1.0 1.0",
-      "IF 1.0 1.0",
-      "WHILE 1.0 1.0",
-      "FLOAT32 1.0 1.0",
-      "INT32 1.0 1.0",
-      "UINT32 1.0 1.0",
-      "TENSOR_FLOAT32 1.0 1.0",
-      "TENSOR_INT32 1.0 1.0",
-      "TENSOR_QUANT8_ASYMM 1.0 1.0",
-      "BOOL 1.0 1.0",
-      "TENSOR_QUANT16_SYMM 1.0 1.0",
-      "TENSOR_FLOAT16 1.0 1.0",
-      "TENSOR_BOOL8 1.0 1.0",
-      "FLOAT16 1.0 1.0",
-      "TENSOR_QUANT8_SYMM_PER_CHANNEL 1.0 1.0",
-      "TENSOR_QUANT16_ASYMM 1.0 1.0",
-      "TENSOR_QUANT8_SYMM 1.0 1.0",
-      "TENSOR_QUANT8_ASYMM_SIGNED 1.0 1.0"
-    })
+@DeviceDriver(device = "cpu", type = "CPU")
 public final class CpuDevice extends KernelDevice implements AutoCloseable {
   @Activate
   public CpuDevice(BundleContext context) {
-    this(context.getBundle().getVersion().toString());
+    this(context.getBundle().getVersion().toString(), BurstSource.of(context));
   }
 
-  /** For use without a framework. */
+  /** A device for use without a framework, which leaves bursts to others. */
   public CpuDevice(String version) {
-    super(facts(version), kernels(), OperationCatalog.standard());
+    this(version, BurstSource.NONE);
+  }
+
+  /** A device for use without a framework. */
+  public CpuDevice(String version, BurstSource bursts) {
+    super(facts(version), kernels(), OperationCatalog.standard(), bursts);
   }
 
   /** Ends the buffers; those that an execution uses end with it. */

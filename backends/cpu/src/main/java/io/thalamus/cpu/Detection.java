@@ -5,8 +5,6 @@ import static io.thalamus.cpu.Boxes.CORNERS;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT16_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
@@ -19,6 +17,7 @@ import io.thalamus.operations.Detection.NmsParameters;
 import io.thalamus.operations.Detection.PostprocessingParameters;
 import io.thalamus.operations.Detection.ProposalParameters;
 import io.thalamus.operations.Detection.TransformParameters;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import java.lang.foreign.MemorySegment;
@@ -40,25 +39,12 @@ final class Detection {
             TENSOR_FLOAT32,
             TENSOR_FLOAT16,
             TENSOR_QUANT16_ASYMM)
-        .add(
-            OperationCode.BOX_WITH_NMS_LIMIT,
-            NmsLimit::new,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(
-            OperationCode.GENERATE_PROPOSALS,
-            Proposals::new,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(OperationCode.BOX_WITH_NMS_LIMIT, NmsLimit::new, ElementTypes.reals())
+        .add(OperationCode.GENERATE_PROPOSALS, Proposals::new, ElementTypes.reals())
         .add(
             OperationCode.DETECTION_POSTPROCESSING,
             Detection::postprocessing,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16);
+            ElementTypes.floats());
   }
 
   /** All elements of an input. */

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.cpu.PairKernels.FloatBinaryOperator;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelFactory;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.Elementwise.QuantizedExtreme;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
@@ -49,8 +46,7 @@ final class Elementwise {
               FloatRange range = operation.parameters(Plain.class).activation().range();
               return PairKernels.floating(operation, (a, b) -> range.clamp(onFloats.apply(a, b)));
             },
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(code, operation -> PairKernels.stored(operation, onInts), TENSOR_INT32);
   }
 
@@ -98,14 +94,10 @@ final class Elementwise {
 
   private static void floating(
       KernelTable.Builder table, OperationCode code, FloatBinaryOperator function) {
-    table.add(
-        code,
-        operation -> PairKernels.floating(operation, function),
-        TENSOR_FLOAT32,
-        TENSOR_FLOAT16);
+    table.add(code, operation -> PairKernels.floating(operation, function), ElementTypes.floats());
   }
 
   private static void stored(KernelTable.Builder table, OperationCode code, KernelFactory factory) {
-    table.add(code, factory, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
+    table.add(code, factory, ElementTypes.quantized8());
   }
 }

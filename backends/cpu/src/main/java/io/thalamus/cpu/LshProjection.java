@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.LshProjection.Form;
 import io.thalamus.operations.LshProjection.Parameters;
 import io.thalamus.operations.ResolvedOperation;
@@ -25,7 +23,7 @@ final class LshProjection implements Kernel {
   }
 
   static void register(KernelTable.Builder table) {
-    table.add(OperationCode.LSH_PROJECTION, LshProjection::new, TENSOR_FLOAT32, TENSOR_FLOAT16);
+    table.add(OperationCode.LSH_PROJECTION, LshProjection::new, ElementTypes.floats());
   }
 
   @Override

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.CellActivation;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Lstm.Cell;
 import io.thalamus.operations.Lstm.Gate;
 import io.thalamus.operations.Lstm.Parameters;
@@ -41,9 +39,9 @@ final class Lstm implements Kernel {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.LSTM, Lstm::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new, TENSOR_FLOAT32, TENSOR_FLOAT16);
+        .add(OperationCode.LSTM, Lstm::new, ElementTypes.floats())
+        .add(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new, ElementTypes.floats())
+        .add(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new, ElementTypes.floats());
   }
 
   /** The places of the rows of a cell in scratch memory, in floats. */

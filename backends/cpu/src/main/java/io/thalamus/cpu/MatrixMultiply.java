@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.MatrixMultiply.Parameters;
 import io.thalamus.operations.ResolvedOperation;
@@ -22,13 +18,8 @@ final class MatrixMultiply {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(
-            OperationCode.FULLY_CONNECTED, MatrixMultiply::floating, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(
-            OperationCode.FULLY_CONNECTED,
-            MatrixMultiply::quantized,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED);
+        .add(OperationCode.FULLY_CONNECTED, MatrixMultiply::floating, ElementTypes.floats())
+        .add(OperationCode.FULLY_CONNECTED, MatrixMultiply::quantized, ElementTypes.quantized8());
   }
 
   private static Kernel floating(ResolvedOperation operation) {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
@@ -13,6 +8,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPointFunctions;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Normalization.Moments;
@@ -30,22 +26,13 @@ final class Normalization {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.L2_NORMALIZATION, Normalization::l2, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(
-            OperationCode.L2_NORMALIZATION,
-            Normalization::quantizedL2,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(OperationCode.L2_NORMALIZATION, Normalization::l2, ElementTypes.floats())
+        .add(OperationCode.L2_NORMALIZATION, Normalization::quantizedL2, ElementTypes.quantized8())
         .add(
             OperationCode.LOCAL_RESPONSE_NORMALIZATION,
             Normalization::localResponse,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
-        .add(
-            OperationCode.INSTANCE_NORMALIZATION,
-            Normalization::instance,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16);
+            ElementTypes.floats())
+        .add(OperationCode.INSTANCE_NORMALIZATION, Normalization::instance, ElementTypes.floats());
   }
 
   private static Kernel l2(ResolvedOperation operation) {

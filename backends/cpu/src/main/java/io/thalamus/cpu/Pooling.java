@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Pooling.Parameters;
@@ -25,28 +21,23 @@ final class Pooling {
         .add(
             OperationCode.AVERAGE_POOL_2D,
             operation -> floating(operation, Pooling::average),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(
             OperationCode.AVERAGE_POOL_2D,
             operation -> quantized(operation, Pooling::averageStored),
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+            ElementTypes.quantized8())
         .add(
             OperationCode.MAX_POOL_2D,
             operation -> floating(operation, Pooling::maximum),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(
             OperationCode.MAX_POOL_2D,
             operation -> quantized(operation, Pooling::maximumStored),
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+            ElementTypes.quantized8())
         .add(
             OperationCode.L2_POOL_2D,
             operation -> floating(operation, Pooling::norm),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16);
+            ElementTypes.floats());
   }
 
   /** The result for one window. */

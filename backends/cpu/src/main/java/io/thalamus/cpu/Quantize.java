@@ -19,6 +19,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization.PerChannel;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
@@ -30,7 +31,7 @@ final class Quantize {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.QUANTIZE, Quantize::quantize, TENSOR_FLOAT32, TENSOR_FLOAT16)
+        .add(OperationCode.QUANTIZE, Quantize::quantize, ElementTypes.floats())
         .add(
             OperationCode.DEQUANTIZE,
             Quantize::dequantize,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.RandomMultinomial.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import java.lang.foreign.MemorySegment;
@@ -18,11 +16,7 @@ final class RandomMultinomial {
   private RandomMultinomial() {}
 
   static void register(KernelTable.Builder table) {
-    table.add(
-        OperationCode.RANDOM_MULTINOMIAL,
-        RandomMultinomial::kernel,
-        TENSOR_FLOAT32,
-        TENSOR_FLOAT16);
+    table.add(OperationCode.RANDOM_MULTINOMIAL, RandomMultinomial::kernel, ElementTypes.floats());
   }
 
   private static Kernel kernel(ResolvedOperation operation) {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Recurrent.RnnCell;
 import io.thalamus.operations.Recurrent.RnnParameters;
 import io.thalamus.operations.Recurrent.RnnPass;
@@ -24,10 +22,10 @@ final class Recurrent {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.RNN, Rnn::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN, Rnn::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(OperationCode.BIDIRECTIONAL_SEQUENCE_RNN, Rnn::new, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(OperationCode.SVDF, Svdf::new, TENSOR_FLOAT32, TENSOR_FLOAT16);
+        .add(OperationCode.RNN, Rnn::new, ElementTypes.floats())
+        .add(OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN, Rnn::new, ElementTypes.floats())
+        .add(OperationCode.BIDIRECTIONAL_SEQUENCE_RNN, Rnn::new, ElementTypes.floats())
+        .add(OperationCode.SVDF, Svdf::new, ElementTypes.floats());
   }
 
   /** Scratch memory: input row, auxiliary row, state before, state after. */

@@ -2,10 +2,6 @@
 package io.thalamus.cpu;
 
 import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
@@ -13,6 +9,7 @@ import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.Reduction.Parameters;
@@ -33,22 +30,16 @@ final class Reduction {
     floating(table, OperationCode.REDUCE_MAX, Float.NEGATIVE_INFINITY, Math::max);
     floating(table, OperationCode.REDUCE_MIN, Float.POSITIVE_INFINITY, Math::min);
     table
-        .add(OperationCode.MEAN, Reduction::mean, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(
-            OperationCode.MEAN,
-            Reduction::quantizedMean,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(OperationCode.MEAN, Reduction::mean, ElementTypes.floats())
+        .add(OperationCode.MEAN, Reduction::quantizedMean, ElementTypes.quantized8())
         .add(
             OperationCode.REDUCE_MAX,
             operation -> integers(operation, least(operation), Math::max, stored -> stored),
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+            ElementTypes.quantized8())
         .add(
             OperationCode.REDUCE_MIN,
             operation -> integers(operation, most(operation), Math::min, stored -> stored),
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+            ElementTypes.quantized8())
         .add(
             OperationCode.REDUCE_ALL,
             operation -> integers(operation, 1, (a, b) -> b == 0 ? 0 : a, stored -> stored),
@@ -67,8 +58,7 @@ final class Reduction {
 
   private static void floating(
       KernelTable.Builder table, OperationCode code, float start, FloatBinaryOperator function) {
-    table.add(
-        code, operation -> floating(operation, start, function, 1), TENSOR_FLOAT32, TENSOR_FLOAT16);
+    table.add(code, operation -> floating(operation, start, function, 1), ElementTypes.floats());
   }
 
   private static Kernel mean(ResolvedOperation operation) {

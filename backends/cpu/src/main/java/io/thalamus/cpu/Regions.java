@@ -16,6 +16,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
@@ -42,12 +43,8 @@ final class Regions {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.ROI_ALIGN, Regions::align, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(
-            OperationCode.ROI_ALIGN,
-            Regions::quantizedAlign,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(OperationCode.ROI_ALIGN, Regions::align, ElementTypes.floats())
+        .add(OperationCode.ROI_ALIGN, Regions::quantizedAlign, ElementTypes.quantized8())
         .add(OperationCode.ROI_POOLING, Regions::pool, TYPES)
         .add(OperationCode.HEATMAP_MAX_KEYPOINT, Regions::heatmap, TYPES);
   }

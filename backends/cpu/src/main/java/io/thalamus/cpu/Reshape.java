@@ -16,6 +16,7 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 
 /** Operations on dimensions. */
@@ -24,20 +25,8 @@ final class Reshape {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(
-            OperationCode.RESHAPE,
-            operation -> DataMovement.unchanged(),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(
-            OperationCode.SQUEEZE,
-            operation -> DataMovement.unchanged(),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(OperationCode.RESHAPE, operation -> DataMovement.unchanged(), ElementTypes.reals())
+        .add(OperationCode.SQUEEZE, operation -> DataMovement.unchanged(), ElementTypes.reals())
         .add(
             OperationCode.EXPAND_DIMS,
             operation -> DataMovement.unchanged(),

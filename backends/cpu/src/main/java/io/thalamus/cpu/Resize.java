@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
@@ -14,6 +9,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Resize.Parameters;
 import io.thalamus.operations.Resize.Sampling;
@@ -25,19 +21,9 @@ final class Resize {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(
-            OperationCode.RESIZE_NEAREST_NEIGHBOR,
-            Resize::nearest,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(OperationCode.RESIZE_BILINEAR, Resize::bilinear, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(
-            OperationCode.RESIZE_BILINEAR,
-            Resize::quantizedBilinear,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED);
+        .add(OperationCode.RESIZE_NEAREST_NEIGHBOR, Resize::nearest, ElementTypes.reals())
+        .add(OperationCode.RESIZE_BILINEAR, Resize::bilinear, ElementTypes.floats())
+        .add(OperationCode.RESIZE_BILINEAR, Resize::quantizedBilinear, ElementTypes.quantized8());
   }
 
   private static Kernel nearest(ResolvedOperation operation) {

@@ -13,6 +13,7 @@ import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Slice.KeyLookup;
 import io.thalamus.operations.Slice.Lookup;
@@ -29,13 +30,7 @@ final class Slice {
   static void register(KernelTable.Builder table) {
     table
         .add(OperationCode.SLICE, DataMovement::kernel, TYPES)
-        .add(
-            OperationCode.STRIDED_SLICE,
-            DataMovement::kernel,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+        .add(OperationCode.STRIDED_SLICE, DataMovement::kernel, ElementTypes.reals())
         .add(OperationCode.GATHER, Slice::lookup, TYPES)
         .add(OperationCode.EMBEDDING_LOOKUP, Slice::lookup, TYPES)
         .add(

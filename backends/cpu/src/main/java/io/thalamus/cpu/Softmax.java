@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.FixedPointFunctions;
 import io.thalamus.operations.IntRange;
@@ -24,13 +20,9 @@ final class Softmax {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.SOFTMAX, Softmax::probabilities, TENSOR_FLOAT32, TENSOR_FLOAT16)
-        .add(
-            OperationCode.SOFTMAX,
-            Softmax::storedProbabilities,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(OperationCode.LOG_SOFTMAX, Softmax::logProbabilities, TENSOR_FLOAT32, TENSOR_FLOAT16);
+        .add(OperationCode.SOFTMAX, Softmax::probabilities, ElementTypes.floats())
+        .add(OperationCode.SOFTMAX, Softmax::storedProbabilities, ElementTypes.quantized8())
+        .add(OperationCode.LOG_SOFTMAX, Softmax::logProbabilities, ElementTypes.floats());
   }
 
   private static Kernel probabilities(ResolvedOperation operation) {

@@ -74,6 +74,6 @@ class CouplingTest {
   }
 
   private static List<String> failures(CouplingReport report) {
-    return report.failures().stream().map(CouplingReport.Failure::text).toList();
+    return report.failures().stream().map(CouplingReport.Pair::text).toList();
   }
 }

@@ -27,7 +27,7 @@ class RandomGraphTest {
             + " operations, "
             + report.elements()
             + " elements");
-    List<String> failures = report.failures().stream().map(GraphReport.Failure::text).toList();
+    List<String> failures = report.failures().stream().map(GraphReport.Result::text).toList();
     assertEquals(List.of(), failures);
     assertEquals(COUNT, report.passed(), () -> report.skipped().toString());
     assertTrue(report.operations().size() > 70, () -> report.operations().toString());

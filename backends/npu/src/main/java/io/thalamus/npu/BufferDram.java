@@ -23,11 +23,6 @@ final class BufferDram implements BufferMemory.Source {
     return !argument.isNative();
   }
 
-  /** Bytes that are allocated now. */
-  synchronized long used() {
-    return used;
-  }
-
   @Override
   public BufferMemory allocate(long bytes) throws DeviceException {
     take(bytes);

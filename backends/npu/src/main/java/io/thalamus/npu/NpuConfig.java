@@ -4,7 +4,6 @@ package io.thalamus.npu;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.timing.ArrayTiming;
-import io.thalamus.npu.timing.Dataflow;
 import io.thalamus.npu.timing.HostLink;
 import io.thalamus.npu.timing.OperatingPoint;
 import io.thalamus.npu.timing.OperatingPoints;
@@ -31,31 +30,11 @@ public record NpuConfig(
     long seed,
     int bufferBytes,
     HostLink link) {
-  /** The settings when nothing is configured. */
-  public static final NpuConfig DEFAULT =
-      of(
-          new Architecture(
-              new ArrayTiming(16, 16, Dataflow.WEIGHT_STATIONARY),
-              32,
-              256 << 10,
-              16 << 10,
-              64 << 20,
-              6.4e9,
-              20e-9),
-          0.01,
-          0.1);
-
-  private static NpuConfig of(Architecture architecture, double leakage, double thermal) {
-    PowerModel power = new PowerModel(architecture.scratchpad(), leakage);
-    return new NpuConfig(
-        architecture,
-        power,
-        new OperatingPoints(architecture.array(), power, thermal),
-        512,
-        false,
-        1,
-        16 << 20,
-        new HostLink(985e6, 1000));
+  /** Returns the settings when nothing is configured. */
+  public static NpuConfig standard() {
+    @NpuSettings
+    class Standard {}
+    return of(Standard.class.getAnnotation(NpuSettings.class));
   }
 
   static NpuConfig of(NpuSettings settings) {
@@ -68,11 +47,16 @@ public record NpuConfig(
             settings.dramBytes(),
             settings.bytesPerSecond(),
             settings.latencyNanos() * 1e-9);
-    return of(architecture, settings.leakageWatts(), settings.thermalWatts())
-        .withSearch(settings.searchBudget(), settings.searchFirst(), settings.seed())
-        .withBuffers(
-            settings.bufferBytes(),
-            new HostLink(settings.hostBytesPerSecond(), settings.hostLatencyNanos()));
+    PowerModel power = new PowerModel(architecture.scratchpad(), settings.leakageWatts());
+    return new NpuConfig(
+        architecture,
+        power,
+        new OperatingPoints(architecture.array(), power, settings.thermalWatts()),
+        settings.searchBudget(),
+        settings.searchFirst(),
+        settings.seed(),
+        settings.bufferBytes(),
+        new HostLink(settings.hostBytesPerSecond(), settings.hostLatencyNanos()));
   }
 
   /**

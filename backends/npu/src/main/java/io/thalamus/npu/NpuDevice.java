@@ -3,6 +3,7 @@ package io.thalamus.npu;
 
 import io.thalamus.cache.CacheEngine;
 import io.thalamus.cache.NoCacheEngine;
+import io.thalamus.driver.BurstSource;
 import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.TableDevice;
 import io.thalamus.hal.Device;
@@ -32,6 +33,7 @@ import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -47,28 +49,22 @@ import org.osgi.service.metatype.annotations.Designate;
  */
 @Component(service = Device.class, configurationPid = "io.thalamus.npu")
 @Designate(ocd = NpuSettings.class)
-@DeviceDriver(
-    device = "npu",
-    type = "ACCELERATOR",
-    modelCacheFiles = 1,
-    dataCacheFiles = 1,
-    memoryDomain = true,
-    extensions = {},
-    performance = {
-      "TENSOR_FLOAT16 0.4 0.1",
-      "TENSOR_QUANT8_ASYMM 0.1 0.02",
-      "TENSOR_QUANT8_ASYMM_SIGNED 0.1 0.02"
-    })
+@DeviceDriver(device = "npu", type = "ACCELERATOR")
 public final class NpuDevice extends TableDevice implements AutoCloseable {
   private final NpuConfig config;
   private final NpuCompiler compiler;
+  private final Host host;
   private final ProgramCache cache;
   private final SecondStage secondStage = new SecondStage();
 
   /** Called by the component runtime. */
   @Activate
   public NpuDevice(BundleContext context, NpuSettings settings, @Reference CacheEngine engine) {
-    this(context.getBundle().getVersion().toString(), NpuConfig.of(settings), engine);
+    this(
+        context.getBundle().getVersion().toString(),
+        NpuConfig.of(settings),
+        engine,
+        Host.of(context));
   }
 
   /** A device of its own that caches nothing. */
@@ -82,33 +78,69 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
    * @param engine vouches for what the device cached, and is closed after it
    */
   public NpuDevice(String version, NpuConfig config, CacheEngine engine) {
-    this(version, config, engine, InstantSource.system());
+    this(version, config, engine, BurstSource.NONE);
   }
 
-  /** A device of its own with a clock that tells the age of a cache. */
-  NpuDevice(String version, NpuConfig config, CacheEngine engine, InstantSource clock) {
+  /**
+   * A device of its own that serves bursts.
+   *
+   * @param engine as above
+   */
+  public NpuDevice(String version, NpuConfig config, CacheEngine engine, BurstSource bursts) {
+    this(version, config, engine, Host.ALONE.with(bursts));
+  }
+
+  /** A device in surroundings. */
+  NpuDevice(String version, NpuConfig config, CacheEngine engine, Host host) {
     this(
         version,
         config,
         engine,
-        clock,
+        host,
         new NpuCompiler(config.architecture(), OperationCatalog.standard()));
   }
 
   private NpuDevice(
-      String version,
-      NpuConfig config,
-      CacheEngine engine,
-      InstantSource clock,
-      NpuCompiler compiler) {
+      String version, NpuConfig config, CacheEngine engine, Host host, NpuCompiler compiler) {
     super(
         facts(version),
         compiler.table(),
         OperationCatalog.standard(),
+        host.bursts(),
         new BufferDram(config.bufferBytes()));
     this.config = config;
     this.compiler = compiler;
-    this.cache = new ProgramCache(info(), config, engine, clock);
+    this.host = host;
+    this.cache = new ProgramCache(info(), config, engine, host.clock());
+  }
+
+  /**
+   * The surroundings of a device. Immutable.
+   *
+   * @param bursts serves them
+   * @param clock gives the age of a cache
+   * @param isLeaving whether the device is about to leave, before it is closed
+   */
+  record Host(BurstSource bursts, InstantSource clock, BooleanSupplier isLeaving) {
+    /** Without a framework. */
+    static final Host ALONE = new Host(BurstSource.NONE, InstantSource.system(), () -> false);
+
+    /** A bundle that stops waits for calls under way before its components are closed. */
+    static Host of(BundleContext context) {
+      Bundle bundle = context.getBundle();
+      return new Host(
+          BurstSource.of(context),
+          InstantSource.system(),
+          () -> (bundle.getState() & (Bundle.STARTING | Bundle.ACTIVE)) == 0);
+    }
+
+    Host with(BurstSource source) {
+      return new Host(source, clock, isLeaving);
+    }
+
+    Host with(InstantSource source) {
+      return new Host(bursts, source, isLeaving);
+    }
   }
 
   private static DeviceInfo facts(String version) {
@@ -136,9 +168,16 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
   }
 
   @Override
-  protected PreparedModel compile(Model model, PrepareConfig prepare)
+  protected boolean isLeaving() {
+    return secondStage.isClosed() || host.isLeaving().getAsBoolean();
+  }
+
+  @Override
+  protected PreparedModel compile(Model model, PrepareConfig caller)
       throws ValidationException, DeviceException {
     checkRunning();
+    PrepareConfig prepare =
+        caller.with(() -> isLeaving() ? Signal.CANCELLED : caller.control().checkpoint());
     OperatingPoint point = config.points().choose(prepare.preference());
     NpuCompilation compilation = compiler.compile(model.main(), prepare);
     boolean waits = config.searchFirst() && config.searchBudget() > 0;
@@ -156,8 +195,8 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
             this,
             compilation.outputShapes(),
             first,
-            config.link(),
-            secondStage::isClosed);
+            config,
+            secondStage);
     Optional<Slot> slot = cache.open(model, prepared, prepare);
     boolean isSearched = false;
     try {
@@ -174,11 +213,8 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     return prepared;
   }
 
-  /** Returns whether the search of a prepare must end, because of its caller or of the device. */
-  private boolean mustEnd(PrepareConfig prepare) {
-    return secondStage.isClosed()
-        || prepare.deadline().hasPassed()
-        || prepare.control().checkpoint() != Signal.CONTINUE;
+  private static boolean mustEnd(PrepareConfig prepare) {
+    return prepare.deadline().hasPassed() || prepare.control().checkpoint() != Signal.CONTINUE;
   }
 
   private void checkRunning() throws DeviceException {
@@ -202,8 +238,8 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
           this,
           cached.shapes(),
           load(cached.file(), config.points().choose(cached.preference())),
-          config.link(),
-          secondStage::isClosed);
+          config,
+          secondStage);
     } catch (OutOfMemoryError e) {
       throw new DeviceException(
           ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);

@@ -7,12 +7,9 @@ import io.thalamus.driver.RequestArguments;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
-import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
-import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
-import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
@@ -22,14 +19,14 @@ import io.thalamus.npu.command.Executable;
 import io.thalamus.npu.command.Executable.Place;
 import io.thalamus.npu.machine.MachineFault;
 import io.thalamus.npu.machine.Memory;
-import io.thalamus.npu.timing.HostLink;
+import io.thalamus.npu.timing.PowerBudget;
+import io.thalamus.npu.timing.PowerState;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 
 /**
  * A compiled model. Thread-safe. Knows the model's arguments and the loaded program, nothing else
@@ -40,10 +37,13 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   private static final System.Logger LOG =
       System.getLogger(NpuPreparedModel.class.getPackageName());
 
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+
   private final Model model;
   private final List<Shape> shapes;
-  private final HostLink link;
-  private final BooleanSupplier isStopped;
+  private final NpuConfig config;
+  private final SecondStage secondStage;
+  private final PowerState supply;
   private volatile Program program;
   private volatile boolean isReleased;
   private volatile DeviceException secondStageFailure;
@@ -53,22 +53,23 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
    *
    * @param arguments what {@link #arguments(Subgraph)} makes of the model
    * @param shapes of the outputs
-   * @param link that arguments in the host's memory are transferred over
-   * @param isStopped whether the device has been stopped
+   * @param config of the device
+   * @param secondStage of the device, which ends when the device is stopped
    */
   NpuPreparedModel(
       Model arguments,
       NpuDevice device,
       List<Shape> shapes,
       Program program,
-      HostLink link,
-      BooleanSupplier isStopped) {
+      NpuConfig config,
+      SecondStage secondStage) {
     super(arguments, device);
     this.model = arguments;
     this.shapes = List.copyOf(shapes);
     this.program = program;
-    this.link = link;
-    this.isStopped = isStopped;
+    this.config = config;
+    this.secondStage = secondStage;
+    this.supply = new PowerState(config.power(), program.point(), System.nanoTime());
   }
 
   /** A graph of inputs and outputs alone. */
@@ -86,14 +87,29 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     return model;
   }
 
-  /** The shapes of the outputs. */
-  List<Shape> shapes() {
+  @Override
+  protected List<Shape> outputShapes() {
     return shapes;
   }
 
   /** Returns the cost of an execution on the hardware, with the present program. */
   public NpuReport report() {
     return program.report();
+  }
+
+  /**
+   * Returns the cost of a minute on the hardware, with the present program.
+   *
+   * @param rate of requests, in each second
+   * @param isBurst whether a burst is open all the time
+   */
+  public PowerBudget minute(double rate, boolean isBurst) {
+    return program.budget(config.power(), rate, MINUTE, isBurst);
+  }
+
+  /** Returns the supply, as the executions and bursts of this model need it. */
+  PowerState supply() {
+    return supply;
   }
 
   /** Returns start and end of each command of an execution on the hardware, one a line. */
@@ -135,44 +151,72 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   @Override
   protected void release() {
     isReleased = true;
+    secondStage.withdraw(this);
+  }
+
+  /** A burst keeps the supply up from one execution to the next. */
+  @Override
+  protected void burstBegan() {
+    supply.hold(System.nanoTime());
+  }
+
+  @Override
+  protected void burstEnded() {
+    supply.letGo(System.nanoTime());
   }
 
   @Override
   protected ExecutionResult run(
-      Memory memory, RequestArguments arguments, ExecutionConfig config, long startNanos) {
+      Memory memory, RequestArguments arguments, ExecutionConfig settings, long startNanos) {
     Program current = program;
     Executable executable = current.machine().executable();
-    List<OutputShape> results = outputShapes(arguments, executable);
-    if (results.stream().anyMatch(result -> !result.isSufficient())) {
-      return new OutputInsufficientSize(results);
-    }
+    int transfers = 0;
+    long bytesIn = 0;
     for (int i = 0; i < arguments.inputs().length; i++) {
       Place place = executable.inputs().get(i);
-      if (arguments.inputs()[i] == MemorySegment.NULL) {
+      MemorySegment input = arguments.inputs()[i];
+      if (input == MemorySegment.NULL) {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "input " + i + " must not be left out");
       }
+      if (!BufferDram.holds(input)) {
+        transfers++;
+        bytesIn += place.bytes();
+      }
       MemorySegment.copy(
-          arguments.inputs()[i],
-          ValueLayout.JAVA_BYTE,
-          0,
-          memory.tensors,
-          place.address(),
-          place.bytes());
+          input, ValueLayout.JAVA_BYTE, 0, memory.tensors, place.address(), place.bytes());
     }
-    Failed failure = execute(current, memory, config);
+    long waitsForClock = supply.begin(System.nanoTime());
+    Failed failure;
+    try {
+      failure = execute(current, memory, settings);
+    } finally {
+      supply.end(System.nanoTime());
+    }
     if (failure != null) {
       return failure;
     }
+    long bytesOut = 0;
     for (int i = 0; i < arguments.outputs().length; i++) {
-      if (arguments.outputs()[i] != null) {
-        copyOut(executable, memory, executable.outputs().get(i), arguments.outputs()[i]);
+      MemorySegment output = arguments.outputs()[i];
+      if (output == null) {
+        continue;
       }
+      Place place = executable.outputs().get(i);
+      if (!BufferDram.holds(output)) {
+        transfers++;
+        bytesOut += place.bytes();
+      }
+      copyOut(executable, memory, place, output);
     }
-    return new Completed(
-        results, config.measureTiming() ? timing(current, arguments, startNanos) : Timing.NONE);
+    Timing timing = Timing.NONE;
+    if (settings.measureTiming()) {
+      long least = waitsForClock + config.link().nanos(transfers, bytesIn + bytesOut);
+      timing = timing(current.onDevice(), least, startNanos);
+    }
+    return arguments.completed(timing, bytesIn, bytesOut);
   }
 
-  private Failed execute(Program current, Memory memory, ExecutionConfig config) {
+  private Failed execute(Program current, Memory memory, ExecutionConfig settings) {
     Failed[] stopped = new Failed[1];
     try {
       current
@@ -181,9 +225,9 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
               memory,
               () -> {
                 stopped[0] =
-                    isStopped.getAsBoolean()
+                    secondStage.isClosed()
                         ? new Failed(ErrorStatus.GENERAL_FAILURE, "the device has been stopped")
-                        : Checkpoint.pass(config);
+                        : Checkpoint.pass(settings);
                 return stopped[0] == null;
               });
       return stopped[0];
@@ -193,49 +237,17 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   }
 
   /**
-   * The hardware's time is simulated; that of the driver is the host's, but never less than the
-   * hardware's and that of the transfers.
+   * Returns the simulated time of the hardware, and that of the driver on the host, which is never
+   * less than it and what else the hardware takes: transfers, and a clock that must start.
    */
-  private Timing timing(Program program, RequestArguments arguments, long startNanos) {
+  private static Timing timing(Duration device, long besidesNanos, long startNanos) {
     Duration host = Duration.ofNanos(System.nanoTime() - startNanos);
-    Duration device = program.onDevice();
-    Duration least = device.plusNanos(transferNanos(program, arguments));
+    Duration least = device.plusNanos(besidesNanos);
     return Timing.of(device, host.compareTo(least) < 0 ? least : host);
-  }
-
-  /** Between DRAM and the arguments in the host's memory; those in buffers are in DRAM. */
-  private long transferNanos(Program program, RequestArguments arguments) {
-    Executable executable = program.machine().executable();
-    int transfers = 0;
-    long bytes = 0;
-    for (int i = 0; i < arguments.inputs().length; i++) {
-      if (!BufferDram.holds(arguments.inputs()[i])) {
-        transfers++;
-        bytes += executable.inputs().get(i).bytes();
-      }
-    }
-    for (int i = 0; i < arguments.outputs().length; i++) {
-      MemorySegment output = arguments.outputs()[i];
-      if (output != null && !BufferDram.holds(output)) {
-        transfers++;
-        bytes += executable.outputs().get(i).bytes();
-      }
-    }
-    return link.nanos(transfers, bytes);
   }
 
   private static void copyOut(Executable executable, Memory memory, Place place, MemorySegment to) {
     byte[] from = place.space() == Command.WEIGHTS ? executable.weights() : memory.tensors;
     MemorySegment.copy(from, place.address(), to, ValueLayout.JAVA_BYTE, 0, place.bytes());
-  }
-
-  private List<OutputShape> outputShapes(RequestArguments arguments, Executable executable) {
-    List<OutputShape> result = new ArrayList<>(shapes.size());
-    for (int i = 0; i < shapes.size(); i++) {
-      MemorySegment given = arguments.outputs()[i];
-      int size = executable.outputs().get(i).bytes();
-      result.add(new OutputShape(shapes.get(i), given == null || given.byteSize() >= size));
-    }
-    return result;
   }
 }

@@ -12,6 +12,7 @@ import io.thalamus.npu.machine.Machine;
 import io.thalamus.npu.machine.MachineFault;
 import io.thalamus.npu.machine.Timeline;
 import io.thalamus.npu.timing.OperatingPoint;
+import io.thalamus.npu.timing.PowerBudget;
 import io.thalamus.npu.timing.PowerModel;
 import java.time.Duration;
 import java.util.EnumMap;
@@ -48,6 +49,13 @@ record Program(
   /** The time of one execution at the operating point. */
   Duration onDevice() {
     return Duration.ofNanos(point.nanos(cycles));
+  }
+
+  /** Returns the cost of executions at a rate, for a time. */
+  PowerBudget budget(PowerModel power, double rate, Duration time, boolean isBurst) {
+    long nanos = onDevice().toNanos();
+    double switched = joules - power.idleJoules(nanos, point);
+    return PowerBudget.of(power, point, nanos, switched, rate, time.toNanos(), isBurst);
   }
 
   /** Returns the cost of one execution. */

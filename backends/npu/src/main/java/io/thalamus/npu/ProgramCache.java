@@ -74,7 +74,7 @@ final class ProgramCache {
       writer.write(
           new CachedProgram(
                   prepared.arguments(),
-                  prepared.shapes(),
+                  prepared.outputShapes(),
                   config.preference(),
                   isFinal,
                   clock.instant(),

@@ -8,8 +8,8 @@ import java.util.function.BooleanSupplier;
 
 /**
  * The second stage of compilations, one after the other on a thread of its own, which is started
- * with the first of them and joined by {@link #close}. Thread-safe. A model that is closed before
- * its turn is passed over, unless its program is to be cached.
+ * with the first of them and joined by {@link #close}. Thread-safe. A model that is closed is let
+ * go, unless its program is to be cached.
  */
 final class SecondStage implements AutoCloseable {
   private final ArrayDeque<Job> waiting = new ArrayDeque<>();
@@ -50,10 +50,30 @@ final class SecondStage implements AutoCloseable {
     notifyAll();
   }
 
+  /** Takes a model back that was closed, unless its program is to be cached. */
+  synchronized void withdraw(NpuPreparedModel model) {
+    waiting.removeIf(
+        job -> {
+          boolean isUnwanted = job.model == model && !job.work.isCached();
+          if (isUnwanted) {
+            job.work.close();
+          }
+          return isUnwanted;
+        });
+  }
+
   private void run() {
-    for (Job job = next(); job != null; job = next()) {
-      run(job);
+    // No variable here refers to a job: this frame would hold its model while none waits.
+    while (runNext()) {}
+  }
+
+  private boolean runNext() {
+    Job job = next();
+    if (job == null) {
+      return false;
     }
+    run(job);
+    return true;
   }
 
   private void run(Job job) {

@@ -13,7 +13,7 @@ class GoldenVectorsTest {
 
   /** Hardware so small that nearly everything is cut into tiles, by tilings found at random. */
   static final NpuConfig SMALL =
-      NpuConfig.DEFAULT
+      NpuConfig.standard()
           .with(
               new Architecture(
                   new ArrayTiming(4, 4, Dataflow.OUTPUT_STATIONARY),
@@ -27,7 +27,7 @@ class GoldenVectorsTest {
 
   @Test
   void claimedOperationsComputeWhatIsExpected() throws Exception {
-    run(NpuConfig.DEFAULT.withSearch(0, false, 1), Outputs.values());
+    run(NpuConfig.standard().withSearch(0, false, 1), Outputs.values());
   }
 
   @Test

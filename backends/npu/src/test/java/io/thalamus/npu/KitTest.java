@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu;
 
+import io.thalamus.burst.QueueBurstService;
 import io.thalamus.cache.FileCacheEngine;
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.Device;
@@ -12,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class KitTest extends DeviceKit {
   @TempDir Path storage;
+  private final QueueBurstService bursts = new QueueBurstService();
   private FileCacheEngine engine;
 
   @Override
@@ -19,11 +21,13 @@ class KitTest extends DeviceKit {
     if (engine == null) {
       engine = new FileCacheEngine(storage, "io.thalamus.npu");
     }
-    return new NpuDevice("1.0.0", NpuConfig.DEFAULT.withSearch(0, false, 1), engine);
+    NpuConfig config = NpuConfig.standard().withSearch(0, false, 1);
+    return new NpuDevice("1.0.0", config, engine, bursts::serve);
   }
 
   @AfterEach
   void close() {
+    bursts.close();
     engine.close();
   }
 

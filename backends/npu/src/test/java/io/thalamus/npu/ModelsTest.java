@@ -17,7 +17,7 @@ class ModelsTest {
         "ad01_autoencoder_int8",
       })
   void computesAsTheEnginesDo(String name) throws Exception {
-    try (NpuDevice device = new NpuDevice("1.0.0", NpuConfig.DEFAULT.withSearch(16, true, 1))) {
+    try (NpuDevice device = new NpuDevice("1.0.0", NpuConfig.standard().withSearch(16, true, 1))) {
       PublicModel.assertRight(device, name, new TfliteReader(), true);
     }
   }

@@ -38,7 +38,7 @@ import io.thalamus.npu.command.ExecutableFormat;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.timing.ArrayTiming;
 import io.thalamus.npu.timing.Dataflow;
-import io.thalamus.tck.junit.TestGraph;
+import io.thalamus.tck.check.TestGraph;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -61,7 +61,7 @@ class NpuDeviceTest {
   private static final Quantization OUT = Quantization.of(6f, 117);
 
   private static NpuDevice device(int budget, boolean first, long seed) {
-    return new NpuDevice("1.2.3", NpuConfig.DEFAULT.withSearch(budget, first, seed));
+    return new NpuDevice("1.2.3", NpuConfig.standard().withSearch(budget, first, seed));
   }
 
   /** A convolution with padding, and the sum of its result and itself. */
@@ -161,6 +161,36 @@ class NpuDeviceTest {
   }
 
   @Test
+  @Timeout(60)
+  void aClosedModelIsLetGoBeforeAndAfterItsTurn() throws Exception {
+    try (TestGraph graph = new TestGraph();
+        NpuDevice device = device(100_000_000, false, 1)) {
+      Model model = model(graph);
+      NpuPreparedModel searched = prepare(device, model);
+      WeakReference<?> behind = closed(device, model);
+      awaitCollected(behind, "behind a search that goes on");
+      WeakReference<?> last = new WeakReference<>(searched);
+      searched.close();
+      searched = null;
+      awaitCollected(last, "after the last search");
+    }
+  }
+
+  private static WeakReference<?> closed(NpuDevice device, Model model) throws DeviceException {
+    try (NpuPreparedModel prepared = prepare(device, model)) {
+      return new WeakReference<>(prepared);
+    }
+  }
+
+  private static void awaitCollected(WeakReference<?> reference, String when) throws Exception {
+    for (int i = 0; i < 500 && reference.get() != null; i++) {
+      System.gc();
+      Thread.sleep(10);
+    }
+    assertNull(reference.get(), "a closed model is still held " + when);
+  }
+
+  @Test
   void theSameSeedGivesTheSameBytes() throws DeviceException {
     try (TestGraph graph = new TestGraph();
         NpuDevice one = device(50, true, 9);
@@ -212,7 +242,7 @@ class NpuDeviceTest {
                   1 << 20,
                   1e9,
                   1e-8);
-          NpuConfig config = NpuConfig.DEFAULT.with(architecture).withSearch(30, true, size[0]);
+          NpuConfig config = NpuConfig.standard().with(architecture).withSearch(30, true, size[0]);
           try (NpuDevice device = new NpuDevice("1.0.0", config)) {
             TestGraph.assertSame(
                 expected, TestGraph.run(device, model, input(5)), architecture + "");
@@ -224,7 +254,7 @@ class NpuDeviceTest {
 
   @Test
   void aModelThatDoesNotFitIsRefusedWithTheReason() {
-    Architecture all = NpuConfig.DEFAULT.architecture();
+    Architecture all = NpuConfig.standard().architecture();
     Architecture small =
         new Architecture(
             all.array(),
@@ -235,7 +265,7 @@ class NpuDeviceTest {
             all.bytesPerSecond(),
             all.latencySeconds());
     try (TestGraph graph = new TestGraph();
-        NpuDevice device = new NpuDevice("1.0.0", NpuConfig.DEFAULT.with(small))) {
+        NpuDevice device = new NpuDevice("1.0.0", NpuConfig.standard().with(small))) {
       DeviceException refusal =
           assertThrows(DeviceException.class, () -> prepare(device, model(graph)));
       assertEquals(ErrorStatus.RESOURCE_EXHAUSTED_PERSISTENT, refusal.status());

@@ -16,6 +16,7 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Subgraph;
+import io.thalamus.tck.check.TestRequest;
 import io.thalamus.tck.coupling.CouplingReport;
 import io.thalamus.tck.coupling.CouplingSuite;
 import io.thalamus.tck.graph.GraphGenerator;
@@ -23,7 +24,6 @@ import io.thalamus.tck.graph.GraphReport;
 import io.thalamus.tck.graph.GraphSuite;
 import io.thalamus.tck.mutation.MutationReport;
 import io.thalamus.tck.mutation.MutationSuite;
-import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import java.util.List;
@@ -51,7 +51,7 @@ class SmallHardwareTest {
             + SEED
             + ": "
             + report.operations());
-    assertEquals(List.of(), report.failures().stream().map(GraphReport.Failure::text).toList());
+    assertEquals(List.of(), report.failures().stream().map(GraphReport.Result::text).toList());
     assertTrue(report.passed() > 200, () -> report.skipped().toString());
   }
 
@@ -100,7 +100,7 @@ class SmallHardwareTest {
   void signedTwinsGiveEqualResults() {
     List<Example> singles = GraphGenerator.over(device).singles(4, SEED);
     CouplingReport report = new CouplingSuite(device).run(singles);
-    assertEquals(List.of(), report.failures().stream().map(CouplingReport.Failure::text).toList());
+    assertEquals(List.of(), report.failures().stream().map(CouplingReport.Pair::text).toList());
     assertTrue(report.coupled().size() > 12, () -> report.coupled().toString());
   }
 

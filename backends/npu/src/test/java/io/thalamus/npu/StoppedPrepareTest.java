@@ -3,7 +3,10 @@ package io.thalamus.npu;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.cache.NoCacheEngine;
+import io.thalamus.driver.BurstSource;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionControl.Signal;
@@ -13,32 +16,30 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
-import io.thalamus.model.Shape;
-import io.thalamus.model.SubgraphBuilder;
-import java.util.List;
+import io.thalamus.npu.NpuDevice.Host;
+import io.thalamus.tck.check.TestGraph;
+import java.time.InstantSource;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Compilations end when their caller wants it. */
+/**
+ * Searches for tilings end when their caller wants it, and calls when the device is about to leave.
+ * The kit stops a prepare without a search.
+ */
 class StoppedPrepareTest {
   private static final Quantization SCALE = Quantization.of(0.5f, 120);
   private static final int OPERATIONS = 4;
 
   /** Sums in a row. */
   private static Model model() {
-    Shape shape = Shape.of(1, 13, 13, 64);
-    SubgraphBuilder graph = new SubgraphBuilder();
-    int value = graph.input("", OperandCode.TENSOR_QUANT8_ASYMM, shape, SCALE);
-    for (int i = 1; i <= OPERATIONS; i++) {
-      int next =
-          i < OPERATIONS
-              ? graph.temporary("", OperandCode.TENSOR_QUANT8_ASYMM, shape, SCALE)
-              : graph.output("", OperandCode.TENSOR_QUANT8_ASYMM, shape, SCALE);
-      graph.operation(OperationCode.ADD, List.of(value, value, graph.int32(0)), List.of(next));
-      value = next;
+    try (TestGraph graph = new TestGraph()) {
+      graph.chain(
+          OperationCode.ADD, OperandCode.TENSOR_QUANT8_ASYMM, SCALE, OPERATIONS, 1, 13, 13, 64);
+      return graph.model();
     }
-    return Model.of(graph.build());
   }
 
   private static void assertStopped(
@@ -47,7 +48,7 @@ class StoppedPrepareTest {
     PrepareConfig config =
         PrepareConfig.DEFAULT.with(
             () -> asked.incrementAndGet() < checkpoints ? Signal.CONTINUE : signal);
-    NpuConfig settings = NpuConfig.DEFAULT.withSearch(budget, true, 1);
+    NpuConfig settings = NpuConfig.standard().withSearch(budget, true, 1);
     try (NpuDevice device = new NpuDevice("1.0.0", settings)) {
       Device any = device;
       DeviceException e = assertThrows(DeviceException.class, () -> any.prepare(model(), config));
@@ -57,13 +58,40 @@ class StoppedPrepareTest {
 
   @ParameterizedTest
   @CsvSource({"CANCELLED, GENERAL_FAILURE", "DEADLINE, MISSED_DEADLINE_TRANSIENT"})
-  void aCompilationEndsBetweenOperations(Signal signal, ErrorStatus status) {
-    assertStopped(0, OPERATIONS, signal, status);
+  void aSearchThatIsWaitedForEndsBetweenTilings(Signal signal, ErrorStatus status) {
+    assertStopped(1 << 10, 3 * OPERATIONS + 20, signal, status);
+  }
+
+  /** A bundle that stops waits for such calls, which have no control. */
+  @Test
+  void aDeviceThatIsAboutToLeaveLooksAtNoFurtherOperation() throws DeviceException {
+    AtomicInteger asked = new AtomicInteger();
+    Host leaving =
+        new Host(
+            BurstSource.NONE, InstantSource.system(), () -> asked.incrementAndGet() == OPERATIONS);
+    try (NpuDevice device =
+        new NpuDevice("1.0.0", NpuConfig.standard(), new NoCacheEngine(), leaving)) {
+      DeviceException e =
+          assertThrows(DeviceException.class, () -> device.supportedOperations(model()));
+      assertEquals(ErrorStatus.GENERAL_FAILURE, e.status(), e.getMessage());
+      assertEquals(OPERATIONS, device.supportedOperations(model()).cardinality());
+    }
   }
 
   @ParameterizedTest
-  @CsvSource({"CANCELLED, GENERAL_FAILURE", "DEADLINE, MISSED_DEADLINE_TRANSIENT"})
-  void aSearchThatIsWaitedForEndsBetweenTilings(Signal signal, ErrorStatus status) {
-    assertStopped(1 << 10, OPERATIONS + 20, signal, status);
+  @ValueSource(ints = {1, OPERATIONS, OPERATIONS + 1, 3 * OPERATIONS + 20})
+  void aDeviceThatIsAboutToLeaveStopsCompiling(int from) {
+    AtomicInteger asked = new AtomicInteger();
+    Host leaving =
+        new Host(BurstSource.NONE, InstantSource.system(), () -> asked.incrementAndGet() >= from);
+    NpuConfig settings = NpuConfig.standard().withSearch(1 << 10, true, 1);
+    try (NpuDevice device = new NpuDevice("1.0.0", settings, new NoCacheEngine(), leaving)) {
+      Device any = device;
+      DeviceException e =
+          assertThrows(DeviceException.class, () -> any.prepare(model(), PrepareConfig.DEFAULT));
+      assertEquals(ErrorStatus.GENERAL_FAILURE, e.status(), e.getMessage());
+      assertTrue(
+          asked.get() <= from + OPERATIONS, "it went on for " + asked.get() + " more operations");
+    }
   }
 }

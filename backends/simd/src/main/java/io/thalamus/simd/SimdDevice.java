@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd;
 
+import io.thalamus.driver.BurstSource;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.StaticGraph;
 import io.thalamus.driver.TableDevice;
@@ -48,19 +49,7 @@ import org.osgi.service.metatype.annotations.Designate;
  */
 @Component(service = Device.class, configurationPid = "io.thalamus.simd")
 @Designate(ocd = SimdSettings.class)
-@DeviceDriver(
-    device = "simd",
-    type = "CPU",
-    modelCacheFiles = 0,
-    dataCacheFiles = 0,
-    memoryDomain = true,
-    extensions = {},
-    performance = {
-      "RELAXED_TENSOR 0.3 0.3",
-      "TENSOR_FLOAT32 0.3 0.3",
-      "TENSOR_QUANT8_ASYMM 0.3 0.3",
-      "TENSOR_QUANT8_ASYMM_SIGNED 0.3 0.3"
-    })
+@DeviceDriver(device = "simd", type = "CPU")
 public final class SimdDevice extends TableDevice implements AutoCloseable {
   private static final String NAME = "thalamus-simd";
 
@@ -71,20 +60,31 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
 
   @Activate
   public SimdDevice(BundleContext context, SimdSettings settings) {
-    this(context.getBundle().getVersion().toString(), settings.threads());
+    this(context.getBundle().getVersion().toString(), settings.threads(), BurstSource.of(context));
   }
 
   /**
-   * For use without a framework.
+   * A device for use without a framework, which leaves bursts to others.
    *
    * @param threads that compute an execution together; 0 for one on each processor
    */
   public SimdDevice(String version, int threads) {
+    this(version, threads, BurstSource.NONE);
+  }
+
+  /**
+   * A device for use without a framework.
+   *
+   * @param threads that compute an execution together; 0 for one on each processor
+   */
+  public SimdDevice(String version, int threads, BurstSource bursts) {
     this(
         version,
         Budget.of(threads > 0 ? threads : Runtime.getRuntime().availableProcessors()),
         NAME,
-        WarmUp.Stage.COLD);
+        WarmUp.Stage.COLD,
+        kernels(),
+        bursts);
   }
 
   /** A device that divides its work as it is told, and computes by vectors from the start. */
@@ -99,7 +99,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
    * @param stage which kernels run
    */
   SimdDevice(String version, Budget budget, String threads, WarmUp.Stage stage) {
-    this(version, budget, threads, stage, kernels());
+    this(version, budget, threads, stage, kernels(), BurstSource.NONE);
   }
 
   private SimdDevice(
@@ -107,8 +107,9 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       Budget budget,
       String threads,
       WarmUp.Stage stage,
-      OperationTable<Lowering> table) {
-    super(facts(version), table, OperationCatalog.standard());
+      OperationTable<Lowering> table,
+      BurstSource bursts) {
+    super(facts(version), table, OperationCatalog.standard(), bursts);
     this.table = table;
     this.budget = budget;
     this.workers = new Workers(budget.threads(), threads);

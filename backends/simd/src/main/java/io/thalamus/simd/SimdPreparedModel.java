@@ -6,12 +6,10 @@ import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
-import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
-import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
-import io.thalamus.model.OutputShape;
+import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Job;
@@ -23,7 +21,6 @@ import io.thalamus.simd.program.Workers;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -33,6 +30,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
       ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   private final Program program;
+  private final List<Shape> shapes;
   private final Workers workers;
   private final WarmUp warmUp;
   private final AtomicBoolean hasRun = new AtomicBoolean();
@@ -41,6 +39,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
       Model model, Program program, Workers workers, WarmUp warmUp, SimdDevice device) {
     super(model, device);
     this.program = program;
+    this.shapes = program.outputs().stream().map(Tensor::shape).toList();
     this.workers = workers;
     this.warmUp = warmUp;
   }
@@ -58,12 +57,13 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
   protected void release() {}
 
   @Override
+  protected List<Shape> outputShapes() {
+    return shapes;
+  }
+
+  @Override
   protected ExecutionResult run(
       Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
-    List<OutputShape> outputs = outputShapes(arguments);
-    if (outputs.stream().anyMatch(output -> !output.isSufficient())) {
-      return new OutputInsufficientSize(outputs);
-    }
     long bytesIn = 0;
     for (int i = 0; i < program.inputs().size(); i++) {
       Tensor input = program.inputs().get(i);
@@ -81,7 +81,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
       // Not for a model that is executed once.
       warmUp.begin(program);
     }
-    long computing = System.nanoTime();
+    long computing = frame.isScalar ? System.nanoTime() : 0;
     Failed failure = runSteps(frame, config);
     if (failure != null) {
       return failure;
@@ -96,7 +96,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
       }
     }
     Timing timing = config.measureTiming() ? since(startNanos) : Timing.NONE;
-    return new Completed(outputs, timing, bytesIn, bytesOut);
+    return arguments.completed(timing, bytesIn, bytesOut);
   }
 
   private Failed runSteps(Frame frame, ExecutionConfig config) {
@@ -143,16 +143,5 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
       MemorySegment.copy(frame.bytes, from.offset(), to, ValueLayout.JAVA_BYTE, 0, from.size());
     }
     return from.size() * (long) from.view().type().elementSize();
-  }
-
-  private List<OutputShape> outputShapes(RequestArguments arguments) {
-    List<OutputShape> shapes = new ArrayList<>(program.outputs().size());
-    for (int i = 0; i < program.outputs().size(); i++) {
-      Tensor output = program.outputs().get(i);
-      MemorySegment given = arguments.outputs()[i];
-      long size = output.size() * (long) output.view().type().elementSize();
-      shapes.add(new OutputShape(output.shape(), given == null || given.byteSize() >= size));
-    }
-    return shapes;
   }
 }

@@ -13,7 +13,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
-import io.thalamus.tck.junit.TestGraph;
+import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

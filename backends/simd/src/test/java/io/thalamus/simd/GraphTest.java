@@ -19,7 +19,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.WarmUp;
-import io.thalamus.tck.junit.TestGraph;
+import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

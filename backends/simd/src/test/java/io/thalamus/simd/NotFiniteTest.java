@@ -11,7 +11,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.simd.program.WarmUp;
-import io.thalamus.tck.junit.TestGraph;
+import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -5,7 +5,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.model.Model;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.WarmUp;
-import io.thalamus.tck.junit.TestGraph;
+import io.thalamus.tck.check.TestGraph;
 
 /**
  * The device twice, once with vectors and once with the scalar twins of its kernels: whatever one

@@ -15,7 +15,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.simd.program.Program;
 import io.thalamus.simd.program.WarmUp;
-import io.thalamus.tck.junit.TestGraph;
+import io.thalamus.tck.check.TestGraph;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.template;
 
+import io.thalamus.driver.BurstSource;
 import io.thalamus.driver.KernelDevice;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.hal.Device;
@@ -18,24 +19,21 @@ import org.osgi.service.component.annotations.Component;
 
 /** The device: its facts and the kernels that it has. Thread-safe. */
 @Component(service = Device.class)
-@DeviceDriver(
-    device = "template",
-    type = "OTHER",
-    modelCacheFiles = 0,
-    dataCacheFiles = 0,
-    memoryDomain = false,
-    extensions = {},
-    performance = {"RELAXED_TENSOR 1.5 1.5", "TENSOR_FLOAT32 1.5 1.5"})
+@DeviceDriver(device = "template", type = "OTHER")
 public final class TemplateDevice extends KernelDevice {
   /** Called by the component runtime, each time that the bundle starts. */
   @Activate
   public TemplateDevice(BundleContext context) {
-    this(context.getBundle().getVersion().toString());
+    this(context.getBundle().getVersion().toString(), BurstSource.of(context));
   }
 
   /** For use without a framework. */
   public TemplateDevice(String version) {
-    super(facts(version), kernels(), OperationCatalog.standard());
+    this(version, BurstSource.NONE);
+  }
+
+  private TemplateDevice(String version, BurstSource bursts) {
+    super(facts(version), kernels(), OperationCatalog.standard(), bursts);
   }
 
   private static DeviceInfo facts(String version) {

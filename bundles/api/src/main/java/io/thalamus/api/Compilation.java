@@ -36,6 +36,19 @@ public interface Compilation extends AutoCloseable {
    */
   Execution createExecution();
 
+  /** Opens a burst for one execution at a time, as {@link #createBurst(BurstOptions)} does. */
+  default Burst createBurst() {
+    return createBurst(BurstOptions.DEFAULT);
+  }
+
+  /**
+   * Opens a burst, which the caller owns. Steps on devices that cannot be sent requests are
+   * executed synchronously, and counted.
+   *
+   * @throws IllegalStateException where the compilation is closed
+   */
+  Burst createBurst(BurstOptions options);
+
   /** Ends running executions' claim on it, then gives everything back. */
   @Override
   void close();

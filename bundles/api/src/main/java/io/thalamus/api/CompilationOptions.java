@@ -78,16 +78,9 @@ public record CompilationOptions(
   }
 
   public CompilationOptions withTimeout(Duration value) {
+    Optional<Duration> set = Optional.of(value);
     return new CompilationOptions(
-        preference,
-        priority,
-        Optional.of(value),
-        devices,
-        fallback,
-        policy,
-        powerBudget,
-        sampling,
-        caching);
+        preference, priority, set, devices, fallback, policy, powerBudget, sampling, caching);
   }
 
   public CompilationOptions withDevices(List<String> value) {
@@ -101,56 +94,28 @@ public record CompilationOptions(
   }
 
   public CompilationOptions withPolicy(String value) {
+    Optional<String> set = Optional.of(value);
     return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        devices,
-        fallback,
-        Optional.of(value),
-        powerBudget,
-        sampling,
-        caching);
+        preference, priority, timeout, devices, fallback, set, powerBudget, sampling, caching);
   }
 
   public CompilationOptions withPowerBudget(double value) {
+    OptionalDouble set = OptionalDouble.of(value);
     return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        devices,
-        fallback,
-        policy,
-        OptionalDouble.of(value),
-        sampling,
-        caching);
+        preference, priority, timeout, devices, fallback, policy, set, sampling, caching);
   }
 
   public CompilationOptions withSampling(double value) {
+    OptionalDouble set = OptionalDouble.of(value);
     return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        devices,
-        fallback,
-        policy,
-        powerBudget,
-        OptionalDouble.of(value),
-        caching);
+        preference, priority, timeout, devices, fallback, policy, powerBudget, set, caching);
   }
 
   /** NNAPI's setCaching. */
   public CompilationOptions with(CacheOptions value) {
+    Optional<CacheOptions> set = Optional.of(value);
     return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        devices,
-        fallback,
-        policy,
-        powerBudget,
-        sampling,
-        Optional.of(value));
+        preference, priority, timeout, devices, fallback, policy, powerBudget, sampling, set);
   }
 
   /** What happens where a device fails or leaves. */

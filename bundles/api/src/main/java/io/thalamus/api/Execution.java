@@ -78,6 +78,13 @@ public interface Execution {
   /** Executes in the calling thread. Never throws for what goes wrong; the report tells. */
   ExecutionReport compute();
 
+  /**
+   * Executes by a burst, and waits for the answer in the calling thread; in all else as {@link
+   * #compute} does. BAD_DATA with a burst of another compilation; BAD_STATE with one that is closed
+   * or has as many executions as its depth allows.
+   */
+  ExecutionReport burstCompute(Burst burst);
+
   /** Executes in a thread of the runtime. Cancelling the future stops the execution soon. */
   CompletableFuture<ExecutionReport> computeAsync();
 

@@ -94,12 +94,19 @@ public record ExecutionReport(
    * @param operations how many operations it executed
    * @param duration how long it took
    * @param code NO_ERROR, or why it was given up
+   * @param byBurst whether the device was sent it by a burst
    */
-  public record StepReport(String device, int operations, Duration duration, ResultCode code) {
+  public record StepReport(
+      String device, int operations, Duration duration, ResultCode code, boolean byBurst) {
     public StepReport {
       Objects.requireNonNull(device, "device");
       Objects.requireNonNull(duration, "duration");
       Objects.requireNonNull(code, "code");
+    }
+
+    /** A step that the device was called for. */
+    public StepReport(String device, int operations, Duration duration, ResultCode code) {
+      this(device, operations, duration, code, false);
     }
   }
 }

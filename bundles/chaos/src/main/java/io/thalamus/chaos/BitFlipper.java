@@ -59,7 +59,7 @@ final class BitFlipper implements AutoCloseable {
       leases.add(memory);
       outputs.add(memory.segment().asSlice(place.offset(), place.length()));
     } catch (IllegalStateException e) {
-      // closed under the execution: nobody will read it, so there is nothing to flip
+      // closed under the execution: it will not be read, so there is nothing to flip
     }
   }
 

@@ -11,8 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
@@ -25,9 +24,7 @@ final class DeviceState {
   /** The longest time that a delayed execution leaves its control unasked. */
   private static final long ASK_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
-  private final ReentrantLock lock = new ReentrantLock();
   private final Consumer<Fault.Kind> counter;
-  private final Condition changed = lock.newCondition();
   private int life;
   private int resets;
   private boolean hung;
@@ -47,91 +44,56 @@ final class DeviceState {
   }
 
   /** Begins a life. */
-  int begin() {
-    lock.lock();
-    try {
-      life++;
-      recover();
-      lost = false;
-      return life;
-    } finally {
-      lock.unlock();
-    }
+  synchronized int begin() {
+    life++;
+    recover();
+    lost = false;
+    return life;
   }
 
   /** Ends a life; its calls end with it. */
-  void end(int number) {
-    lock.lock();
-    try {
-      if (life == number) {
-        life++;
-        recover();
-      }
-    } finally {
-      lock.unlock();
+  synchronized void end(int number) {
+    if (life == number) {
+      life++;
+      recover();
     }
   }
 
   /** Resets the device: calls that stand still fail, and the device is healthy again. */
-  void reset() {
-    lock.lock();
-    try {
-      resets++;
-      recover();
-    } finally {
-      lock.unlock();
-    }
+  synchronized void reset() {
+    resets++;
+    recover();
   }
 
   private void recover() {
     hung = false;
     refusals = 0;
     exhausted = false;
-    changed.signalAll();
+    notifyAll();
   }
 
-  void hang(Optional<Duration> time) {
-    lock.lock();
-    try {
-      hung = true;
-      hungUntil = time.map(value -> System.nanoTime() + value.toNanos());
-    } finally {
-      lock.unlock();
-    }
+  synchronized void hang(Optional<Duration> time) {
+    hung = true;
+    hungUntil = time.map(value -> System.nanoTime() + value.toNanos());
   }
 
-  void exhaust(OptionalInt calls) {
-    lock.lock();
-    try {
-      if (calls.isPresent()) {
-        refusals = calls.getAsInt();
-      } else {
-        exhausted = true;
-      }
-    } finally {
-      lock.unlock();
+  synchronized void exhaust(OptionalInt calls) {
+    if (calls.isPresent()) {
+      refusals = calls.getAsInt();
+    } else {
+      exhausted = true;
     }
   }
 
   /** Notes that the device is lost, and returns whether it was not before. */
-  boolean lose() {
-    lock.lock();
-    try {
-      boolean news = !lost;
-      lost = true;
-      return news;
-    } finally {
-      lock.unlock();
-    }
+  synchronized boolean lose() {
+    boolean news = !lost;
+    lost = true;
+    return news;
   }
 
-  void find() {
-    lock.lock();
-    try {
-      lost = false;
-    } finally {
-      lock.unlock();
-    }
+  synchronized void find() {
+    lost = false;
   }
 
   /**
@@ -139,33 +101,28 @@ final class DeviceState {
    *
    * @return how the call ends, or null where it goes on
    */
-  Failed meet(int of) {
-    lock.lock();
-    try {
-      if (life != of || lost) {
-        return gone();
-      }
-      if (hung) {
-        counter.accept(Fault.Kind.HANG);
-        return standStill(of);
-      }
-      if (exhausted) {
-        counter.accept(Fault.Kind.EXHAUST);
-        return new Failed(
-            ErrorStatus.RESOURCE_EXHAUSTED_PERSISTENT,
-            "injected: the device has no room until it is reset");
-      }
-      if (refusals > 0) {
-        counter.accept(Fault.Kind.EXHAUST);
-        refusals--;
-        return new Failed(
-            ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT,
-            "injected: the device has no room; " + refusals + " more calls are refused");
-      }
-      return null;
-    } finally {
-      lock.unlock();
+  synchronized Failed meet(int of) {
+    if (life != of || lost) {
+      return gone();
     }
+    if (hung) {
+      counter.accept(Fault.Kind.HANG);
+      return standStill(of);
+    }
+    if (exhausted) {
+      counter.accept(Fault.Kind.EXHAUST);
+      return new Failed(
+          ErrorStatus.RESOURCE_EXHAUSTED_PERSISTENT,
+          "injected: the device has no room until it is reset");
+    }
+    if (refusals > 0) {
+      counter.accept(Fault.Kind.EXHAUST);
+      refusals--;
+      return new Failed(
+          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT,
+          "injected: the device has no room; " + refusals + " more calls are refused");
+    }
+    return null;
   }
 
   /** Stands still as hung hardware does: deaf to interrupts, deadlines and cancellation. */
@@ -175,16 +132,16 @@ final class DeviceState {
     hungCalls++;
     try {
       while (hung && life == of && resets == at) {
-        if (hungUntil.isEmpty()) {
-          changed.awaitUninterruptibly();
-        } else {
-          long left = hungUntil.get() - System.nanoTime();
-          if (left <= 0) {
-            hung = false;
-            changed.signalAll();
-          } else {
-            interrupted |= sleepsInterrupted(left);
-          }
+        long left = hungUntil.map(end -> end - System.nanoTime()).orElse(Long.MAX_VALUE);
+        if (left <= 0) {
+          hung = false;
+          notifyAll();
+          break;
+        }
+        try {
+          TimeUnit.NANOSECONDS.timedWait(this, left);
+        } catch (InterruptedException e) {
+          interrupted = true;
         }
       }
     } finally {
@@ -202,15 +159,6 @@ final class DeviceState {
             ErrorStatus.GENERAL_FAILURE, "injected: the device was reset under the execution");
   }
 
-  private boolean sleepsInterrupted(long nanos) {
-    try {
-      changed.awaitNanos(nanos);
-      return false;
-    } catch (InterruptedException e) {
-      return true; // the thread is interrupted again when it wakes up
-    }
-  }
-
   /**
    * Lets time pass, asking the execution's control and deadline all along.
    *
@@ -225,20 +173,17 @@ final class DeviceState {
       if (stopped != null) {
         return stopped;
       }
-      lock.lock();
-      try {
+      synchronized (this) {
         if (life != of) {
           return gone();
         }
         if (resets != at) {
           return null;
         }
-        changed.awaitNanos(Math.min(left, ASK_NANOS));
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
+      }
+      LockSupport.parkNanos(Math.min(left, ASK_NANOS));
+      if (Thread.currentThread().isInterrupted()) {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "interrupted during an injected delay");
-      } finally {
-        lock.unlock();
       }
       left = end - System.nanoTime();
     }
@@ -246,13 +191,8 @@ final class DeviceState {
   }
 
   /** Returns the number of resets until now. */
-  int resets() {
-    lock.lock();
-    try {
-      return resets;
-    } finally {
-      lock.unlock();
-    }
+  synchronized int resets() {
+    return resets;
   }
 
   private static Failed gone() {
@@ -260,13 +200,8 @@ final class DeviceState {
   }
 
   /** Returns the state as it is now, with the caller's counts. */
-  FaultStatus status(List<FaultRule> rules, long executions, Map<Fault.Kind, Long> injected) {
-    lock.lock();
-    try {
-      return new FaultStatus(
-          rules, executions, injected, hung, hungCalls, refusals, exhausted, lost);
-    } finally {
-      lock.unlock();
-    }
+  synchronized FaultStatus status(
+      List<FaultRule> rules, long executions, Map<Fault.Kind, Long> injected) {
+    return new FaultStatus(rules, executions, injected, hung, hungCalls, refusals, exhausted, lost);
   }
 }

@@ -10,7 +10,16 @@ import java.util.OptionalInt;
 /** One fault of a device. Immutable; {@link #toString()} is its form in a script. */
 public sealed interface Fault {
   /** Returns the kind that it is counted as. */
-  Kind kind();
+  default Kind kind() {
+    return switch (this) {
+      case Latency _ -> Kind.LATENCY;
+      case Hang _ -> Kind.HANG;
+      case Crash _ -> Kind.CRASH;
+      case Wrong _ -> Kind.WRONG;
+      case Exhaust _ -> Kind.EXHAUST;
+      case Lose _ -> Kind.LOSE;
+    };
+  }
 
   /** The kinds. */
   enum Kind {
@@ -33,30 +42,20 @@ public sealed interface Fault {
     }
 
     @Override
-    public Kind kind() {
-      return Kind.LATENCY;
-    }
-
-    @Override
     public String toString() {
       return "latency " + Durations.text(time);
     }
   }
 
   /**
-   * The device stops answering: this call and all that follow stand still, and ask nobody, until
-   * the device is reset or leaves.
+   * The device stops answering: this call and all that follow stand still, without a checkpoint,
+   * until the device is reset or leaves.
    *
    * @param time after which it wakes up by itself and goes on
    */
   record Hang(Optional<Duration> time) implements Fault {
     public Hang {
       time.ifPresent(Durations::requirePositive);
-    }
-
-    @Override
-    public Kind kind() {
-      return Kind.HANG;
     }
 
     @Override
@@ -79,11 +78,6 @@ public sealed interface Fault {
     }
 
     @Override
-    public Kind kind() {
-      return Kind.CRASH;
-    }
-
-    @Override
     public String toString() {
       return "crash " + status;
     }
@@ -100,11 +94,6 @@ public sealed interface Fault {
         throw new IllegalArgumentException(
             "to flip " + bits + " bits is no fault: give at least 1");
       }
-    }
-
-    @Override
-    public Kind kind() {
-      return Kind.WRONG;
     }
 
     @Override
@@ -128,11 +117,6 @@ public sealed interface Fault {
     }
 
     @Override
-    public Kind kind() {
-      return Kind.EXHAUST;
-    }
-
-    @Override
     public String toString() {
       return "exhaust" + (calls.isPresent() ? " " + calls.getAsInt() : "");
     }
@@ -147,11 +131,6 @@ public sealed interface Fault {
     public Lose {
       Objects.requireNonNull(time, "time");
       Durations.requirePositive(time);
-    }
-
-    @Override
-    public Kind kind() {
-      return Kind.LOSE;
     }
 
     @Override

@@ -74,14 +74,14 @@ public final class FaultInjector implements AutoCloseable {
   }
 
   /**
-   * Resets the device: no rule is in force any longer, whoever stands still fails with
+   * Resets the device: no rule is in force any longer, calls that stand still fail with
    * GENERAL_FAILURE, there is room again. A lost device still comes back at its time; counts stay.
    */
   public void reset() {
     synchronized (this) {
       rules = List.of();
     }
-    // First: whoever goes on after the reset finds nothing of what was before.
+    // First: a call that goes on after the reset finds nothing of what was before.
     losses.incrementAndGet();
     state.reset();
   }
@@ -218,18 +218,7 @@ public final class FaultInjector implements AutoCloseable {
     closed = true;
     reset();
     clock.shutdownNow();
-    boolean interrupted = false;
-    while (true) {
-      try {
-        if (clock.awaitTermination(1, TimeUnit.MINUTES)) {
-          break;
-        }
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    // Waits for its thread, also when this one is interrupted.
+    clock.close();
   }
 }

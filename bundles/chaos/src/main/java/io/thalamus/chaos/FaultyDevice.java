@@ -20,8 +20,8 @@ import java.util.Objects;
  * ones, and is to come before the device within is closed.
  *
  * <p>All faults strike executions; prepares, allocations and copies meet a device that hangs, is
- * exhausted or lost. A crash, a reset and a loss take the contents of the device's buffers. Bursts
- * that the device within serves itself go round the injector.
+ * exhausted or lost. A crash, a reset and a loss take the contents of the device's buffers. The
+ * device serves no bursts itself, so that requests by burst are executions like all others.
  */
 public final class FaultyDevice extends DelegatingDevice implements AutoCloseable {
   private final FaultInjector injector;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.chaos;
 
+import io.thalamus.hal.BurstConfig;
+import io.thalamus.hal.BurstContext;
 import io.thalamus.hal.DelegatingPreparedModel;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
@@ -74,6 +76,14 @@ final class FaultyPreparedModel extends DelegatingPreparedModel {
         flipper.close();
       }
     }
+  }
+
+  /** Refuses: requests by burst are then executed one by one here, and meet the faults. */
+  @Override
+  public BurstContext configureExecutionBurst(BurstConfig config) throws DeviceException {
+    throw new DeviceException(
+        ErrorStatus.GENERAL_FAILURE,
+        "a device with faults serves no burst itself: its requests are executed one by one");
   }
 
   private void end(

@@ -7,22 +7,11 @@ package io.thalamus.chaos;
  */
 public interface ServiceSwitch {
   /** A device that is not offered as a service: it only refuses calls while it is lost. */
-  ServiceSwitch NONE =
-      new ServiceSwitch() {
-        @Override
-        public void leave() {
-          // There is no service.
-        }
+  ServiceSwitch NONE = new ServiceSwitch() {};
 
-        @Override
-        public void comeBack() {
-          // There is no service.
-        }
-      };
-
-  /** Withdraws the device's service. */
-  void leave();
+  /** Withdraws the device's service; does nothing where there is none. */
+  default void leave() {}
 
   /** Offers it again. */
-  void comeBack();
+  default void comeBack() {}
 }

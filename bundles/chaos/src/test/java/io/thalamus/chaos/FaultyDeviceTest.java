@@ -11,6 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.hal.BufferDesc;
 import io.thalamus.hal.BufferRole;
+import io.thalamus.hal.BurstConfig;
+import io.thalamus.hal.BurstContext;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl.Signal;
@@ -356,6 +358,31 @@ class FaultyDeviceTest {
                 model.executeFenced(
                     CopyDevice.request(memory), List.of(), ExecutionConfig.DEFAULT));
     assertEquals(ErrorStatus.GENERAL_FAILURE, e.status());
+  }
+
+  @Test
+  void burstsOfTheDeviceWithinDoNotPassTheFaultsBy() throws Exception {
+    PreparedModel serving =
+        new PreparedModel() {
+          @Override
+          public ExecutionResult execute(Request request, ExecutionConfig config) {
+            throw new AssertionError("only its burst is asked for");
+          }
+
+          @Override
+          public BurstContext configureExecutionBurst(BurstConfig config) {
+            throw new AssertionError("its requests would pass the faults by");
+          }
+
+          @Override
+          public void close() {
+            // Nothing is open.
+          }
+        };
+    PreparedModel model = new FaultyPreparedModel(device, serving, injector, 1);
+    DeviceException e =
+        assertThrows(DeviceException.class, () -> model.configureExecutionBurst(null));
+    assertEquals(ErrorStatus.GENERAL_FAILURE, e.status(), "then each request is an execution");
   }
 
   @Test

@@ -76,12 +76,8 @@ public final class Arguments {
       // said below, as for a number that is too small
     }
     throw syntax.usage(
-        "--"
-            + name
-            + " "
-            + text
-            + " is not a whole number"
-            + (least == Long.MIN_VALUE ? "" : " from " + least + " on"));
+        "--%s %s is not a whole number%s"
+            .formatted(name, text, least == Long.MIN_VALUE ? "" : " from " + least + " on"));
   }
 
   /**

@@ -5,17 +5,19 @@ import io.thalamus.console.text.Units;
 import java.io.PrintStream;
 
 /**
- * A line on standard error that is overwritten while work goes on, and nothing where standard error
- * is no terminal. Thread-safe.
+ * Some lines on standard error that are overwritten while work goes on, and nothing where standard
+ * error is no terminal. Thread-safe.
  */
 public final class Progress implements AutoCloseable {
   private static final long PAUSE_NANOS = 100_000_000;
-  private static final String START_OF_LINE = "\r\u001b[K";
+
+  /** To the start of the line, and all below is removed. */
+  private static final String CLEAR = "\r\u001b[J";
 
   private final PrintStream err;
   private final boolean watched;
   private long last;
-  private boolean shown;
+  private String shown = "";
   private int failed;
 
   Progress(PrintStream err, boolean watched) {
@@ -34,20 +36,27 @@ public final class Progress implements AutoCloseable {
     say(Units.count(count) + " " + what + (failed == 0 ? "" : ", " + failed + " failed"));
   }
 
-  /** Shows a line, unless the last one was shown a moment ago. */
-  public synchronized void say(String line) {
+  /** Shows a line, or lines, unless the last were shown a moment ago. */
+  public synchronized void say(String text) {
     if (watched && System.nanoTime() - last >= PAUSE_NANOS) {
       last = System.nanoTime();
-      shown = true;
-      write(START_OF_LINE + line);
+      write(clear() + text);
+      shown = text;
     }
   }
 
-  /** Removes the line, unless the caller is interrupted: then the shell has written on already. */
+  private String clear() {
+    long up = shown.lines().count() - 1;
+    return (up > 0 ? "\u001b[" + up + "A" : "") + CLEAR;
+  }
+
+  /**
+   * Removes what is shown, unless the caller is interrupted: then the shell has written on already.
+   */
   @Override
   public synchronized void close() {
-    if (shown && !Thread.currentThread().isInterrupted()) {
-      write(START_OF_LINE);
+    if (!shown.isEmpty() && !Thread.currentThread().isInterrupted()) {
+      write(clear());
     }
   }
 

@@ -37,7 +37,7 @@ class ProgressTest {
     progress.close();
     assertTrue(channel.isOpen());
     assertTrue(Thread.interrupted(), "the interrupt is still told");
-    assertEquals("\r\u001b[Khalf", written.toString(StandardCharsets.UTF_8));
+    assertEquals("\r\u001b[Jhalf", written.toString(StandardCharsets.UTF_8));
   }
 
   @Test
@@ -46,7 +46,17 @@ class ProgressTest {
       pause();
       progress.say("half");
     }
-    assertEquals("\r\u001b[Khalf\r\u001b[K", written.toString(StandardCharsets.UTF_8));
+    assertEquals("\r\u001b[Jhalf\r\u001b[J", written.toString(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void severalLinesAreTakenAwayTogether() throws Exception {
+    try (Progress progress = new Progress(terminal, true)) {
+      pause();
+      progress.say("one\ntwo\nthree");
+    }
+    assertEquals(
+        "\r\u001b[Jone\ntwo\nthree\u001b[2A\r\u001b[J", written.toString(StandardCharsets.UTF_8));
   }
 
   @Test

@@ -9,26 +9,28 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Subgraph;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
+import java.security.SecureRandom;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 
 /**
  * The buffers of one device. Thread-safe. Owned by the device, which closes it in its deactivation:
- * then all buffers are closed, and each is freed as soon as no execution uses it. Tokens begin at
- * 1; the token that was freed last is reused first.
+ * then all buffers are closed, and each is freed as soon as no execution uses it. Tokens are drawn
+ * at random from all positive numbers, so that nobody guesses the token of another client.
  */
 public final class BufferTracker implements AutoCloseable {
   private final DeviceInfo info;
   private final BufferMemory.Source source;
 
-  /** The buffers by token; null for a free one. The first place is never used. */
-  private final List<ManagedBuffer> buffers = new ArrayList<>();
+  private final Map<Integer, ManagedBuffer> buffers = new HashMap<>();
 
-  private final ArrayDeque<Integer> freed = new ArrayDeque<>();
+  /** Made with the first buffer, since most devices allocate none. */
+  private SecureRandom random;
+
   private boolean closed;
 
   /**
@@ -39,7 +41,6 @@ public final class BufferTracker implements AutoCloseable {
   public BufferTracker(DeviceInfo info, BufferMemory.Source source) {
     this.info = Objects.requireNonNull(info, "info");
     this.source = Objects.requireNonNull(source, "source");
-    buffers.add(null);
   }
 
   DeviceInfo info() {
@@ -60,19 +61,24 @@ public final class BufferTracker implements AutoCloseable {
     BufferMemory memory = source.allocate(plan.bytes());
     synchronized (this) {
       if (!closed) {
-        Integer free = freed.poll();
-        int token = free == null ? buffers.size() : free;
-        ManagedBuffer buffer = new ManagedBuffer(this, token, plan, memory);
-        if (free == null) {
-          buffers.add(buffer);
-        } else {
-          buffers.set(token, buffer);
-        }
+        ManagedBuffer buffer = new ManagedBuffer(this, newToken(), plan, memory);
+        buffers.put(buffer.token(), buffer);
         return buffer;
       }
     }
     memory.close();
     throw stopped();
+  }
+
+  private int newToken() {
+    if (random == null) {
+      random = new SecureRandom();
+    }
+    int token;
+    do {
+      token = random.nextInt(1, Integer.MAX_VALUE);
+    } while (buffers.containsKey(token));
+    return token;
   }
 
   synchronized boolean isClosed() {
@@ -84,25 +90,17 @@ public final class BufferTracker implements AutoCloseable {
   }
 
   synchronized void free(ManagedBuffer buffer) {
-    buffers.set(buffer.token(), null);
-    freed.push(buffer.token());
-  }
-
-  private synchronized List<ManagedBuffer> living() {
-    return buffers.stream().filter(Objects::nonNull).toList();
-  }
-
-  /** Marks the contents of all buffers as lost with the device's memory. */
-  public void loseContents() {
-    living().forEach(ManagedBuffer::lose);
+    buffers.remove(buffer.token());
   }
 
   /** Closes all buffers, and refuses new ones. */
   @Override
   public void close() {
+    List<ManagedBuffer> living;
     synchronized (this) {
       closed = true;
+      living = List.copyOf(buffers.values());
     }
-    living().forEach(ManagedBuffer::close);
+    living.forEach(ManagedBuffer::close);
   }
 }

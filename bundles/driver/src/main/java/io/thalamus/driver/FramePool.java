@@ -52,6 +52,11 @@ final class FramePool<F> {
     uses.release();
   }
 
+  /** Returns whether further runs are refused. */
+  boolean isClosed() {
+    return uses.isClosed();
+  }
+
   /** Refuses further runs. Calling it again does nothing. */
   void close() {
     uses.close();

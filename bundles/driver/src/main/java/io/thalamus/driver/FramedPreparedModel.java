@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import io.thalamus.hal.BurstConfig;
+import io.thalamus.hal.BurstContext;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
 import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
@@ -13,17 +16,24 @@ import io.thalamus.memory.Leases;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.Timing;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A prepared model that runs in frames: the memory of one run each, made when as many runs are
  * under way as never before, and kept for the next. Requests are checked and their memories held
  * here; a subclass computes. Thread-safe. Holds the model's constants until it is closed and the
  * last run has ended.
+ *
+ * <p>A burst keeps one frame for itself, and the memories in its slots. Closing the model ends its
+ * bursts: they let go of both at once, or when the execution under way ends, and further requests
+ * end with GENERAL_FAILURE. Their contexts stay with their owners.
  *
  * @param <F> the memory of one run
  */
@@ -35,6 +45,7 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   private final FramePool<F> frames = new FramePool<>(this::releaseAll);
 
   private final Leases constants;
+  private final Set<FramedBurst<F>> bursts = ConcurrentHashMap.newKeySet();
 
   /** For a model that a device has compiled. */
   protected FramedPreparedModel(Model model, TableDevice device) {
@@ -59,58 +70,95 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   /** Gives back what the frames stand in. Called once, when the last run has ended. */
   protected abstract void release();
 
+  /** Returns the shapes of the outputs; null where they are known only after a run. */
+  protected abstract List<Shape> outputShapes();
+
   /**
-   * Computes the outputs. The memories of the request stay mapped meanwhile. Arguments are read and
-   * written in the calling thread alone and not after the return, since some may be memory that is
-   * confined to the caller of the device; a subclass that computes in other threads copies them.
+   * Computes the outputs, whose room suffices where {@link #outputShapes} are known. The memories
+   * of the request stay mapped meanwhile. Arguments are read and written in the calling thread
+   * alone and not after the return, since some may be memory that is confined to the caller of the
+   * device; a subclass that computes in other threads copies them.
    *
-   * @param startNanos when the request came, by {@link System#nanoTime()}
+   * @param startNanos when the request came, by {@link System#nanoTime()}, if that is measured
    */
   protected abstract ExecutionResult run(
       F frame, RequestArguments arguments, ExecutionConfig config, long startNanos);
 
+  /** A burst has begun: many executions are about to follow each other. Does nothing. */
+  protected void burstBegan() {}
+
+  /** A burst has ended. Does nothing. */
+  protected void burstEnded() {}
+
   @Override
   public final ExecutionResult execute(Request request, ExecutionConfig config) {
-    long start = System.nanoTime();
-    try (RequestBuffers buffers = buffers(request)) {
+    long start = startNanos(config);
+    try (RequestBuffers buffers = findBuffers(request).use()) {
       RequestArguments arguments = arguments(request, buffers);
       buffers.begin();
-      if (config.deadline().hasPassed()) {
-        return new Failed(
-            ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution");
+      Failed late = late(config);
+      if (late != null) {
+        return late;
       }
+      F frame = null;
       try (Leases _ = PoolLeases.ofRequest(request)) {
-        return buffers.end(execute(arguments, config, start));
+        frame = takeFrame();
+        return buffers.end(
+            frame == null
+                ? new Failed(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed")
+                : execute(frame, arguments, config, start));
+      } catch (StoppedException e) {
+        return buffers.end(e.failed());
+      } finally {
+        if (frame != null) {
+          releaseFrame(frame);
+        }
       }
     } catch (DeviceException e) {
       return new Failed(e.status(), e.getMessage());
     }
   }
 
-  private RequestBuffers buffers(Request request) throws DeviceException {
-    return RequestBuffers.of(this, request, device.buffers());
+  /** Returns the time if it is measured: a look at the clock costs what a small model does. */
+  static long startNanos(ExecutionConfig config) {
+    return config.measureTiming() ? System.nanoTime() : 0;
   }
 
-  private RequestArguments arguments(Request request, RequestBuffers buffers)
-      throws DeviceException {
-    return RequestArguments.of(graph, request, device.info(), buffers);
+  /** Returns the failure of an execution that comes too late; null where it does not. */
+  static Failed late(ExecutionConfig config) {
+    return config.deadline().hasPassed()
+        ? new Failed(
+            ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution")
+        : null;
   }
 
-  private ExecutionResult execute(RequestArguments arguments, ExecutionConfig config, long start) {
-    F frame;
-    try {
-      frame = frames.take(this::frame);
-    } catch (StoppedException e) {
-      return e.failed();
-    }
-    if (frame == null) {
-      return new Failed(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed");
-    }
-    try {
-      return run(frame, arguments, config, start);
-    } finally {
-      frames.release(frame);
-    }
+  final RequestBuffers findBuffers(Request request) throws DeviceException {
+    return RequestBuffers.find(this, request, device.buffers());
+  }
+
+  final RequestArguments arguments(Request request, RequestBuffers buffers) throws DeviceException {
+    return RequestArguments.of(graph, request, device.info(), buffers)
+        .withShapes(graph, outputShapes());
+  }
+
+  final ExecutionResult execute(
+      F frame, RequestArguments arguments, ExecutionConfig config, long start) {
+    return arguments.isSufficient()
+        ? run(frame, arguments, config, start)
+        : new OutputInsufficientSize(arguments.results());
+  }
+
+  /**
+   * Takes a frame; null where the model is closed.
+   *
+   * @throws StoppedException where there is no memory for one more
+   */
+  final F takeFrame() {
+    return frames.take(this::frame);
+  }
+
+  final void releaseFrame(F frame) {
+    frames.release(frame);
   }
 
   private F frame() {
@@ -131,12 +179,9 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   public final FencedExecution executeFenced(
       Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
     long launched = System.nanoTime();
-    if (hasPointer(request.inputs()) || hasPointer(request.outputs())) {
-      throw new DeviceException(
-          ErrorStatus.INVALID_ARGUMENT, "a fenced execution takes no arguments by pointer");
-    }
+    requireNoPointers("a fenced execution", request);
     // Buffers are read later: those who write them stand behind the fences.
-    try (RequestBuffers buffers = buffers(request)) {
+    try (RequestBuffers buffers = findBuffers(request).use()) {
       arguments(request, buffers).requireKnownOutputs(graph);
     }
     for (SyncFence fence : waitFor) {
@@ -172,6 +217,14 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
     return new FencedExecution(SyncFence.signalled(), () -> outcome);
   }
 
+  /** Refuses pointers to a call that does not execute in the thread of its caller. */
+  static void requireNoPointers(String call, Request request) throws DeviceException {
+    if (hasPointer(request.inputs()) || hasPointer(request.outputs())) {
+      throw new DeviceException(
+          ErrorStatus.INVALID_ARGUMENT, call + " takes no arguments by pointer");
+    }
+  }
+
   private static boolean hasPointer(List<Request.Argument> arguments) {
     for (int i = 0; i < arguments.size(); i++) {
       if (arguments.get(i) instanceof Request.Pointer) {
@@ -182,8 +235,35 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   }
 
   @Override
+  public final BurstContext configureExecutionBurst(BurstConfig config) throws DeviceException {
+    FramedBurst<F> burst = new FramedBurst<>(this);
+    bursts.add(burst);
+    burstBegan();
+    boolean isServed = false;
+    try {
+      if (frames.isClosed()) {
+        throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed");
+      }
+      BurstContext served = device.bursts().serve(config, burst);
+      isServed = true;
+      return new OwnedContext(served, burst::ended);
+    } finally {
+      if (!isServed) {
+        burst.ended();
+      }
+    }
+  }
+
+  /** Forgets a burst that keeps nothing any more. */
+  final void ended(FramedBurst<F> burst) {
+    bursts.remove(burst);
+    burstEnded();
+  }
+
+  @Override
   public final void close() {
     frames.close();
+    bursts.forEach(FramedBurst::ended);
   }
 
   private void releaseAll() {

@@ -289,13 +289,8 @@ final class GraphExecution {
     }
     if (!Step.isDeclared(declared.shape(), shape)) {
       throw new ValidationException(
-          outer.place()
-              + ": input "
-              + input
-              + " of its graph is declared as "
-              + declared.shape()
-              + ", but is "
-              + shape);
+          "%s: input %d of its graph is declared as %s, but is %s"
+              .formatted(outer.place(), input, declared.shape(), shape));
     }
     give(input, value, shape);
   }

@@ -16,8 +16,19 @@ import io.thalamus.operations.ValidationException;
 public abstract class KernelDevice extends TableDevice {
   private final KernelTable table;
 
+  /** A device that serves no bursts itself: their requests are executed one by one. */
   protected KernelDevice(DeviceInfo info, KernelTable table, OperationCatalog catalog) {
-    super(info, table.factories(), catalog);
+    this(info, table, catalog, BurstSource.NONE);
+  }
+
+  /**
+   * A device of these facts.
+   *
+   * @param bursts serves bursts of its prepared models
+   */
+  protected KernelDevice(
+      DeviceInfo info, KernelTable table, OperationCatalog catalog, BurstSource bursts) {
+    super(info, table.factories(), catalog, bursts);
     this.table = table;
   }
 

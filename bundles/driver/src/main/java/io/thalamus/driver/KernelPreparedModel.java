@@ -11,18 +11,18 @@ import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.List;
 
 /** A program with the memory it runs in. */
 final class KernelPreparedModel extends FramedPreparedModel<Frame> {
   private final GraphProgram program;
   private final Arena arena = Arena.ofShared();
+  private final List<Shape> shapes;
 
   KernelPreparedModel(Model model, GraphProgram program, TableDevice device) {
     super(model, device);
     this.program = program;
+    this.shapes = program.isStatic() ? shapes(program.shapes()) : null;
   }
 
   @Override
@@ -36,12 +36,13 @@ final class KernelPreparedModel extends FramedPreparedModel<Frame> {
   }
 
   @Override
+  protected List<Shape> outputShapes() {
+    return shapes;
+  }
+
+  @Override
   protected ExecutionResult run(
       Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
-    List<OutputShape> known = program.isStatic() ? outputs(arguments, program.shapes()) : null;
-    if (known != null && !areSufficient(known)) {
-      return new OutputInsufficientSize(known);
-    }
     GraphExecution execution = new GraphExecution(program, frame, config);
     for (int i = 0; i < arguments.inputs().length; i++) {
       execution.give(i, arguments.inputs()[i], arguments.inputShapes()[i]);
@@ -57,30 +58,17 @@ final class KernelPreparedModel extends FramedPreparedModel<Frame> {
     } catch (StoppedException e) {
       return e.failed();
     }
-    List<OutputShape> outputs = known != null ? known : outputs(arguments, execution.shapes());
-    return areSufficient(outputs)
-        ? new Completed(outputs, config.measureTiming() ? since(startNanos) : Timing.NONE)
+    Timing timing = config.measureTiming() ? since(startNanos) : Timing.NONE;
+    if (shapes != null) {
+      return arguments.completed(timing, 0, 0);
+    }
+    List<OutputShape> outputs = arguments.results(graph(), shapes(execution.shapes()));
+    return outputs.stream().allMatch(OutputShape::isSufficient)
+        ? new Completed(outputs, timing)
         : new OutputInsufficientSize(outputs);
   }
 
-  private static boolean areSufficient(List<OutputShape> outputs) {
-    for (int i = 0; i < outputs.size(); i++) {
-      if (!outputs.get(i).isSufficient()) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private List<OutputShape> outputs(RequestArguments arguments, Shape[] shapes) {
-    List<OutputShape> outputs = new ArrayList<>(arguments.outputs().length);
-    for (int i = 0; i < arguments.outputs().length; i++) {
-      Shape shape = shapes[program.graph().outputIndexes().get(i)];
-      MemorySegment given = arguments.outputs()[i];
-      boolean fits =
-          given == null || given.byteSize() >= Frame.size(program.graph().output(i), shape);
-      outputs.add(new OutputShape(shape, fits));
-    }
-    return outputs;
+  private List<Shape> shapes(Shape[] byOperand) {
+    return graph().outputIndexes().stream().map(output -> byOperand[output]).toList();
   }
 }

@@ -2,6 +2,7 @@
 package io.thalamus.driver;
 
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.Request.Argument;
@@ -12,8 +13,10 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
+import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.Timing;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
@@ -21,16 +24,94 @@ import java.util.Optional;
 
 /**
  * The arguments of a request, checked against the graph: bytes and shapes by input and output. Used
- * by one run, only in its calling thread: what the caller passed by pointer may be confined to it,
- * and is valid only until the execution returns.
- *
- * @param inputs bytes of each input; empty where it has no value
- * @param inputShapes dimensions of each input
- * @param outputs the room for each output
- * @param outputShapes the dimensions that model and request together state
+ * by one run at a time, only in its calling thread: what the caller passed by pointer may be
+ * confined to it, and is valid only until the execution returns.
  */
-public record RequestArguments(
-    MemorySegment[] inputs, Shape[] inputShapes, MemorySegment[] outputs, Shape[] outputShapes) {
+public final class RequestArguments {
+  private final MemorySegment[] inputs;
+  private final Shape[] inputShapes;
+  private final MemorySegment[] outputs;
+  private final Shape[] outputShapes;
+  private List<OutputShape> results;
+  private boolean isSufficient = true;
+
+  /** The last completion without a timing, which the next one mostly equals. */
+  private Completed completed;
+
+  private RequestArguments(int inputCount, int outputCount) {
+    inputs = new MemorySegment[inputCount];
+    inputShapes = new Shape[inputCount];
+    outputs = new MemorySegment[outputCount];
+    outputShapes = new Shape[outputCount];
+  }
+
+  /** Returns the bytes of each input; {@link MemorySegment#NULL} where it has no value. */
+  public MemorySegment[] inputs() {
+    return inputs;
+  }
+
+  /** Returns the dimensions of each input. */
+  public Shape[] inputShapes() {
+    return inputShapes;
+  }
+
+  /** Returns the room for each output; null where there is none. */
+  public MemorySegment[] outputs() {
+    return outputs;
+  }
+
+  /** Returns the dimensions of each output that model and request together state. */
+  public Shape[] outputShapes() {
+    return outputShapes;
+  }
+
+  /** Returns the results of a run, as far as they are known before it; null where they are not. */
+  public List<OutputShape> results() {
+    return results;
+  }
+
+  /** Returns whether no output is known to be too small. */
+  boolean isSufficient() {
+    return isSufficient;
+  }
+
+  /** Compares the room for outputs with shapes that a run gives; null where they are open. */
+  RequestArguments withShapes(Subgraph graph, List<Shape> shapes) {
+    if (shapes != null) {
+      results = results(graph, shapes);
+      for (OutputShape result : results) {
+        isSufficient &= result.isSufficient();
+      }
+    }
+    return this;
+  }
+
+  /** Returns the results of a run that gives these shapes. */
+  List<OutputShape> results(Subgraph graph, List<Shape> shapes) {
+    OutputShape[] computed = new OutputShape[outputs.length];
+    for (int i = 0; i < computed.length; i++) {
+      boolean fits =
+          outputs[i] == null || outputs[i].byteSize() >= Frame.size(graph.output(i), shapes.get(i));
+      computed[i] = new OutputShape(shapes.get(i), fits);
+    }
+    return List.of(computed);
+  }
+
+  /**
+   * Returns a completion with the {@linkplain #results() known results}.
+   *
+   * @param bytesIn as in {@link Completed}
+   * @param bytesOut as in {@link Completed}
+   */
+  public Completed completed(Timing timing, long bytesIn, long bytesOut) {
+    if (timing != Timing.NONE) {
+      return new Completed(results, timing, bytesIn, bytesOut);
+    }
+    if (completed == null || completed.bytesIn() != bytesIn || completed.bytesOut() != bytesOut) {
+      completed = new Completed(results, timing, bytesIn, bytesOut);
+    }
+    return completed;
+  }
 
   static RequestArguments of(
       Subgraph graph, Request request, DeviceInfo info, RequestBuffers buffers)
@@ -48,12 +129,7 @@ public record RequestArguments(
     boolean hasPointers = info.pointerArguments();
     int inputs = request.inputs().size();
     int outputs = request.outputs().size();
-    RequestArguments arguments =
-        new RequestArguments(
-            new MemorySegment[inputs],
-            new Shape[inputs],
-            new MemorySegment[outputs],
-            new Shape[outputs]);
+    RequestArguments arguments = new RequestArguments(inputs, outputs);
     for (int i = 0; i < inputs; i++) {
       if (buffers.input(i) != null) {
         arguments.inputs[i] = buffers.input(i).bytes().asReadOnly();
@@ -183,14 +259,8 @@ public record RequestArguments(
     } catch (IndexOutOfBoundsException e) {
       throw new DeviceException(
           ErrorStatus.INVALID_ARGUMENT,
-          place
-              + " stands at "
-              + location.offset()
-              + "+"
-              + location.length()
-              + ", outside its pool of "
-              + memory.size()
-              + " bytes",
+          "%s stands at %d+%d, outside its pool of %d bytes"
+              .formatted(place, location.offset(), location.length(), memory.size()),
           e);
     }
     return memory.segment().asSlice(location.offset(), location.length());

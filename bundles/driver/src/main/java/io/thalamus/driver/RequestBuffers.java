@@ -17,9 +17,9 @@ import io.thalamus.model.OutputShape;
 import java.util.List;
 
 /**
- * The buffers that one execution reads and writes, kept until this is closed. Used by one thread.
- * Outputs hold nothing from {@link #begin} on, and hold the result only where {@link #end} was told
- * of success.
+ * The buffers that the executions of a request read and write, one after the other. Used by one
+ * thread. An execution keeps them from {@link #use} to {@link #close}. Outputs hold nothing from
+ * {@link #begin} on, and hold the result only if the execution that {@link #end} ends completed.
  */
 public final class RequestBuffers implements AutoCloseable {
   /** Those of a request without buffers; makes and keeps nothing. */
@@ -31,6 +31,9 @@ public final class RequestBuffers implements AutoCloseable {
   private final long[] outputVersions;
   private boolean writes;
 
+  /** How many buffers are kept, counted from the first input to the last output. */
+  private int kept;
+
   private RequestBuffers(ManagedBuffer[] inputs, ManagedBuffer[] outputs) {
     this.inputs = inputs;
     this.outputs = outputs;
@@ -39,14 +42,14 @@ public final class RequestBuffers implements AutoCloseable {
   }
 
   /**
-   * Finds, checks and keeps the buffers of a request.
+   * Finds and checks the buffers of a request, and keeps none yet.
    *
    * @param model that is to be executed
    * @param tracker of the device
-   * @throws DeviceException with INVALID_ARGUMENT for a buffer that is foreign, closed, not
-   *     declared for its use, or in two uses of which one writes
+   * @throws DeviceException with INVALID_ARGUMENT for a buffer that is foreign, not declared for
+   *     its use, or in two uses of which one writes
    */
-  public static RequestBuffers of(PreparedModel model, Request request, BufferTracker tracker)
+  public static RequestBuffers find(PreparedModel model, Request request, BufferTracker tracker)
       throws DeviceException {
     if (!hasBuffers(request)) {
       return NONE;
@@ -60,14 +63,41 @@ public final class RequestBuffers implements AutoCloseable {
         new RequestBuffers(
             new ManagedBuffer[request.inputs().size()],
             new ManagedBuffer[request.outputs().size()]);
-    try {
-      found.find(model, Direction.INPUT, request);
-      found.find(model, Direction.OUTPUT, request);
-      return found;
-    } catch (DeviceException e) {
-      found.close();
-      throw e;
+    found.find(model, Direction.INPUT, request);
+    found.find(model, Direction.OUTPUT, request);
+    return found;
+  }
+
+  /**
+   * Keeps the buffers for one execution.
+   *
+   * @return this, to be closed when the execution is over
+   * @throws DeviceException with INVALID_ARGUMENT for a buffer that is closed; then none is kept
+   */
+  public RequestBuffers use() throws DeviceException {
+    if (this == NONE) {
+      return this;
     }
+    boolean isKept = false;
+    try {
+      while (kept < inputs.length + outputs.length) {
+        ManagedBuffer buffer = place(kept);
+        if (buffer != null) {
+          buffer.use();
+        }
+        kept++;
+      }
+      isKept = true;
+      return this;
+    } finally {
+      if (!isKept) {
+        close();
+      }
+    }
+  }
+
+  private ManagedBuffer place(int index) {
+    return index < inputs.length ? inputs[index] : outputs[index - inputs.length];
   }
 
   private static boolean hasBuffers(Request request) {
@@ -104,7 +134,6 @@ public final class RequestBuffers implements AutoCloseable {
         if (isAmong(buffer, outputs) || (!isInput && isAmong(buffer, inputs))) {
           throw invalid(place + " stands in " + buffer + ", as another argument does");
         }
-        buffer.use();
         (isInput ? inputs : outputs)[i] = buffer;
       }
     }
@@ -216,20 +245,16 @@ public final class RequestBuffers implements AutoCloseable {
     return hold;
   }
 
+  /** Ends the execution: what it was to write and did not, is written by nobody. */
   @Override
   public void close() {
     if (writes) {
       endWrites(false);
     }
-    release(inputs);
-    release(outputs);
-  }
-
-  private static void release(ManagedBuffer[] buffers) {
-    for (int i = 0; i < buffers.length; i++) {
-      if (buffers[i] != null) {
-        buffers[i].release();
-        buffers[i] = null;
+    while (kept > 0) {
+      ManagedBuffer buffer = place(--kept);
+      if (buffer != null) {
+        buffer.release();
       }
     }
   }

@@ -42,17 +42,21 @@ public abstract class TableDevice implements Device {
   private final OperationCatalog catalog;
   private final ModelValidator validator;
   private final BufferTracker buffers;
+  private final BurstSource bursts;
 
   /**
-   * A device of these facts. One of type CPU takes arguments by pointer too.
+   * A device of these facts, whose buffers stand in memory of the host. One of type CPU takes
+   * arguments by pointer too.
    *
    * @param table the implementations of operations; it names the extensions of all that are not
    *     NNAPI's
    * @param catalog the operations that it knows. It is fixed, as the facts are: a driver that
    *     follows an extension which comes and goes is activated anew with it.
+   * @param bursts serves bursts of its prepared models
    */
-  protected TableDevice(DeviceInfo info, OperationTable<?> table, OperationCatalog catalog) {
-    this(info, table, catalog, BufferMemory::ofHost);
+  protected TableDevice(
+      DeviceInfo info, OperationTable<?> table, OperationCatalog catalog, BurstSource bursts) {
+    this(info, table, catalog, bursts, BufferMemory::ofHost);
   }
 
   /**
@@ -64,12 +68,14 @@ public abstract class TableDevice implements Device {
       DeviceInfo info,
       OperationTable<?> table,
       OperationCatalog catalog,
+      BurstSource bursts,
       BufferMemory.Source memory) {
     // FramedPreparedModel keeps the contract of pointers wherever its caller's thread computes.
     this.info = info.type() == DeviceType.CPU ? info.withPointerArguments() : info;
     this.table = Objects.requireNonNull(table, "table");
     this.catalog = Objects.requireNonNull(catalog, "catalog");
     this.validator = new ModelValidator(catalog);
+    this.bursts = Objects.requireNonNull(bursts, "bursts");
     this.buffers = new BufferTracker(this.info, memory);
     for (Key key : table.keys()) {
       if (key.operation() instanceof ExtensionOperationType type
@@ -102,6 +108,7 @@ public abstract class TableDevice implements Device {
     BitSet supported = new BitSet();
     Subgraph graph = model.main();
     for (int i = 0; i < graph.operations().size(); i++) {
+      checkStays();
       Operation operation = graph.operations().get(i);
       supported.set(
           i, isSupported(model, graph, operation) && areConstantsReadable(model, graph, operation));
@@ -159,21 +166,20 @@ public abstract class TableDevice implements Device {
 
   private PreparedModel prepareHeld(Model model, PrepareConfig config) throws DeviceException {
     validate(model);
-    Subgraph graph = model.main();
-    for (int i = 0; i < graph.operations().size(); i++) {
-      if (!isSupported(model, graph, graph.operations().get(i))) {
-        throw new DeviceException(
-            ErrorStatus.INVALID_ARGUMENT,
-            info.name()
-                + " does not support operation "
-                + i
-                + " "
-                + graph.operations().get(i).type().text());
-      }
-    }
     if (config.deadline().hasPassed()) {
       throw new DeviceException(
           ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
+    }
+    Subgraph graph = model.main();
+    for (int i = 0; i < graph.operations().size(); i++) {
+      checkStays();
+      Checkpoint.pass(config);
+      if (!isSupported(model, graph, graph.operations().get(i))) {
+        throw new DeviceException(
+            ErrorStatus.INVALID_ARGUMENT,
+            "%s does not support operation %d %s"
+                .formatted(info.name(), i, graph.operations().get(i).type().text()));
+      }
     }
     for (SharedMemory pool : model.pools()) {
       if (!info.memoryKinds().contains(pool.kind())) {
@@ -203,6 +209,20 @@ public abstract class TableDevice implements Device {
       throws ValidationException, DeviceException;
 
   /**
+   * Returns whether the device is about to leave: what it has not yet begun of a compilation is
+   * then left. Asked between operations. False here: most devices look at an operation quickly.
+   */
+  protected boolean isLeaving() {
+    return false;
+  }
+
+  private void checkStays() throws DeviceException {
+    if (isLeaving()) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, info.name() + " is about to leave");
+    }
+  }
+
+  /**
    * Checks that a run of a compiled model can have its memory.
    *
    * @throws DeviceException with RESOURCE_EXHAUSTED_PERSISTENT where this JVM may never have so
@@ -229,6 +249,11 @@ public abstract class TableDevice implements Device {
   /** The device's buffers, which it closes when it is deactivated. */
   protected final BufferTracker buffers() {
     return buffers;
+  }
+
+  /** Returns what serves bursts of prepared models. */
+  final BurstSource bursts() {
+    return bursts;
   }
 
   /** The operations that the device knows. */

@@ -27,16 +27,21 @@ final class TestDevice extends KernelDevice {
    * @param duringFloor what FLOOR does before it computes
    */
   TestDevice(Runnable duringFloor) {
-    this(duringFloor, false);
+    this(duringFloor, false, BurstSource.NONE);
   }
 
-  private TestDevice(Runnable duringFloor, boolean hasBuffers) {
-    super(facts(hasBuffers), kernels(duringFloor), OperationCatalog.standard());
+  private TestDevice(Runnable duringFloor, boolean hasBuffers, BurstSource bursts) {
+    super(facts(hasBuffers), kernels(duringFloor), OperationCatalog.standard(), bursts);
   }
 
   /** A device that allocates buffers. */
   static TestDevice withBuffers(Runnable duringFloor) {
-    return new TestDevice(duringFloor, true);
+    return new TestDevice(duringFloor, true, BurstSource.NONE);
+  }
+
+  /** A device that allocates buffers and serves bursts. */
+  static TestDevice withBursts(Runnable duringFloor, BurstSource bursts) {
+    return new TestDevice(duringFloor, true, bursts);
   }
 
   BufferTracker tracker() {

@@ -8,7 +8,7 @@ import java.util.List;
 @FunctionalInterface
 public interface BurstCallback {
   /**
-   * The memories in these slots, in the same order.
+   * Returns the memories in these slots, in the same order.
    *
    * @throws DeviceException with INVALID_ARGUMENT where a slot holds none
    */

@@ -6,7 +6,10 @@ import org.osgi.annotation.versioning.ConsumerType;
 /** A burst being served. Thread-safe; closing it ends the service. */
 @ConsumerType
 public interface BurstContext extends AutoCloseable {
-  /** Forgets the memory in a slot; an unknown slot is ignored. */
+  /**
+   * Lets go of the memory in a slot, once no execution under way uses it; an unknown slot is
+   * ignored.
+   */
   void freeMemory(int slot);
 
   @Override

@@ -44,10 +44,8 @@ public abstract class DelegatingPreparedModel implements PreparedModel {
   }
 
   @Override
-  public BurstContext configureExecutionBurst(
-      BurstCallback callback, QueueDescriptor requestChannel, QueueDescriptor resultChannel)
-      throws DeviceException {
-    return delegate.configureExecutionBurst(callback, requestChannel, resultChannel);
+  public BurstContext configureExecutionBurst(BurstConfig config) throws DeviceException {
+    return delegate.configureExecutionBurst(config);
   }
 
   @Override

@@ -11,13 +11,12 @@ import org.osgi.annotation.bundle.Capability;
 import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /**
- * Declares a driver, once, at its component: each fact becomes a property of the service and an
- * attribute of the bundle's capability {@code thalamus.device}, so that a resolver finds a device
- * by need, and a tool knows it before it runs. The facts are those of {@link DeviceInfo}; a test
- * holds all three equal.
+ * Declares a driver at its component: name and type become properties of the service and attributes
+ * of the bundle's capability {@code thalamus.device}, so that a resolver finds a device, and a tool
+ * names it before it runs. All else is in its {@link DeviceInfo}, with which these two agree.
  *
- * <p>A fact {@code x} is the property {@code thalamus.x} and the attribute {@code x}, but for the
- * name: that is {@code thalamus.device} in both.
+ * <p>The type is the property {@code thalamus.type} and the attribute {@code type}; the name is
+ * {@code thalamus.device} in both.
  */
 @Capability(namespace = DeviceDriver.NAMESPACE)
 @ComponentPropertyType
@@ -26,6 +25,18 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
 public @interface DeviceDriver {
   /** The namespace of the capability and the name of the service property. */
   String NAMESPACE = "thalamus.device";
+
+  /**
+   * How the location of a bundle begins whose driver is to run in a process of its own. The service
+   * of the device is the bundle's as ever.
+   */
+  String ISOLATED_LOCATION = "isolated:";
+
+  /** The property of a device's service that tells the number of its process, if it has one. */
+  String PROCESS = "service.thalamus.process";
+
+  /** The property of such a service that tells how memory crosses. */
+  String PROCESS_MEMORY = "service.thalamus.process.memory";
 
   /** Makes {@link #device()} the property {@code thalamus.device}. */
   String PREFIX_ = "thalamus.";
@@ -37,27 +48,4 @@ public @interface DeviceDriver {
   /** A {@code DeviceType}. */
   @Attribute
   String type();
-
-  /** Files that a compilation's code is stored in. */
-  @Attribute
-  int modelCacheFiles();
-
-  /** Files that a compilation's data is stored in. */
-  @Attribute
-  int dataCacheFiles();
-
-  /** Returns whether the device allocates buffers of its own. */
-  @Attribute
-  boolean memoryDomain();
-
-  /** The names of the extensions that it knows. */
-  @Attribute
-  String[] extensions();
-
-  /**
-   * Returns the declared performance: a type, or {@code IF}, {@code WHILE}, {@code RELAXED_SCALAR}
-   * or {@code RELAXED_TENSOR}; the ratio of time; that of power.
-   */
-  @Attribute
-  String[] performance();
 }

@@ -74,5 +74,11 @@ public record PrepareConfig(
       dataCache = List.copyOf(dataCache);
       Objects.requireNonNull(token, "token");
     }
+
+    /** Closes all files. */
+    public void close() {
+      modelCache.forEach(CacheFile::close);
+      dataCache.forEach(CacheFile::close);
+    }
   }
 }

@@ -31,13 +31,13 @@ public interface PreparedModel extends AutoCloseable {
   }
 
   /**
-   * Serves requests from a queue until the context is closed.
+   * Serves requests from a queue until the context is closed. The channels, the control page and
+   * the memories in slots are lent until then.
    *
-   * @throws DeviceException with GENERAL_FAILURE where the device has no burst of its own
+   * @throws DeviceException with GENERAL_FAILURE where the device has no burst of its own or cannot
+   *     set one up, INVALID_ARGUMENT for channels or a protocol that it does not know
    */
-  default BurstContext configureExecutionBurst(
-      BurstCallback callback, QueueDescriptor requestChannel, QueueDescriptor resultChannel)
-      throws DeviceException {
+  default BurstContext configureExecutionBurst(BurstConfig config) throws DeviceException {
     throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "this device does not serve bursts");
   }
 

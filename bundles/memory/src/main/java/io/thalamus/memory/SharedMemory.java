@@ -4,10 +4,12 @@ package io.thalamus.memory;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.WeakReference;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 
 /**
  * One piece of memory that devices, and other processes, can share.
@@ -32,6 +34,9 @@ public final class SharedMemory implements AutoCloseable {
   private final long offset;
   private final ReferenceCount leases = new ReferenceCount(this::unmap);
   private final Object lock = new Object();
+
+  /** Guarded by the lock. They are held weakly, since memory may live longer than its users. */
+  private List<WeakReference<CloseListener>> listeners = List.of();
 
   /** Null for memory of this process alone, until another process is to map it. */
   private BackingFile file;
@@ -274,10 +279,52 @@ public final class SharedMemory implements AutoCloseable {
     leases.release();
   }
 
-  /** Frees the memory, at once or when the last lease ends. Calling it again does nothing. */
+  /**
+   * Has a listener called when the owner closes the memory, so that it ends leases which it keeps
+   * for later. It is held weakly. Adding it again does nothing.
+   *
+   * @return false where the memory is closed already; then the listener is not called
+   */
+  public boolean addCloseListener(CloseListener listener) {
+    synchronized (lock) {
+      if (leases.isClosed()) {
+        return false;
+      }
+      listeners =
+          Stream.concat(
+                  listeners.stream().filter(old -> !old.refersTo(null) && !old.refersTo(listener)),
+                  Stream.of(new WeakReference<>(listener)))
+              .toList();
+      return true;
+    }
+  }
+
+  /** Removes a listener; one that is unknown is ignored. */
+  public void removeCloseListener(CloseListener listener) {
+    synchronized (lock) {
+      listeners = listeners.stream().filter(old -> !old.refersTo(listener)).toList();
+    }
+  }
+
+  /**
+   * Frees the memory, at once or when the last lease ends. Calls the listeners in this thread.
+   * Calling it again does nothing.
+   */
   @Override
   public void close() {
-    leases.close();
+    if (leases.close()) {
+      List<WeakReference<CloseListener>> last;
+      synchronized (lock) {
+        last = listeners;
+        listeners = List.of();
+      }
+      for (WeakReference<CloseListener> reference : last) {
+        CloseListener listener = reference.get();
+        if (listener != null) {
+          listener.closed(this);
+        }
+      }
+    }
   }
 
   private void unmap() {
@@ -292,6 +339,13 @@ public final class SharedMemory implements AutoCloseable {
   @Override
   public String toString() {
     return kind.halName() + "[" + size() + " bytes]";
+  }
+
+  /** A user that keeps leases of memory between its uses. Thread-safe; it does not throw. */
+  @FunctionalInterface
+  public interface CloseListener {
+    /** Called once, by the thread that closes the memory. */
+    void closed(SharedMemory memory);
   }
 
   /** A promise that the memory stays mapped. Thread-safe; owned by the caller of {@link #lend}. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Shared memory by the names that the NN HAL gives it. The only owner of native mappings. */
+/**
+ * Shared memory by the names that the NN HAL gives it, and flags in it by which threads and
+ * processes wake each other. The only owner of native mappings and of native calls.
+ */
 @Export
 @Version("1.0.0")
 package io.thalamus.memory;

@@ -9,9 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32;
@@ -57,13 +60,7 @@ class SharedMemoryTest {
     try (SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 4096)) {
       memory.segment().set(INT, 0, 20);
       Process child =
-          new ProcessBuilder(
-                  Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                  "-cp",
-                  System.getProperty("java.class.path"),
-                  Doubler.class.getName(),
-                  memory.describe().file().toString(),
-                  Long.toString(memory.size()))
+          JavaProcess.of(List.of(), Doubler.class, memory.describe().file(), memory.size())
               .inheritIO()
               .start();
       assertTrue(child.waitFor(60, TimeUnit.SECONDS));
@@ -96,6 +93,27 @@ class SharedMemoryTest {
     second.close();
     assertThrows(IllegalStateException.class, () -> memory.segment().set(INT, 0, 1));
     assertThrows(IllegalStateException.class, memory::lend);
+  }
+
+  @Test
+  void listenersLearnOfTheCloseOnce() {
+    SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 16);
+    List<SharedMemory> closed = new ArrayList<>();
+    List<SharedMemory> others = new ArrayList<>();
+    SharedMemory.CloseListener listener = closed::add;
+    SharedMemory.CloseListener removed = others::add;
+    assertTrue(memory.addCloseListener(listener));
+    assertTrue(memory.addCloseListener(listener));
+    assertTrue(memory.addCloseListener(removed));
+    memory.removeCloseListener(removed);
+    SharedMemory.Lease lease = memory.lend();
+    memory.close();
+    memory.close();
+    assertEquals(List.of(memory), closed);
+    assertEquals(List.of(), others);
+    assertFalse(memory.addCloseListener(listener), "whoever lends closed memory is not called");
+    lease.close();
+    Reference.reachabilityFence(listener);
   }
 
   @Test
@@ -173,14 +191,7 @@ class SharedMemoryTest {
     Path file = Files.write(directory.resolve("weights"), bytes);
     Path temporary = Files.createDirectory(directory.resolve("temporary"));
     Process child =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx16m",
-                "-Djava.io.tmpdir=" + temporary,
-                "-cp",
-                System.getProperty("java.class.path"),
-                Reader.class.getName(),
-                file.toString())
+        JavaProcess.of(List.of("-Xmx16m", "-Djava.io.tmpdir=" + temporary), Reader.class, file)
             .redirectErrorStream(true)
             .start();
     String output = new String(child.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -35,6 +35,27 @@ public final class Deadline {
     return nanos >= FURTHEST ? NONE : new Deadline(System.nanoTime() + Math.max(nanos, 0), true);
   }
 
+  /**
+   * The moment at which {@link System#nanoTime()} reads this value.
+   *
+   * @param nanoTime less than 2^62 nanoseconds away from now
+   */
+  public static Deadline ofNanoTime(long nanoTime) {
+    return new Deadline(nanoTime, true);
+  }
+
+  /**
+   * Returns what {@link System#nanoTime()} reads at the moment.
+   *
+   * @throws IllegalStateException where there is no deadline
+   */
+  public long nanoTime() {
+    if (!set) {
+      throw new IllegalStateException("there is no deadline");
+    }
+    return nanoTime;
+  }
+
   /** Returns whether there is a deadline at all. */
   public boolean isSet() {
     return set;

@@ -69,6 +69,13 @@ public record ArgumentType(List<Choice> choices) {
    * @param when the types T with which it is allowed
    */
   public record Choice(Optional<OperandType> type, FeatureLevel since, Set<OperandCode> when) {
+    /**
+     * Returns whether it is a choice where the operation's data, if it has any, is of this type.
+     */
+    boolean isFor(Optional<OperandCode> data) {
+      return data.isEmpty() || when.contains(data.get());
+    }
+
     private Choice restricted(Set<OperandCode> data, boolean isKept) {
       Set<OperandCode> left = EnumSet.noneOf(OperandCode.class);
       when.stream().filter(code -> data.contains(code) == isKept).forEach(left::add);
@@ -109,15 +116,17 @@ public record ArgumentType(List<Choice> choices) {
 
   /** Returns whether an argument may have this type, whatever T is. */
   boolean mayBe(OperandType actual) {
-    return choices.isEmpty()
-        || choices.stream().anyMatch(choice -> choice.type().map(actual::equals).orElse(true));
+    for (Choice choice : choices) {
+      if (choice.type().isEmpty() || choice.type().get().equals(actual)) {
+        return true;
+      }
+    }
+    return choices.isEmpty();
   }
 
   /** Returns the choices where the operation's data is of this type; all where it has none. */
   public List<Choice> choices(Optional<OperandCode> data) {
-    return choices.stream()
-        .filter(choice -> data.isEmpty() || choice.when().contains(data.get()))
-        .toList();
+    return choices.stream().filter(choice -> choice.isFor(data)).toList();
   }
 
   /** Returns the types for people to read. */

@@ -7,7 +7,6 @@ import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.ArgumentType.Choice;
-import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -98,9 +97,10 @@ public final class Check {
 
   /** Checks that an input is there where it must be. */
   void presence(int input, Argument argument, OperandView actual) throws ValidationException {
-    that(
-        argument.isOmittable() || argument.type() == ArgumentType.ANY || !actual.isOmitted(),
-        "input " + input + " must not be left out");
+    // Checked for each input of each operation: a message is put together only when it is needed.
+    if (actual.isOmitted() && !argument.isOmittable() && argument.type() != ArgumentType.ANY) {
+      throw new ValidationException("input " + input + " must not be left out");
+    }
   }
 
   /** Checks the type of an argument, also where it is left out. */
@@ -110,9 +110,8 @@ public final class Check {
     if (argument.type() == ArgumentType.ANY) {
       return;
     }
-    List<Choice> choices = argument.type().choices(data);
-    for (Choice choice : choices) {
-      if (type(choice, data).equals(actual.type())) {
+    for (Choice choice : argument.type().choices()) {
+      if (choice.isFor(data) && type(choice, data).equals(actual.type())) {
         atLeast(choice.since());
         return;
       }
@@ -122,7 +121,7 @@ public final class Check {
             + " is "
             + actual.type().text()
             + ", but must be "
-            + choices.stream()
+            + argument.type().choices(data).stream()
                 .map(choice -> type(choice, data).text())
                 .collect(Collectors.joining(" or ")));
   }
@@ -144,11 +143,8 @@ public final class Check {
     int rank = actual.shape().rank();
     if (!actual.isOmitted() && actual.isRankKnown() && (rank < least || rank > most)) {
       throw new ValidationException(
-          place
-              + " has rank "
-              + rank
-              + ", but must have "
-              + (least == most ? "" + least : least + " to " + most));
+          "%s has rank %s, but must have %s"
+              .formatted(place, rank, least == most ? "" + least : least + " to " + most));
     }
   }
 }

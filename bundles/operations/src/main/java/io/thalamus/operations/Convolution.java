@@ -111,6 +111,26 @@ public final class Convolution {
       }
     }
 
+    @Override
+    public final List<Shape> infer(OperationView operation) throws ValidationException {
+      checkBias(operation);
+      Parameters parameters = resolve(operation);
+      Shape input = operation.input(0).shape();
+      DataLayout layout = parameters.layout();
+      return List.of(
+          layout.shape(
+              input.dimension(0),
+              size(layout.height(input), parameters.height()),
+              size(layout.width(input), parameters.width()),
+              outputChannels(operation)));
+    }
+
+    /** Returns the cells of the output along an axis. */
+    abstract int size(int input, Window window) throws ValidationException;
+
+    @Override
+    public abstract Parameters resolve(OperationView operation) throws ValidationException;
+
     final void checkBias(OperationView operation) throws ValidationException {
       Shape filter = operation.input(1).shape();
       Shape bias = operation.input(2).shape();
@@ -201,17 +221,8 @@ public final class Convolution {
     }
 
     @Override
-    public final List<Shape> infer(OperationView operation) throws ValidationException {
-      checkBias(operation);
-      Parameters parameters = resolve(operation);
-      Shape input = operation.input(0).shape();
-      DataLayout layout = parameters.layout();
-      return List.of(
-          layout.shape(
-              input.dimension(0),
-              parameters.height().positions(layout.height(input)),
-              parameters.width().positions(layout.width(input)),
-              outputChannels(operation)));
+    final int size(int input, Window window) throws ValidationException {
+      return window.positions(input);
     }
 
     @Override
@@ -347,22 +358,9 @@ public final class Convolution {
       return 1;
     }
 
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      checkBias(operation);
-      Parameters parameters = resolve(operation);
-      Shape input = operation.input(0).shape();
-      DataLayout layout = parameters.layout();
-      return List.of(
-          layout.shape(
-              input.dimension(0),
-              size(layout.height(input), parameters.height()),
-              size(layout.width(input), parameters.width()),
-              outputChannels(operation)));
-    }
-
     /** The output that a window reaches over, less its padding, which may be negative. */
-    private static int size(int input, Window window) throws ValidationException {
+    @Override
+    int size(int input, Window window) throws ValidationException {
       long size = (input - 1L) * window.stride() + window.size() - window.before() - window.after();
       if (input == 0 || size <= 0 || size > Integer.MAX_VALUE) {
         throw new ValidationException("from " + input + " cells there is no output by " + window);

@@ -8,11 +8,11 @@ import static io.thalamus.model.OperandCode.BOOL;
 import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
-import static io.thalamus.operations.ArgumentType.BIAS;
 import static io.thalamus.operations.ArgumentType.REAL;
 import static io.thalamus.operations.ArgumentType.T;
 import static io.thalamus.operations.Recurrent.require;
 
+import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Sequence.Route;
@@ -20,7 +20,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.stream.Stream;
 
 /**
  * Members of the family {@link Recurrent} with a long memory in float: LSTM,
@@ -89,189 +88,16 @@ public final class Lstm {
   public record Gate(
       int weights, int auxiliaryWeights, int recurrentWeights, int peephole, int norm, int bias) {}
 
-  /** The inputs of one cell, counted from the weights of its input gate. */
-  static final class Inputs {
-    private static final int WEIGHTS = 0;
-    private static final int RECURRENT = 4;
-    private static final int PEEPHOLES = 8;
-    private static final int BIAS = 11;
-    private static final int PROJECTION = 15;
-    private static final int PROJECTION_BIAS = 16;
-    private static final int CELL_GATE = 2;
-    private static final int OUTPUT_GATE = 3;
-
-    private final OperationView operation;
-    private final int first;
-    private final int norms;
-
-    /**
-     * Inputs of a cell.
-     *
-     * @param first index of the weights from input to input gate
-     * @param norms index of the normalization of the input gate, beyond the inputs where there is
-     *     no normalization
-     */
-    Inputs(OperationView operation, int first, int norms) {
-      this.operation = operation;
-      this.first = first;
-      this.norms = norms;
-    }
-
-    private int present(int index) {
-      return operation.has(index) ? index : -1;
-    }
-
-    /** A gate by its number: input, forget, cell, output. */
-    private Gate gate(int gate, int auxiliaryWeights) {
-      int peephole =
-          gate == CELL_GATE ? -1 : present(first + PEEPHOLES + (gate == OUTPUT_GATE ? 2 : gate));
-      return new Gate(
-          present(first + WEIGHTS + gate),
-          auxiliaryWeights < 0 ? -1 : present(auxiliaryWeights + gate),
-          present(first + RECURRENT + gate),
-          peephole,
-          present(norms + gate),
-          present(first + BIAS + gate));
-    }
-
-    private boolean isCoupled() {
-      return !operation.has(first + WEIGHTS);
-    }
-
-    /** Checks the inputs and gives the cell. */
-    Cell cell(int input, int auxiliary, int auxiliaryWeights, int outputState, int cellState)
-        throws ValidationException {
-      Shape data = operation.input(input).shape();
-      int cells = operation.input(first + WEIGHTS + OUTPUT_GATE).shape().dimension(0);
-      int outputs = operation.input(first + RECURRENT + OUTPUT_GATE).shape().dimension(1);
-      boolean hasAuxiliary = auxiliaryWeights >= 0;
-      Cell cell =
-          new Cell(
-              input,
-              hasAuxiliary ? auxiliary : -1,
-              isCoupled() ? Optional.empty() : Optional.of(gate(0, auxiliaryWeights)),
-              gate(1, auxiliaryWeights),
-              gate(CELL_GATE, auxiliaryWeights),
-              gate(OUTPUT_GATE, auxiliaryWeights),
-              present(first + PROJECTION),
-              present(first + PROJECTION_BIAS),
-              outputState,
-              cellState,
-              data.dimension(data.rank() - 1),
-              hasAuxiliary ? operation.input(auxiliary).shape().dimension(2) : 0,
-              cells,
-              outputs);
-      checkCoupling(cell);
-      check(cell);
-      return cell;
-    }
-
-    /** Optional inputs come and go together. */
-    private void checkCoupling(Cell cell) throws ValidationException {
-      Gate reference = cell.outputGate();
-      Gate unused = gate(0, -1);
-      if (isCoupled()
-          && (unused.recurrentWeights() >= 0
-              || unused.bias() >= 0
-              || unused.norm() >= 0
-              || unused.peephole() >= 0 && reference.peephole() < 0)) {
-        throw new ValidationException(
-            "the input gate has no weights for the input, but has other inputs");
-      }
-      List<Gate> gates = new ArrayList<>(List.of(cell.forgetGate(), cell.cellGate(), reference));
-      cell.inputGate().ifPresent(gates::add);
-      for (Gate gate : gates) {
-        if (gate.weights() < 0 || gate.recurrentWeights() < 0 || gate.bias() < 0) {
-          throw new ValidationException(
-              "a gate needs weights for the input and the state, and bias");
-        }
-        if (gate.norm() >= 0 != reference.norm() >= 0) {
-          throw new ValidationException("either all gates are normalized or none");
-        }
-        if (gate != cell.cellGate() && gate.peephole() >= 0 != reference.peephole() >= 0) {
-          throw new ValidationException("either all gates have peepholes or none");
-        }
-        if (gate.auxiliaryWeights() >= 0 != cell.auxiliary() >= 0) {
-          throw new ValidationException("auxiliary weights are missing for a gate");
-        }
-      }
-      if (cell.projectionWeights() < 0
-          && (cell.projectionBias() >= 0 || cell.outputs() != cell.cells())) {
-        throw new ValidationException(
-            cell.cells()
-                + " cells give "
-                + cell.outputs()
-                + " outputs only with the weights of a projection");
-      }
-    }
-
-    private void check(Cell cell) throws ValidationException {
-      List<Gate> gates =
-          new ArrayList<>(List.of(cell.forgetGate(), cell.cellGate(), cell.outputGate()));
-      cell.inputGate().ifPresent(gates::add);
-      for (Gate gate : gates) {
-        require(operation, gate.weights(), cell.cells(), cell.inputSize());
-        require(operation, gate.recurrentWeights(), cell.cells(), cell.outputs());
-        require(operation, gate.bias(), cell.cells());
-        if (gate.auxiliaryWeights() >= 0) {
-          require(operation, gate.auxiliaryWeights(), cell.cells(), cell.auxiliarySize());
-        }
-        if (gate.peephole() >= 0) {
-          require(operation, gate.peephole(), cell.cells());
-        }
-        if (gate.norm() >= 0) {
-          require(operation, gate.norm(), cell.cells());
-        }
-      }
-      if (cell.projectionWeights() >= 0) {
-        require(operation, cell.projectionWeights(), cell.outputs(), cell.cells());
-      }
-      if (cell.projectionBias() >= 0) {
-        require(operation, cell.projectionBias(), cell.outputs());
-      }
-    }
-
-    /**
-     * The arguments of one cell from the weights of its input gate on. The input gate, peepholes
-     * and the projection may be left out.
-     *
-     * @param prefix of their names
-     * @param peephole the type of the weights of the cell state
-     */
-    static List<Argument> arguments(
-        String prefix, ArgumentType weights, ArgumentType peephole, ArgumentType bias) {
-      List<Argument> arguments = new ArrayList<>();
-      arguments.addAll(gates(prefix + "input to ", " weights", weights));
-      arguments.addAll(gates(prefix + "recurrent to ", " weights", weights));
-      for (String gate : List.of("input", "forget", "output")) {
-        arguments.add(argument(prefix + "cell to " + gate + " weights", peephole).omittable());
-      }
-      arguments.addAll(gates(prefix, " gate bias", bias));
-      arguments.add(argument(prefix + "projection weights", weights).omittable());
-      arguments.add(argument(prefix + "projection bias", bias).omittable());
-      return arguments;
-    }
-
-    /** An argument for each gate, of which that for the input gate may be left out. */
-    private static List<Argument> gates(String before, String behind, ArgumentType type) {
-      return Stream.of("input", "forget", "cell", "output")
-          .map(gate -> argument(before + gate + behind, type))
-          .map(made -> made.name().startsWith(before + "input") ? made.omittable() : made)
-          .toList();
-    }
-
-    /** Arguments for each gate that may all be left out. */
-    static List<Argument> optionalGates(String before, String behind, ArgumentType type) {
-      return Stream.of("input", "forget", "cell", "output")
-          .map(gate -> argument(before + gate + behind, type).omittable())
-          .toList();
-    }
-  }
-
   /** The common part of the three operations: scalars, and the limits. */
   private abstract static class Definition extends NamedDefinition {
-    Definition(OperationCode type, Signature signature) {
+    private final int activation;
+
+    /**
+     * @param activation index of the scalar, behind which the limits stand
+     */
+    Definition(OperationCode type, Signature signature, int activation) {
       super(type, signature);
+      this.activation = activation;
     }
 
     /** The activation and the limits. */
@@ -286,8 +112,6 @@ public final class Lstm {
     public OptionalLong macs(OperationView operation) {
       return Macs.recurrent(operation);
     }
-
-    abstract int activationIndex();
 
     abstract Sequence sequence(OperationView operation);
 
@@ -311,32 +135,51 @@ public final class Lstm {
     public final OperationParameters resolve(OperationView operation) throws ValidationException {
       return new Parameters(
           sequence(operation),
-          CellActivation.ofCode(operation.input(activationIndex()).int32()),
-          limit(operation, activationIndex() + 1),
-          limit(operation, activationIndex() + 2),
+          CellActivation.ofCode(operation.input(activation).int32()),
+          limit(operation, activation + 1),
+          limit(operation, activation + 2),
           type() == OperationCode.LSTM,
           passes(operation));
     }
   }
 
-  private static final class Single extends Definition {
+  /** The common part of the two operations with one cell, whose inputs end differently. */
+  private abstract static class OneCell extends Definition {
     private static final int OUTPUT_STATE = 18;
     private static final int CELL_STATE = 19;
     private static final int ACTIVATION = 20;
-    private static final int NORMS = 23;
 
-    Single() {
-      super(OperationCode.LSTM, inputs());
+    private final int norms;
+
+    OneCell(OperationCode type, Signature signature, int norms) {
+      super(type, signature, ACTIVATION);
+      this.norms = norms;
     }
 
-    private static Signature inputs() {
-      List<Argument> norms = Inputs.optionalGates("", " norm weights", T);
+    /** The inputs from the first to the limits. */
+    static List<Argument> inputs(FeatureLevel since, int rank) {
       List<Argument> inputs = new ArrayList<>();
-      inputs.add(data("input", TypeLevels.floats(V1_0)).rank(2));
-      inputs.addAll(Inputs.arguments("", T, T, T));
+      inputs.add(data("input", TypeLevels.floats(since)).rank(rank));
+      inputs.addAll(LstmInputs.arguments("", T, T, T));
       inputs.add(argument("output state", T));
       inputs.add(argument("cell state", T));
       inputs.addAll(scalars());
+      return inputs;
+    }
+
+    final Cell cell(OperationView operation) throws ValidationException {
+      return new LstmInputs(operation, 1, norms).cell(0, -1, -1, OUTPUT_STATE, CELL_STATE);
+    }
+  }
+
+  private static final class Single extends OneCell {
+    Single() {
+      super(OperationCode.LSTM, inputs(), 23);
+    }
+
+    private static Signature inputs() {
+      List<Argument> norms = LstmInputs.optionalGates("", " norm weights", T);
+      List<Argument> inputs = inputs(V1_0, 2);
       inputs.add(norms.getFirst().from(V1_2));
       inputs.addAll(norms.subList(1, norms.size()));
       return Signature.since(V1_0)
@@ -349,17 +192,8 @@ public final class Lstm {
     }
 
     @Override
-    int activationIndex() {
-      return ACTIVATION;
-    }
-
-    @Override
     Sequence sequence(OperationView operation) {
       return new Sequence(true, 1, operation.input(0).shape().dimension(0));
-    }
-
-    private static Cell cell(OperationView operation) throws ValidationException {
-      return new Inputs(operation, 1, NORMS).cell(0, -1, -1, OUTPUT_STATE, CELL_STATE);
     }
 
     @Override
@@ -382,26 +216,17 @@ public final class Lstm {
     }
   }
 
-  private static final class Unidirectional extends Definition {
-    private static final int OUTPUT_STATE = 18;
-    private static final int CELL_STATE = 19;
-    private static final int ACTIVATION = 20;
+  private static final class Unidirectional extends OneCell {
     private static final int TIME_MAJOR = 23;
-    private static final int NORMS = 24;
 
     Unidirectional() {
-      super(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, inputs());
+      super(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, inputs(), 24);
     }
 
     private static Signature inputs() {
-      List<Argument> inputs = new ArrayList<>();
-      inputs.add(data("input", TypeLevels.floats(V1_2)).rank(3));
-      inputs.addAll(Inputs.arguments("", T, T, T));
-      inputs.add(argument("output state", T));
-      inputs.add(argument("cell state", T));
-      inputs.addAll(scalars());
+      List<Argument> inputs = inputs(V1_2, 3);
       inputs.add(argument("time major", BOOL));
-      inputs.addAll(Inputs.optionalGates("", " norm weights", T));
+      inputs.addAll(LstmInputs.optionalGates("", " norm weights", T));
       return Signature.since(V1_2)
           .inputs(inputs)
           .outputs(
@@ -411,17 +236,8 @@ public final class Lstm {
     }
 
     @Override
-    int activationIndex() {
-      return ACTIVATION;
-    }
-
-    @Override
     Sequence sequence(OperationView operation) {
       return Sequence.of(operation.input(0).shape(), operation.input(TIME_MAJOR).bool());
-    }
-
-    private static Cell cell(OperationView operation) throws ValidationException {
-      return new Inputs(operation, 1, NORMS).cell(0, -1, -1, OUTPUT_STATE, CELL_STATE);
     }
 
     @Override
@@ -459,14 +275,14 @@ public final class Lstm {
     private static final int BACKWARD_NORMS = 57;
 
     Bidirectional() {
-      super(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, inputs());
+      super(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, inputs(), ACTIVATION);
     }
 
     private static Signature inputs() {
       List<Argument> inputs = new ArrayList<>();
       inputs.add(data("input", TypeLevels.floats(V1_2)).rank(3));
-      inputs.addAll(Inputs.arguments("forward ", T, T, T));
-      inputs.addAll(Inputs.arguments("backward ", T, T, T));
+      inputs.addAll(LstmInputs.arguments("forward ", T, T, T));
+      inputs.addAll(LstmInputs.arguments("backward ", T, T, T));
       List<Argument> states =
           List.of(
               argument("forward output state", T),
@@ -475,19 +291,14 @@ public final class Lstm {
               argument("backward cell state", T));
       inputs.addAll(states);
       inputs.add(argument("auxiliary input", T).omittable());
-      inputs.addAll(Inputs.optionalGates("forward auxiliary to ", " weights", T));
-      inputs.addAll(Inputs.optionalGates("backward auxiliary to ", " weights", T));
+      inputs.addAll(LstmInputs.optionalGates("forward auxiliary to ", " weights", T));
+      inputs.addAll(LstmInputs.optionalGates("backward auxiliary to ", " weights", T));
       inputs.addAll(scalars());
       inputs.add(argument("merge outputs", BOOL));
       inputs.add(argument("time major", BOOL));
-      inputs.addAll(Inputs.optionalGates("forward ", " norm weights", T));
-      inputs.addAll(Inputs.optionalGates("backward ", " norm weights", T));
+      inputs.addAll(LstmInputs.optionalGates("forward ", " norm weights", T));
+      inputs.addAll(LstmInputs.optionalGates("backward ", " norm weights", T));
       return Recurrent.bothDirections(Signature.since(V1_2).inputs(inputs), states);
-    }
-
-    @Override
-    int activationIndex() {
-      return ACTIVATION;
     }
 
     @Override
@@ -513,10 +324,10 @@ public final class Lstm {
       // Without weights of its own the auxiliary input is what the backward cell reads.
       int backwardInput = hasAuxiliary && !hasWeights ? AUXILIARY : 0;
       Cell forward =
-          new Inputs(operation, FORWARD, FORWARD_NORMS)
+          new LstmInputs(operation, FORWARD, FORWARD_NORMS)
               .cell(0, AUXILIARY, hasWeights ? FORWARD_AUXILIARY_WEIGHTS : -1, STATES, STATES + 1);
       Cell backward =
-          new Inputs(operation, BACKWARD, BACKWARD_NORMS)
+          new LstmInputs(operation, BACKWARD, BACKWARD_NORMS)
               .cell(
                   backwardInput,
                   AUXILIARY,
@@ -562,23 +373,14 @@ public final class Lstm {
       List<Cell> cells = cells(operation);
       int forward = cells.get(0).outputs();
       int backward = cells.get(1).outputs();
-      return List.of(
-          new Pass(
-              cells.get(0),
-              new Route(
-                  false,
-                  0,
-                  merges ? forward + backward : forward,
-                  0,
-                  hasStates ? List.of(state, state + 1) : List.of())),
-          new Pass(
-              cells.get(1),
-              new Route(
-                  true,
-                  merges ? 0 : 1,
-                  merges ? forward + backward : backward,
-                  merges ? forward : 0,
-                  hasStates ? List.of(state + 2, state + 3) : List.of())));
+      List<Integer> own = hasStates ? List.of(state, state + 1) : List.of();
+      List<Integer> other = hasStates ? List.of(state + 2, state + 3) : List.of();
+      Route first = new Route(false, 0, merges ? forward + backward : forward, 0, own);
+      Route second =
+          merges
+              ? new Route(true, 0, forward + backward, forward, other)
+              : new Route(true, 1, backward, 0, other);
+      return List.of(new Pass(cells.get(0), first), new Pass(cells.get(1), second));
     }
   }
 }

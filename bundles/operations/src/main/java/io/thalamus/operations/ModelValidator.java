@@ -194,11 +194,8 @@ public final class ModelValidator {
         checkIndex(graph, output, place);
         if (!isComputed(graph.operands().get(output).lifetime())) {
           throw new ValidationException(
-              place
-                  + " writes operand "
-                  + output
-                  + ", which is "
-                  + graph.operands().get(output).lifetime().text());
+              "%s writes operand %s, which is %s"
+                  .formatted(place, output, graph.operands().get(output).lifetime().text()));
         }
         if (known[output]) {
           throw new ValidationException(
@@ -223,12 +220,8 @@ public final class ModelValidator {
       throws ValidationException {
     if (index < 0 || index >= graph.operands().size()) {
       throw new ValidationException(
-          place
-              + " names operand "
-              + index
-              + ", but there are "
-              + graph.operands().size()
-              + " operands");
+          "%s names operand %s, but there are %s operands"
+              .formatted(place, index, graph.operands().size()));
     }
   }
 

@@ -74,14 +74,8 @@ final class OperandRules {
             : operand.type().elementSize();
     if (length != size) {
       throw new ValidationException(
-          "its value has "
-              + length
-              + " bytes, but "
-              + operand.shape()
-              + " "
-              + operand.type().text()
-              + " takes "
-              + size);
+          "its value has %s bytes, but %s %s takes %s"
+              .formatted(length, operand.shape(), operand.type().text(), size));
     }
   }
 
@@ -117,24 +111,35 @@ final class OperandRules {
   private static void checkQuantized(
       OperandCode type, float scale, int zeroPoint, int least, int most)
       throws ValidationException {
-    require(scale > 0 && Float.isFinite(scale), type + " needs a positive scale, not " + scale);
-    require(
-        zeroPoint >= least && zeroPoint <= most,
-        type + " takes zero points " + least + " to " + most + ", not " + zeroPoint);
+    if (!isScale(scale)) {
+      throw new ValidationException(type + " needs a positive scale, not " + scale);
+    }
+    if (zeroPoint < least || zeroPoint > most) {
+      throw new ValidationException(
+          type + " takes zero points " + least + " to " + most + ", not " + zeroPoint);
+    }
+  }
+
+  private static boolean isScale(float scale) {
+    return scale > 0 && Float.isFinite(scale);
   }
 
   private static void checkPerChannel(Operand operand, PerChannel perChannel)
       throws ValidationException {
     int dimension = perChannel.channelDimension();
-    require(
-        dimension >= 0 && dimension < operand.shape().rank(),
-        "there is no dimension " + dimension + " for scales by channel");
+    if (dimension < 0 || dimension >= operand.shape().rank()) {
+      throw new ValidationException(
+          "there is no dimension " + dimension + " for scales by channel");
+    }
     int channels = operand.shape().dimension(dimension);
-    require(
-        channels != 0 && perChannel.scales().length == channels,
-        "there are " + perChannel.scales().length + " scales for " + channels + " channels");
+    if (channels == 0 || perChannel.scales().length != channels) {
+      throw new ValidationException(
+          "there are " + perChannel.scales().length + " scales for " + channels + " channels");
+    }
     for (float scale : perChannel.scales()) {
-      require(scale > 0 && Float.isFinite(scale), "a channel has the scale " + scale);
+      if (!isScale(scale)) {
+        throw new ValidationException("a channel has the scale " + scale);
+      }
     }
   }
 

@@ -110,9 +110,4 @@ public final class OperationCatalog {
   public Set<OperationType> types() {
     return definitions.keySet();
   }
-
-  /** The names of the extensions at hand. */
-  public Set<String> extensions() {
-    return extensions;
-  }
 }

@@ -74,11 +74,6 @@ public record OperationView(
     return has(index) ? input(index).int32() : defaultValue;
   }
 
-  /** The FLOAT32 or FLOAT16 at this index, or the default where the arguments end before. */
-  public float float32(int index, float defaultValue) {
-    return has(index) ? input(index).float32() : defaultValue;
-  }
-
   /** Returns whether the input at this index is a constant INT32 of this value. */
   boolean isInt32(int index, int value) {
     OperandView operand = input(index);

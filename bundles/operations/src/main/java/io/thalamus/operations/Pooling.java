@@ -110,12 +110,8 @@ public final class Pooling {
     private static Window onInput(Window window) throws ValidationException {
       if (window.before() >= window.size() || window.after() >= window.size()) {
         throw new ValidationException(
-            "padding "
-                + window.before()
-                + " and "
-                + window.after()
-                + " must be smaller than the window of "
-                + window.size());
+            "padding %s and %s must be smaller than the window of %s"
+                .formatted(window.before(), window.after(), window.size()));
       }
       return window;
     }

@@ -28,10 +28,8 @@ record QuantizedHardSwish(OperandView input, OperandView output, Factor toOutput
     Factor toOutput = Factor.of(fine / output.scale());
     if (toOutput.exponent() > 0) {
       throw new ValidationException(
-          "the output's scale "
-              + output.scale()
-              + " is too small for the input's "
-              + input.scale());
+          "the output's scale %s is too small for the input's %s"
+              .formatted(output.scale(), input.scale()));
     }
     return new QuantizedHardSwish(input, output, toOutput, Factor.of(fine / (3f / 32768)));
   }

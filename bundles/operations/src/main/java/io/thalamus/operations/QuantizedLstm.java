@@ -235,10 +235,10 @@ public final class QuantizedLstm {
       ArgumentType factors = ArgumentType.of(TENSOR_QUANT16_SYMM);
       List<Argument> inputs = new ArrayList<>();
       inputs.add(data("input", TypeLevels.since(V1_3, TENSOR_QUANT8_ASYMM_SIGNED)).rank(2));
-      inputs.addAll(Lstm.Inputs.arguments("", weights, factors, ArgumentType.of(TENSOR_INT32)));
+      inputs.addAll(LstmInputs.arguments("", weights, factors, ArgumentType.of(TENSOR_INT32)));
       inputs.add(argument("output state", T));
       inputs.add(argument("cell state", factors));
-      inputs.addAll(Lstm.Inputs.optionalGates("", " norm weights", factors));
+      inputs.addAll(LstmInputs.optionalGates("", " norm weights", factors));
       inputs.add(argument("cell clip", FLOAT32));
       inputs.add(argument("projection clip", FLOAT32));
       for (String gate : GATES) {
@@ -259,7 +259,7 @@ public final class QuantizedLstm {
 
     /** The names of the inputs are those of the float operation, which checks them. */
     private static Lstm.Cell cell(OperationView operation) throws ValidationException {
-      return new Lstm.Inputs(operation, WEIGHTS, NORMS).cell(0, -1, -1, OUTPUT_STATE, CELL_STATE);
+      return new LstmInputs(operation, WEIGHTS, NORMS).cell(0, -1, -1, OUTPUT_STATE, CELL_STATE);
     }
 
     @Override

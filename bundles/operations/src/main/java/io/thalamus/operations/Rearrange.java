@@ -160,15 +160,8 @@ public final class Rearrange {
       int count = operation.outputs().size();
       if (operation.input(2).int32() != count || input.dimension(axis) % count != 0) {
         throw new ValidationException(
-            "axis "
-                + axis
-                + " of "
-                + input
-                + " is to be split into "
-                + operation.input(2).int32()
-                + " equal parts, and there are "
-                + count
-                + " outputs");
+            "axis %s of %s is to be split into %s equal parts, and there are %s outputs"
+                .formatted(axis, input, operation.input(2).int32(), count));
       }
       return Collections.nCopies(count, input.with(axis, input.dimension(axis) / count));
     }
@@ -211,10 +204,8 @@ public final class Rearrange {
       if (multiples.length != dimensions.length
           || Arrays.stream(multiples).anyMatch(multiple -> multiple < 0)) {
         throw new ValidationException(
-            operation.input(0).shape()
-                + " cannot be repeated "
-                + Arrays.toString(multiples)
-                + " times");
+            "%s cannot be repeated %s times"
+                .formatted(operation.input(0).shape(), Arrays.toString(multiples)));
       }
       for (int i = 0; i < dimensions.length; i++) {
         dimensions[i] = Math.multiplyExact(dimensions[i], multiples[i]);

@@ -120,12 +120,8 @@ public final class Recurrent {
     Shape wanted = Shape.of(dimensions);
     if (!operation.input(input).shape().equals(wanted)) {
       throw new ValidationException(
-          "input "
-              + input
-              + " is "
-              + operation.input(input).shape()
-              + ", but beside the others must be "
-              + wanted);
+          "input %s is %s, but beside the others must be %s"
+              .formatted(input, operation.input(input).shape(), wanted));
     }
   }
 

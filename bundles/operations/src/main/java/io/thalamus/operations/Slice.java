@@ -86,12 +86,8 @@ public final class Slice {
       }
       if (!fits) {
         throw new ValidationException(
-            "a slice from "
-                + Arrays.toString(begin)
-                + " of size "
-                + Arrays.toString(size)
-                + " does not lie in "
-                + input);
+            "a slice from %s of size %s does not lie in %s"
+                .formatted(Arrays.toString(begin), Arrays.toString(size), input));
       }
       return List.of(Shape.of(dimensions));
     }
@@ -175,12 +171,8 @@ public final class Slice {
         boolean isRemoved = isSet(operation, SHRINK_MASK, i);
         if (isRemoved && (!isUpwards || count != 1)) {
           throw new ValidationException(
-              "axis "
-                  + i
-                  + " cannot be removed: "
-                  + count
-                  + " cells of it are taken, stride "
-                  + stride);
+              "axis %s cannot be removed: %s cells of it are taken, stride %s"
+                  .formatted(i, count, stride));
         }
         walks[i] = new Walk(begin, stride, count, isRemoved);
       }

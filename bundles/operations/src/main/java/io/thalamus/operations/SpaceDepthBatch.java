@@ -33,7 +33,8 @@ final class SpaceDepthBatch {
   private SpaceDepthBatch() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new DepthToSpace(), new SpaceToDepth(), new BatchToSpace(), new SpaceToBatch());
+    return List.of(
+        new DepthAndSpace(true), new DepthAndSpace(false), new BatchToSpace(), new SpaceToBatch());
   }
 
   /** The common part: four dimensions, a layout as the last, optional argument. */
@@ -93,109 +94,76 @@ final class SpaceDepthBatch {
     }
   }
 
-  private static final class DepthToSpace extends Definition {
-    DepthToSpace() {
-      super(OperationCode.DEPTH_TO_SPACE, V1_0, argument("block size", INT32));
+  /** DEPTH_TO_SPACE and SPACE_TO_DEPTH: the same moves, one from deep to wide, one back. */
+  private static final class DepthAndSpace extends Definition {
+    private final boolean isToSpace;
+
+    DepthAndSpace(boolean isToSpace) {
+      super(
+          isToSpace ? OperationCode.DEPTH_TO_SPACE : OperationCode.SPACE_TO_DEPTH,
+          V1_0,
+          argument("block size", INT32));
+      this.isToSpace = isToSpace;
     }
 
     @Override
     public List<Shape> infer(OperationView operation) throws ValidationException {
       DataLayout layout = layout(operation);
       Shape input = operation.input(0).shape();
-      int block = blocks(operation)[0];
-      return List.of(
-          layout.shape(
-              input.dimension(0),
-              Math.multiplyExact(layout.height(input), block),
-              Math.multiplyExact(layout.width(input), block),
-              divide(layout.channels(input), Math.multiplyExact(block, block), "a depth")));
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      DataLayout layout = layout(operation);
-      Shape input = operation.input(0).shape();
-      Shape output = operation.output().shape();
-      int block = blocks(operation)[0];
-      Strides from = Strides.of(layout, input);
-      Strides to = Strides.of(layout, output);
-      int depth = layout.channels(output);
-      return Moves.of(
-          StridedCopy.of(
-              new int[] {
-                input.dimension(0), layout.height(input), block, layout.width(input), block, depth
-              },
-              0,
-              new long[] {
-                from.batch(),
-                from.height(),
-                (long) block * depth * from.channel(),
-                from.width(),
-                depth * from.channel(),
-                from.channel()
-              },
-              0,
-              new long[] {
-                to.batch(),
-                block * to.height(),
-                to.height(),
-                block * to.width(),
-                to.width(),
-                to.channel()
-              }));
-    }
-  }
-
-  private static final class SpaceToDepth extends Definition {
-    SpaceToDepth() {
-      super(OperationCode.SPACE_TO_DEPTH, V1_0, argument("block size", INT32));
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      DataLayout layout = layout(operation);
-      Shape input = operation.input(0).shape();
-      int block = blocks(operation)[0];
-      return List.of(
-          layout.shape(
-              input.dimension(0),
-              divide(layout.height(input), block, "a height"),
-              divide(layout.width(input), block, "a width"),
-              Math.multiplyExact(layout.channels(input), Math.multiplyExact(block, block))));
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      DataLayout layout = layout(operation);
-      Shape input = operation.input(0).shape();
-      Shape output = operation.output().shape();
-      int block = blocks(operation)[0];
-      Strides from = Strides.of(layout, input);
-      Strides to = Strides.of(layout, output);
+      int batch = input.dimension(0);
+      int height = layout.height(input);
+      int width = layout.width(input);
       int depth = layout.channels(input);
+      int block = blocks(operation)[0];
+      int cells = Math.multiplyExact(block, block);
+      return List.of(
+          isToSpace
+              ? layout.shape(
+                  batch,
+                  Math.multiplyExact(height, block),
+                  Math.multiplyExact(width, block),
+                  divide(depth, cells, "a depth"))
+              : layout.shape(
+                  batch,
+                  divide(height, block, "a height"),
+                  divide(width, block, "a width"),
+                  Math.multiplyExact(depth, cells)));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      DataLayout layout = layout(operation);
+      Shape input = operation.input(0).shape();
+      Shape output = operation.output().shape();
+      Shape deepShape = isToSpace ? input : output;
+      Shape wideShape = isToSpace ? output : input;
+      int block = blocks(operation)[0];
+      int depth = layout.channels(wideShape);
+      Strides deep = Strides.of(layout, deepShape);
+      Strides wide = Strides.of(layout, wideShape);
+      int[] dimensions = {
+        input.dimension(0), layout.height(deepShape), block, layout.width(deepShape), block, depth
+      };
+      long[] inDeep = {
+        deep.batch(),
+        deep.height(),
+        (long) block * depth * deep.channel(),
+        deep.width(),
+        depth * deep.channel(),
+        deep.channel()
+      };
+      long[] inWide = {
+        wide.batch(),
+        block * wide.height(),
+        wide.height(),
+        block * wide.width(),
+        wide.width(),
+        wide.channel()
+      };
       return Moves.of(
-          StridedCopy.of(
-              new int[] {
-                input.dimension(0), layout.height(output), layout.width(output), block, block, depth
-              },
-              0,
-              new long[] {
-                from.batch(),
-                block * from.height(),
-                block * from.width(),
-                from.height(),
-                from.width(),
-                from.channel()
-              },
-              0,
-              new long[] {
-                to.batch(),
-                to.height(),
-                to.width(),
-                (long) block * depth * to.channel(),
-                depth * to.channel(),
-                to.channel()
-              }));
+          isToSpace
+              ? StridedCopy.of(dimensions, 0, inDeep, 0, inWide)
+              : StridedCopy.of(dimensions, 0, inWide, 0, inDeep));
     }
   }
 

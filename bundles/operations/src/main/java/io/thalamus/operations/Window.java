@@ -45,16 +45,9 @@ public record Window(int size, int stride, int dilation, int before, int after) 
       throws ValidationException {
     if (stride <= 0 || dilation <= 0 || size <= 0 || before < 0 || after < 0) {
       throw new ValidationException(
-          "size, stride and dilation must be positive, padding not negative; they are "
-              + size
-              + ", "
-              + stride
-              + ", "
-              + dilation
-              + ", "
-              + before
-              + " and "
-              + after);
+          ("size, stride and dilation must be positive, padding not negative; they"
+                  + " are %s, %s, %s, %s and %s")
+              .formatted(size, stride, dilation, before, after));
     }
     if ((size - 1L) * dilation >= Integer.MAX_VALUE) {
       throw new ValidationException(

@@ -15,6 +15,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Lifetime.ConstantReference;
+import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
@@ -49,7 +50,7 @@ class ModelLoaderTest {
   }
 
   /** A format whose files are a letter, padding, and the constant of {@code y = x + constant}. */
-  private static final class LetterReader implements ModelReader {
+  static final class LetterReader implements ModelReader {
     @Override
     public String format() {
       return "Letter";
@@ -65,6 +66,10 @@ class ModelLoaderTest {
       if (file.size() == 1) {
         throw new ModelFormatException("the letter stands alone");
       }
+      return ModelFile.of(model(file), format());
+    }
+
+    static Model model(SharedMemory file) {
       Graphs.Builder g = new Graphs.Builder(FLOATS);
       int x = g.input("x");
       // Runs out of the file where that is short.
@@ -74,7 +79,7 @@ class ModelLoaderTest {
               .constant(
                   "c", OperandCode.TENSOR_FLOAT32, Shape.of(FLOATS), Quantization.NONE, constant);
       g.op(OperationCode.ADD, x, c, g.output("y"));
-      return ModelFile.of(g.model(), format());
+      return g.model();
     }
   }
 
@@ -146,7 +151,7 @@ class ModelLoaderTest {
   }
 
   /** A file whose constant is this number everywhere. */
-  private static byte[] letter(float constant) {
+  static byte[] letter(float constant) {
     ByteBuffer bytes = ByteBuffer.allocate(4 + 4 * FLOATS).order(ByteOrder.LITTLE_ENDIAN);
     bytes.put((byte) 'L').position(4);
     while (bytes.hasRemaining()) {
@@ -155,7 +160,7 @@ class ModelLoaderTest {
     return bytes.array();
   }
 
-  private float compute(Compilation compilation) {
+  static float compute(Compilation compilation) {
     float[] result = new float[FLOATS];
     compilation
         .createExecution()

@@ -5,12 +5,10 @@ import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
-import io.thalamus.model.Operation;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Tolerance;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -37,12 +35,28 @@ public final class Comparison {
    *
    * @return what is wrong, or empty
    */
-  public Optional<Mismatch> compareShape(int output, Shape actual) {
-    DecodedExample.Expected expected = example.outputs().get(output);
-    return actual.equals(expected.operand().shape())
+  public Optional<String> compareShape(int output, Shape actual) {
+    Shape expected = example.outputs().get(output).operand().shape();
+    // Zeros as they are: in a result they mean that there are no elements.
+    return actual.equals(expected)
         ? Optional.empty()
-        : Optional.of(
-            new Mismatch.OfShape(output, operation(output), expected.operand().shape(), actual));
+        : wrong(
+            output,
+            " has shape %s, expected %s",
+            Arrays.toString(actual.toArray()),
+            Arrays.toString(expected.toArray()));
+  }
+
+  /** What is wrong with an output, behind the operation that writes it, in one line. */
+  private Optional<String> wrong(int output, String format, Object... values) {
+    int operand = example.model().main().outputIndexes().get(output);
+    String operation =
+        example.model().main().operations().stream()
+            .filter(one -> one.outputs().contains(operand))
+            .map(one -> one.type().text())
+            .findFirst()
+            .orElse("nothing");
+    return Optional.of(operation + ": output " + output + format.formatted(values));
   }
 
   /**
@@ -52,7 +66,7 @@ public final class Comparison {
    * @return the first one that is wrong, or empty; an ignored output is wrong only where
    *     distributions are compared
    */
-  public Optional<Mismatch> compare(int output, MemorySegment actual) {
+  public Optional<String> compare(int output, MemorySegment actual) {
     DecodedExample.Expected expected = example.outputs().get(output);
     if (example.example().multinomialTolerance() > 0) {
       return compareDistribution(output, expected.operand(), actual);
@@ -74,22 +88,18 @@ public final class Comparison {
     }
     return wrong == 0
         ? Optional.empty()
-        : Optional.of(
-            new Mismatch.OfElement(
-                output,
-                operation(output),
-                expected.operand().shape(),
-                first,
-                elements.getDouble(wanted, first),
-                elements.getDouble(actual, first),
-                tolerance,
-                wrong,
-                count));
+        : wrong(
+            output,
+            "%s is %s, expected %s; %s of %s wrong",
+            position(expected.operand().shape(), first),
+            number(elements.getDouble(actual, first)),
+            number(elements.getDouble(wanted, first)),
+            wrong,
+            count);
   }
 
   /** Counts how often each class was drawn; input 0 holds the logarithms of their odds. */
-  private Optional<Mismatch> compareDistribution(
-      int output, Operand operand, MemorySegment actual) {
+  private Optional<String> compareDistribution(int output, Operand operand, MemorySegment actual) {
     DecodedExample.Input input = example.inputs().getFirst();
     int classes = input.operand().shape().dimension(1);
     int batches = operand.shape().dimension(0);
@@ -102,17 +112,20 @@ public final class Comparison {
         long index = (long) batch * samples + i;
         int drawn = Elements.INT32.getInt(actual, index);
         if (drawn < 0 || drawn >= classes) {
-          return Optional.of(
-              new Mismatch.OfClass(output, operation(output), index, drawn, classes));
+          return wrong(output, " element %s is class %s of %s", index, drawn, classes);
         }
         counts[drawn]++;
       }
       for (int i = 0; i < classes; i++) {
         double frequency = (double) counts[i] / samples;
         if (!(Math.abs(frequency - odds[i]) <= tolerance)) {
-          return Optional.of(
-              new Mismatch.OfDistribution(
-                  output, operation(output), i, odds[i], frequency, tolerance));
+          return wrong(
+              output,
+              " has class %s with frequency %s, expected %s +- %s",
+              i,
+              frequency,
+              odds[i],
+              tolerance);
         }
       }
     }
@@ -139,140 +152,21 @@ public final class Comparison {
     return odds;
   }
 
-  /** The name of the operation that writes an output. */
-  private String operation(int output) {
-    int operand = example.model().main().outputIndexes().get(output);
-    return example.model().main().operations().stream()
-        .filter(operation -> operation.outputs().contains(operand))
-        .map(Operation::type)
-        .map(type -> type.text())
-        .findFirst()
-        .orElse("nothing");
+  /** The place of an element in an output, {@code [1,0]}; nothing for a scalar. */
+  private static String position(Shape shape, long element) {
+    long rest = element;
+    StringBuilder text = new StringBuilder();
+    for (int axis = shape.rank() - 1; axis >= 0; axis--) {
+      text.insert(0, rest % shape.dimension(axis));
+      rest /= shape.dimension(axis);
+      text.insert(0, axis == 0 ? "[" : ",");
+    }
+    return text.isEmpty() ? "" : text.append(']').toString();
   }
 
-  /** A mismatch of an output. */
-  public sealed interface Mismatch {
-    /** The output's number. */
-    int output();
-
-    /** The operation that wrote it. */
-    String operation();
-
-    /** All of it in one line. */
-    String text();
-
-    /** The shape is another one. */
-    record OfShape(int output, String operation, Shape expected, Shape actual) implements Mismatch {
-      public OfShape {
-        Objects.requireNonNull(operation, "operation");
-      }
-
-      @Override
-      public String text() {
-        return operation
-            + ": output "
-            + output
-            + " has shape "
-            + dims(actual)
-            + ", expected "
-            + dims(expected);
-      }
-
-      /** Zeros as they are: in a result they mean that there are no elements. */
-      private static String dims(Shape shape) {
-        return Arrays.toString(shape.toArray());
-      }
-    }
-
-    /**
-     * An element is wrong; the first such one is told.
-     *
-     * @param shape of the output
-     * @param element its row-major index
-     * @param wrong how many are wrong
-     * @param elements how many there are
-     */
-    record OfElement(
-        int output,
-        String operation,
-        Shape shape,
-        long element,
-        double expected,
-        double actual,
-        Tolerance tolerance,
-        long wrong,
-        long elements)
-        implements Mismatch {
-      @Override
-      public String text() {
-        return operation
-            + ": output "
-            + output
-            + position()
-            + " is "
-            + number(actual)
-            + ", expected "
-            + number(expected)
-            + "; "
-            + wrong
-            + " of "
-            + elements
-            + " wrong";
-      }
-
-      private String position() {
-        long rest = element;
-        StringBuilder text = new StringBuilder();
-        for (int axis = shape.rank() - 1; axis >= 0; axis--) {
-          text.insert(0, rest % shape.dimension(axis));
-          rest /= shape.dimension(axis);
-          text.insert(0, axis == 0 ? "[" : ",");
-        }
-        return text.isEmpty() ? "" : text.append(']').toString();
-      }
-
-      private static String number(double value) {
-        return value == Math.rint(value) && Math.abs(value) < 1e9
-            ? Long.toString((long) value)
-            : Float.toString((float) value);
-      }
-    }
-
-    /** A class was drawn that does not exist. */
-    record OfClass(int output, String operation, long element, int actual, int classes)
-        implements Mismatch {
-      @Override
-      public String text() {
-        return operation
-            + ": output "
-            + output
-            + " element "
-            + element
-            + " is class "
-            + actual
-            + " of "
-            + classes;
-      }
-    }
-
-    /** A class was drawn too often or too seldom. */
-    record OfDistribution(
-        int output, String operation, int drawn, double expected, double actual, double tolerance)
-        implements Mismatch {
-      @Override
-      public String text() {
-        return operation
-            + ": output "
-            + output
-            + " has class "
-            + drawn
-            + " with frequency "
-            + actual
-            + ", expected "
-            + expected
-            + " +- "
-            + tolerance;
-      }
-    }
+  private static String number(double value) {
+    return value == Math.rint(value) && Math.abs(value) < 1e9
+        ? Long.toString((long) value)
+        : Float.toString((float) value);
   }
 }

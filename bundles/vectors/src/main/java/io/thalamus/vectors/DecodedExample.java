@@ -9,9 +9,9 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * An example as typed objects, ready to be run. Thread-safe. Owned by whoever decoded it: closing
- * gives back the pool in which the model's larger constants stand, so nothing may use the model any
- * more. The arrays of bytes must not be changed.
+ * An example as typed objects, ready to be run. Thread-safe. Owned by its decoder: closing gives
+ * back the pool in which the model's larger constants stand, so nothing may use the model any more.
+ * The arrays of bytes must not be changed.
  */
 public final class DecodedExample implements AutoCloseable {
   private final Example example;

@@ -114,7 +114,6 @@ public final class DeviceTarget implements Target {
     return places;
   }
 
-  /** The prepared model of a device. */
   private record PreparedOnDevice(PreparedModel prepared) implements Prepared {
     @Override
     public Answer execute(Arguments arguments, Settings settings) {

@@ -95,88 +95,52 @@ public record Example(
         && main.operations().getFirst().type().equals("WHILE");
   }
 
-  public Example withName(String value) {
+  private Example copy(
+      String newName,
+      Optional<String> newHalVersion,
+      boolean expectsFailure,
+      RawSubgraph newMain,
+      List<RawSubgraph> newReferenced,
+      List<Input> newInputs,
+      List<ExpectedOutput> newOutputs) {
     return new Example(
-        value,
+        newName,
         modelName,
         exampleName,
         variations,
-        halVersion,
+        newHalVersion,
         isRelaxed,
-        expectFailure,
+        expectsFailure,
         multinomialTolerance,
-        main,
-        referenced,
-        inputs,
-        expectedOutputs);
+        newMain,
+        newReferenced,
+        newInputs,
+        newOutputs);
+  }
+
+  public Example withName(String value) {
+    return copy(value, halVersion, expectFailure, main, referenced, inputs, expectedOutputs);
   }
 
   public Example withHalVersion(String value) {
-    return new Example(
-        name,
-        modelName,
-        exampleName,
-        variations,
-        Optional.of(value),
-        isRelaxed,
-        expectFailure,
-        multinomialTolerance,
-        main,
-        referenced,
-        inputs,
-        expectedOutputs);
+    Optional<String> version = Optional.of(value);
+    return copy(name, version, expectFailure, main, referenced, inputs, expectedOutputs);
   }
 
   public Example withMain(RawSubgraph value) {
     return withGraphs(value, referenced);
   }
 
-  public Example withGraphs(RawSubgraph mainGraph, List<RawSubgraph> referencedGraphs) {
-    return new Example(
-        name,
-        modelName,
-        exampleName,
-        variations,
-        halVersion,
-        isRelaxed,
-        expectFailure,
-        multinomialTolerance,
-        mainGraph,
-        referencedGraphs,
-        inputs,
-        expectedOutputs);
+  public Example withGraphs(RawSubgraph mainGraph, List<RawSubgraph> others) {
+    return copy(name, halVersion, expectFailure, mainGraph, others, inputs, expectedOutputs);
   }
 
   public Example withData(List<Input> inputValues, List<ExpectedOutput> outputValues) {
-    return new Example(
-        name,
-        modelName,
-        exampleName,
-        variations,
-        halVersion,
-        isRelaxed,
-        expectFailure,
-        multinomialTolerance,
-        main,
-        referenced,
-        inputValues,
-        outputValues);
+    return copy(name, halVersion, expectFailure, main, referenced, inputValues, outputValues);
   }
 
   public Example withExpectFailure(boolean value) {
-    return new Example(
-        name,
-        modelName,
-        exampleName,
-        variations,
-        halVersion,
-        isRelaxed,
-        value,
-        multinomialTolerance,
-        main,
-        referenced,
-        inputs,
-        expectedOutputs);
+    return copy(name, halVersion, value, main, referenced, inputs, expectedOutputs);
   }
 
   /**

@@ -44,7 +44,6 @@ final class ExampleDecoder {
   /** The place of a constant in the pool; the others are copied. */
   private final Map<RawOperand, Long> offsets = new IdentityHashMap<>();
 
-  /** The bytes of all constants. */
   private final Map<RawOperand, byte[]> constants = new IdentityHashMap<>();
 
   ExampleDecoder(Example example) {
@@ -137,16 +136,13 @@ final class ExampleDecoder {
     for (int i = 0; i < consumers.length; i++) {
       if (consumers[i] != raw.operands().get(i).consumers()) {
         throw new VectorFormatException(
-            graph
-                + " operand "
-                + i
-                + " '"
-                + raw.operands().get(i).name()
-                + "': "
-                + raw.operands().get(i).consumers()
-                + " consumers are stated, "
-                + consumers[i]
-                + " operation inputs use it");
+            "%s operand %s '%s': %s consumers are stated, %s operation inputs use it"
+                .formatted(
+                    graph,
+                    i,
+                    raw.operands().get(i).name(),
+                    raw.operands().get(i).consumers(),
+                    consumers[i]));
       }
     }
   }

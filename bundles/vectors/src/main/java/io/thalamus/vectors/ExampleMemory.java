@@ -15,7 +15,7 @@ import java.util.Optional;
 
 /**
  * The memory of one execution of an example, inputs filled in. As thread-safe as memory is; owned
- * by whoever made it, who closes it when nothing executes any more.
+ * by its maker, who closes it when nothing executes any more.
  *
  * <pre>
  *   inputs    | 0 | 1 |  ...            each at a multiple of 64, bytes behind the last one too

@@ -85,7 +85,6 @@ final class JsonTree {
     return keys;
   }
 
-  /** The elements of an array. */
   List<JsonTree> elements() throws VectorFormatException {
     if (!(value instanceof List<?> list)) {
       throw wrong("an array");

@@ -139,17 +139,8 @@ public record ModelCase(
       String counts = differing + " of " + elements + " differ";
       return at < 0
           ? counts
-          : counts
-              + ", at most by "
-              + largest
-              + " (allowed "
-              + tolerance
-              + "): element "
-              + at
-              + " is "
-              + actual
-              + ", expected "
-              + expected;
+          : "%s, at most by %s (allowed %s): element %s is %s, expected %s"
+              .formatted(counts, largest, tolerance, at, actual, expected);
     }
 
     /** Compares tensors of one type and shape, given as little-endian bytes. */
@@ -170,13 +161,8 @@ public record ModelCase(
             0,
             tolerance,
             Optional.of(
-                actual.byteSize()
-                    + " bytes, expected "
-                    + shape
-                    + " "
-                    + type
-                    + " = "
-                    + elements * type.size()));
+                "%s bytes, expected %s %s = %s"
+                    .formatted(actual.byteSize(), shape, type, elements * type.size())));
       }
       long differing = 0;
       long at = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
+import io.thalamus.api.Burst;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Execution;
@@ -36,6 +37,7 @@ public final class NeuralNetworksTarget implements Target {
   private final CompilationOptions options;
   private final Optional<CacheTally> caching;
   private final ArgumentMemory memory;
+  private final BurstTally bursts = new BurstTally();
 
   /** The memory that arguments stand in. */
   public enum ArgumentMemory {
@@ -87,6 +89,11 @@ public final class NeuralNetworksTarget implements Target {
     return new NeuralNetworksTarget(neuralNetworks, options, memory, Optional.of(tally));
   }
 
+  /** Returns what went by burst until now. */
+  public BurstTally bursts() {
+    return bursts;
+  }
+
   @Override
   public String name() {
     List<String> devices = options.devices();
@@ -111,9 +118,12 @@ public final class NeuralNetworksTarget implements Target {
     try {
       Compilation compilation = compile(model);
       boolean isTimed = options.devices().size() == 1;
-      return memory == ArgumentMemory.DEVICE
-          ? new InMemories(neuralNetworks, compilation, isTimed)
-          : new Compiled(compilation, isTimed, memory == ArgumentMemory.SHARED);
+      Starter starter = new Starter(compilation, isTimed, bursts);
+      return new BurstComparison(
+          memory == ArgumentMemory.DEVICE
+              ? new InMemories(neuralNetworks, starter)
+              : new Compiled(starter, memory == ArgumentMemory.SHARED),
+          bursts);
     } catch (NeuralNetworksException e) {
       throw refusal(e);
     }
@@ -153,16 +163,67 @@ public final class NeuralNetworksTarget implements Target {
     };
   }
 
-  /** A compilation, with what its executions need to know. */
-  private record Compiled(Compilation compilation, boolean timed, boolean sharedMemory)
-      implements Prepared {
+  /** A compilation, and the burst of its executions once one asks for it. Thread-safe. */
+  private static final class Starter implements AutoCloseable {
+    private final Compilation compilation;
+    private final boolean isTimed;
+    private final BurstTally tally;
+    private Burst burst;
+
+    Starter(Compilation compilation, boolean isTimed, BurstTally tally) {
+      this.compilation = compilation;
+      this.isTimed = isTimed;
+      this.tally = tally;
+    }
+
+    Model model() {
+      return compilation.model();
+    }
+
+    Compilation compilation() {
+      return compilation;
+    }
+
+    Execution begin(Settings settings) {
+      Execution execution = compilation.createExecution().setLoopTimeout(settings.loopTimeout());
+      return settings.measureTiming() && isTimed ? execution.setMeasureTiming(true) : execution;
+    }
+
+    Answer finish(Execution execution, Settings settings) {
+      return switch (settings.mode()) {
+        case SYNC -> answer(execution.compute());
+        case ASYNC -> answer(execution.computeAsync());
+        case FENCED -> answer(execution.startComputeWithDependencies(List.of()));
+        case BURST -> answer(execution.burstCompute(burst()));
+      };
+    }
+
+    private synchronized Burst burst() {
+      if (burst == null) {
+        burst = compilation.createBurst();
+      }
+      return burst;
+    }
+
+    @Override
+    public synchronized void close() {
+      if (burst != null) {
+        burst.close();
+        tally.count(burst.describe());
+      }
+      compilation.close();
+    }
+  }
+
+  /** A compilation whose arguments stand in plain memory or in shared memory. */
+  private record Compiled(Starter starter, boolean sharedMemory) implements Prepared {
     @Override
     public Answer execute(Arguments arguments, Settings settings) {
       return sharedMemory ? executeShared(arguments, settings) : executePlain(arguments, settings);
     }
 
     private Answer executeShared(Arguments arguments, Settings settings) {
-      Execution execution = begin(compilation, settings, timed);
+      Execution execution = starter.begin(settings);
       for (int i = 0; i < arguments.inputs().size(); i++) {
         Range range = arguments.inputs().get(i);
         SharedMemory memory = arguments.inputMemory();
@@ -181,19 +242,20 @@ public final class NeuralNetworksTarget implements Target {
           execution.setOutput(i, memory, range.offset(), range.length(), Shape.NONE);
         }
       }
-      return finish(execution, settings);
+      return starter.finish(execution, settings);
     }
 
     /**
      * Executes with arguments off the heap, where devices that take pointers use them in place.
-     * Whatever was written is copied back, guards included.
+     * Everything that was written is copied back, guards included.
      */
     private Answer executePlain(Arguments arguments, Settings settings) {
-      boolean isInCallersThread = settings.mode() == RunOptions.Mode.SYNC;
+      boolean isInCallersThread =
+          settings.mode() == RunOptions.Mode.SYNC || settings.mode() == RunOptions.Mode.BURST;
       try (Arena arena = isInCallersThread ? Arena.ofConfined() : Arena.ofShared()) {
         MemorySegment inputs = plain(arguments.inputMemory(), arena);
         MemorySegment outputs = plain(arguments.outputMemory(), arena);
-        Execution execution = begin(compilation, settings, timed);
+        Execution execution = starter.begin(settings);
         for (int i = 0; i < arguments.inputs().size(); i++) {
           Range range = arguments.inputs().get(i);
           execution.setInput(i, inputs.asSlice(range.offset(), range.length()), range.shape());
@@ -202,7 +264,7 @@ public final class NeuralNetworksTarget implements Target {
           Range range = arguments.outputs().get(i);
           execution.setOutput(i, outputs.asSlice(range.offset(), range.length()));
         }
-        Answer answer = finish(execution, settings);
+        Answer answer = starter.finish(execution, settings);
         arguments.inputMemory().segment().copyFrom(inputs);
         arguments.outputMemory().segment().copyFrom(outputs);
         return answer;
@@ -215,21 +277,8 @@ public final class NeuralNetworksTarget implements Target {
 
     @Override
     public void close() {
-      compilation.close();
+      starter.close();
     }
-  }
-
-  private static Execution begin(Compilation compilation, Settings settings, boolean timed) {
-    Execution execution = compilation.createExecution().setLoopTimeout(settings.loopTimeout());
-    return settings.measureTiming() && timed ? execution.setMeasureTiming(true) : execution;
-  }
-
-  private static Answer finish(Execution execution, Settings settings) {
-    return switch (settings.mode()) {
-      case SYNC -> answer(execution.compute());
-      case ASYNC -> answer(execution.computeAsync());
-      case FENCED -> answer(execution.startComputeWithDependencies(List.of()));
-    };
   }
 
   private static MemorySegment slice(SharedMemory memory, Range range) {
@@ -260,13 +309,13 @@ public final class NeuralNetworksTarget implements Target {
   }
 
   /** A compilation whose arguments stand in memories made for each execution. */
-  private record InMemories(NeuralNetworks networks, Compilation compilation, boolean timed)
-      implements Prepared {
+  private record InMemories(NeuralNetworks networks, Starter starter) implements Prepared {
     @Override
     public Answer execute(Arguments arguments, Settings settings) {
+      Compilation compilation = starter.compilation();
       List<Memory> made = new ArrayList<>();
       try {
-        Execution execution = begin(compilation, settings, timed);
+        Execution execution = starter.begin(settings);
         for (int i = 0; i < arguments.inputs().size(); i++) {
           Range range = arguments.inputs().get(i);
           MemorySegment value = slice(arguments.inputMemory(), range);
@@ -290,7 +339,7 @@ public final class NeuralNetworksTarget implements Target {
         Memory[] outputs = new Memory[arguments.outputs().size()];
         for (int i = 0; i < outputs.length; i++) {
           MemoryDesc desc = MemoryDesc.builder("output " + i).output(compilation, i).build();
-          boolean isOpen = !compilation.model().main().output(i).isSizeKnown();
+          boolean isOpen = !starter.model().main().output(i).isSizeKnown();
           Optional<Memory> output = isOpen ? Optional.empty() : make(made, desc);
           if (output.isPresent()) {
             outputs[i] = output.get();
@@ -299,7 +348,7 @@ public final class NeuralNetworksTarget implements Target {
             execution.setOutput(i, slice(arguments.outputMemory(), arguments.outputs().get(i)));
           }
         }
-        Answer answer = finish(execution, settings);
+        Answer answer = starter.finish(execution, settings);
         for (int i = 0; i < outputs.length; i++) {
           if (outputs[i] != null && answer.status() == Status.DONE) {
             outputs[i].copyTo(slice(arguments.outputMemory(), arguments.outputs().get(i)));
@@ -330,7 +379,7 @@ public final class NeuralNetworksTarget implements Target {
 
     @Override
     public void close() {
-      compilation.close();
+      starter.close();
     }
   }
 }

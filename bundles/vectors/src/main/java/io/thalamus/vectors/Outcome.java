@@ -2,12 +2,42 @@
 package io.thalamus.vectors;
 
 import java.util.Arrays;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /** The outcome of the run of one example. A value. */
 public sealed interface Outcome {
   /** Everything was as expected. */
   Outcome PASSED = new Passed();
+
+  /** Returns the outcome of a check that found a fault, or none. */
+  static Outcome of(Optional<String> fault) {
+    return fault.<Outcome>map(Failed::new).orElse(PASSED);
+  }
+
+  /** Returns the reason behind a colon, as it follows a name; nothing where it passed. */
+  static String suffix(Outcome outcome) {
+    return switch (outcome) {
+      case Passed _ -> "";
+      case Failed failed -> ": " + failed.reason();
+      case Skipped skipped -> ": " + skipped.reason();
+    };
+  }
+
+  /** Returns how often each reason led to a skip. */
+  static Map<String, Integer> skipReasons(Stream<Outcome> outcomes) {
+    Map<String, Integer> reasons = new TreeMap<>();
+    outcomes.forEach(
+        outcome -> {
+          if (outcome instanceof Skipped skipped) {
+            reasons.merge(skipped.reason(), 1, Integer::sum);
+          }
+        });
+    return reasons;
+  }
 
   /** Everything was as expected. */
   record Passed() implements Outcome {}

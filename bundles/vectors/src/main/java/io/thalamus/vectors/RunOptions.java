@@ -42,7 +42,9 @@ public record RunOptions(Mode mode, Inputs inputs, Outputs outputs, boolean meas
   public enum Mode {
     SYNC,
     ASYNC,
-    FENCED
+    FENCED,
+    /** By a burst for each model, and synchronously again: the outputs must be the same bytes. */
+    BURST
   }
 
   /** The dimensions of inputs that the model states. */

@@ -42,17 +42,8 @@ public record StoredTensor(Path file, Elements type, Shape shape, int steps) {
     byte[] bytes = Files.readAllBytes(file);
     if (bytes.length != steps * byteSize()) {
       throw new IOException(
-          file
-              + " has "
-              + bytes.length
-              + " bytes, but "
-              + steps
-              + " x "
-              + shape
-              + " "
-              + type
-              + " are "
-              + steps * byteSize());
+          "%s has %s bytes, but %s x %s %s are %s"
+              .formatted(file, bytes.length, steps, shape, type, steps * byteSize()));
     }
     return bytes;
   }

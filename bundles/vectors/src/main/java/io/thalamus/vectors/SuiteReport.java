@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.TreeMap;
 
 /**
  * The results of a run of a suite. Immutable.
@@ -46,13 +45,7 @@ public record SuiteReport(String target, List<Result> results, Duration duration
 
   /** Returns how often each reason led to a skip. */
   public Map<String, Integer> skipReasons() {
-    Map<String, Integer> reasons = new TreeMap<>();
-    for (Result result : results) {
-      if (result.outcome() instanceof Outcome.Skipped skipped) {
-        reasons.merge(skipped.reason(), 1, Integer::sum);
-      }
-    }
-    return reasons;
+    return Outcome.skipReasons(results.stream().map(Result::outcome));
   }
 
   /** {@code N passed, N failed, N skipped}. */
@@ -87,12 +80,7 @@ public record SuiteReport(String target, List<Result> results, Duration duration
 
     /** File, example and reason in one line; for a passed example without a reason. */
     public String text() {
-      String place = example.isEmpty() ? file : file + " " + example;
-      return switch (outcome) {
-        case Outcome.Passed _ -> place;
-        case Outcome.Failed failed -> place + ": " + failed.reason();
-        case Outcome.Skipped skipped -> place + ": " + skipped.reason();
-      };
+      return (example.isEmpty() ? file : file + " " + example) + Outcome.suffix(outcome);
     }
   }
 }

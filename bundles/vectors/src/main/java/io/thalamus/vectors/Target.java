@@ -108,6 +108,10 @@ public interface Target {
       Objects.requireNonNull(mode, "mode");
       Objects.requireNonNull(loopTimeout, "loopTimeout");
     }
+
+    Settings with(Mode value) {
+      return new Settings(value, measureTiming, loopTimeout);
+    }
   }
 
   /**

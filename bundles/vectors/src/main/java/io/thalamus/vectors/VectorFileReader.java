@@ -78,7 +78,7 @@ final class VectorFileReader {
         case "specVersion" -> specVersion = json.text();
         case "source" -> source = Optional.of(source());
         case "pool" -> pool();
-        case "examples" -> examples = examples();
+        case "examples" -> examples = list("examples", this::example);
         default -> throw json.unknownKey(key, "the file");
       }
     }
@@ -144,13 +144,19 @@ final class VectorFileReader {
     return Map.of();
   }
 
-  private List<Example> examples() throws IOException, VectorFormatException {
-    json.expect(JsonToken.START_ARRAY, "an array of examples");
-    List<Example> examples = new ArrayList<>();
+  /** Reads what stands at the cursor. */
+  @FunctionalInterface
+  private interface Item<T> {
+    T read() throws IOException, VectorFormatException;
+  }
+
+  private <T> List<T> list(String what, Item<T> item) throws IOException, VectorFormatException {
+    json.expect(JsonToken.START_ARRAY, "an array of " + what);
+    List<T> items = new ArrayList<>();
     while (json.next() != JsonToken.END_ARRAY) {
-      examples.add(example());
+      items.add(item.read());
     }
-    return examples;
+    return items;
   }
 
   private Example example() throws IOException, VectorFormatException {
@@ -178,9 +184,9 @@ final class VectorFileReader {
         case "expectFailure" -> expectFailure = json.bool();
         case "multinomialTolerance" -> multinomialTolerance = json.number();
         case "main" -> main = subgraph();
-        case "referenced" -> referenced = subgraphs();
-        case "inputs" -> inputs = inputs();
-        case "expectedOutputs" -> outputs = outputs();
+        case "referenced" -> referenced = list("subgraphs", this::subgraph);
+        case "inputs" -> inputs = list("inputs", this::input);
+        case "expectedOutputs" -> outputs = list("outputs", () -> argument(true));
         default -> throw json.unknownKey(key, "an example");
       }
     }
@@ -200,35 +206,16 @@ final class VectorFileReader {
         required(outputs, "expectedOutputs", where));
   }
 
-  private List<RawSubgraph> subgraphs() throws IOException, VectorFormatException {
-    json.expect(JsonToken.START_ARRAY, "an array of subgraphs");
-    List<RawSubgraph> subgraphs = new ArrayList<>();
-    while (json.next() != JsonToken.END_ARRAY) {
-      subgraphs.add(subgraph());
-    }
-    return subgraphs;
-  }
-
   private RawSubgraph subgraph() throws IOException, VectorFormatException {
     json.expect(JsonToken.START_OBJECT, "a subgraph");
-    List<RawOperand> operands = new ArrayList<>();
-    List<RawOperation> operations = new ArrayList<>();
+    List<RawOperand> operands = List.of();
+    List<RawOperation> operations = List.of();
     List<Integer> inputs = null;
     List<Integer> outputs = null;
     for (String key = json.nextKey(); key != null; key = json.nextKey()) {
       switch (key) {
-        case "operands" -> {
-          json.expect(JsonToken.START_ARRAY, "an array of operands");
-          while (json.next() != JsonToken.END_ARRAY) {
-            operands.add(operand());
-          }
-        }
-        case "operations" -> {
-          json.expect(JsonToken.START_ARRAY, "an array of operations");
-          while (json.next() != JsonToken.END_ARRAY) {
-            operations.add(operation());
-          }
-        }
+        case "operands" -> operands = list("operands", this::operand);
+        case "operations" -> operations = list("operations", this::operation);
         case "inputIndexes" -> inputs = json.integers();
         case "outputIndexes" -> outputs = json.integers();
         default -> throw json.unknownKey(key, "a subgraph");
@@ -315,23 +302,9 @@ final class VectorFileReader {
         required(outputs, "outputs", "an operation"));
   }
 
-  private List<Example.Input> inputs() throws IOException, VectorFormatException {
-    json.expect(JsonToken.START_ARRAY, "an array of inputs");
-    List<Example.Input> inputs = new ArrayList<>();
-    while (json.next() != JsonToken.END_ARRAY) {
-      Example.ExpectedOutput read = argument(false);
-      inputs.add(new Example.Input(read.operand(), read.values()));
-    }
-    return inputs;
-  }
-
-  private List<Example.ExpectedOutput> outputs() throws IOException, VectorFormatException {
-    json.expect(JsonToken.START_ARRAY, "an array of outputs");
-    List<Example.ExpectedOutput> outputs = new ArrayList<>();
-    while (json.next() != JsonToken.END_ARRAY) {
-      outputs.add(argument(true));
-    }
-    return outputs;
+  private Example.Input input() throws IOException, VectorFormatException {
+    Example.ExpectedOutput read = argument(false);
+    return new Example.Input(read.operand(), read.values());
   }
 
   private Example.ExpectedOutput argument(boolean output)

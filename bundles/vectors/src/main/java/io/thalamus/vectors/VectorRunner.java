@@ -273,15 +273,15 @@ public final class VectorRunner {
       if (!shapes.get(i).isSufficient()) {
         return Optional.of("output " + i + " is called insufficient, but all is done");
       }
-      Optional<Comparison.Mismatch> wrong = comparison.compareShape(i, shapes.get(i).shape());
+      Optional<String> wrong = comparison.compareShape(i, shapes.get(i).shape());
       if (wrong.isPresent()) {
-        return Optional.of(wrong.get().text());
+        return wrong;
       }
     }
     return Optional.empty();
   }
 
-  /** Only output 0 may be called insufficient, and dimensions that are told must be right. */
+  /** Only output 0 may be called insufficient, and dimensions that are stated must be right. */
   private static Optional<String> insufficientShapes(
       DecodedExample example, List<OutputShape> shapes) {
     if (shapes.size() != example.outputs().size()) {
@@ -330,9 +330,9 @@ public final class VectorRunner {
   private static Optional<String> compare(DecodedExample example, ExampleMemory memory) {
     Comparison comparison = new Comparison(example);
     for (int i = 0; i < example.outputs().size(); i++) {
-      Optional<Comparison.Mismatch> wrong = comparison.compare(i, memory.output(i));
+      Optional<String> wrong = comparison.compare(i, memory.output(i));
       if (wrong.isPresent()) {
-        return Optional.of(wrong.get().text());
+        return wrong;
       }
     }
     return Optional.empty();

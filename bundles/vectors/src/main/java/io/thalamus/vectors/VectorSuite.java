@@ -61,7 +61,7 @@ public record VectorSuite(Path root, VectorFilter filter, int threads) {
    * Runs the examples. A damaged file, and whatever an example or the target does wrong, becomes a
    * failed result.
    *
-   * @param listener told of each result, by one thread at a time
+   * @param listener called with each result, by one thread at a time
    * @throws IOException where there is no such file or folder, or it cannot be read
    * @throws VectorFormatException where a folder holds no file of the format, or the filter lets
    *     nothing through
@@ -200,10 +200,10 @@ public record VectorSuite(Path root, VectorFilter filter, int threads) {
   /** A file by the name that it is reported under: {@code folder/file.json}. */
   private record Found(String name, Path path) {}
 
-  /** Is told how a run goes. */
+  /** Listens to the progress of a run. */
   @FunctionalInterface
   public interface Listener {
-    /** Tells nobody. */
+    /** Ignores it. */
     Listener NONE = (result, count) -> {};
 
     /**

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
+import io.thalamus.api.Burst;
+import io.thalamus.api.BurstInfo;
+import io.thalamus.api.BurstOptions;
 import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
@@ -36,6 +39,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -124,6 +128,11 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
     }
 
     @Override
+    public Burst createBurst(BurstOptions options) {
+      return new FakeBurst(options);
+    }
+
+    @Override
     public void close() {
       prepared.close();
     }
@@ -175,6 +184,19 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
     @Override
     public void close() {
       // The collector takes it.
+    }
+  }
+
+  /** A burst whose executions are executed as any other. */
+  private record FakeBurst(BurstOptions options) implements Burst {
+    @Override
+    public BurstInfo describe() {
+      return new BurstInfo(options.depth(), 0, 0, 0, Map.of());
+    }
+
+    @Override
+    public void close() {
+      // Nothing is open.
     }
   }
 
@@ -284,6 +306,11 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
         case ExecutionResult.Failed failed ->
             ExecutionReport.failed(code(failed.status()), failed.message());
       };
+    }
+
+    @Override
+    public ExecutionReport burstCompute(Burst burst) {
+      return compute();
     }
 
     @Override

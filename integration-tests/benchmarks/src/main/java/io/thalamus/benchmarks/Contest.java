@@ -22,6 +22,8 @@ final class Contest {
   /** And it takes part in no more rounds than this. */
   private static final int ROUNDS_OF_SLOW = 5;
 
+  private static final double MICROS = 1000;
+
   private final Subject subject;
   private final int threads;
   private final Settings settings;
@@ -46,6 +48,7 @@ final class Contest {
    *
    * @param latencyMillis all timed runs
    * @param ratios the first engine's median of a turn divided by this one's of the same round
+   * @param overheadMicros this one's median of a turn less the first engine's of the same round
    * @param difference the largest difference from the first engine's outputs, as a share of the
    *     largest value
    */
@@ -55,6 +58,7 @@ final class Contest {
       double firstMillis,
       Samples latencyMillis,
       Samples ratios,
+      Samples overheadMicros,
       double difference,
       Remote.About about) {}
 
@@ -69,9 +73,9 @@ final class Contest {
    *
    * @return one for each engine that takes the model
    */
-  List<Result> run(List<Engine> wanted) throws Exception {
+  List<Result> run(List<String> wanted) throws Exception {
     try {
-      for (Engine engine : wanted) {
+      for (String engine : wanted) {
         open(engine);
       }
       if (engines.isEmpty()) {
@@ -94,19 +98,20 @@ final class Contest {
     return Collections.unmodifiableMap(refusals);
   }
 
-  private void open(Engine engine) throws IOException {
-    Path file = subject.files().get(engine.format());
+  private void open(String engine) throws IOException {
+    String format = Engine.find(engine).orElseThrow().format();
+    Path file = subject.files().get(format);
     if (file == null) {
       return;
     }
     try {
-      List<Path> inputs = subject.inputs().get(engine.format());
-      Remote remote = Remote.start(engine.name(), file, inputs, threads, settings.log());
+      List<Path> inputs = subject.inputs().get(format);
+      Remote remote = Remote.start(engine, file, inputs, threads, settings.log());
       engines.add(remote);
       turns.put(remote, new ArrayList<>());
       runs.put(remote, new ArrayList<>());
     } catch (Remote.RefusedException e) {
-      refusals.put(engine.name(), e.getMessage());
+      refusals.put(engine, e.getMessage());
     }
   }
 
@@ -156,10 +161,13 @@ final class Contest {
     List<Result> results = new ArrayList<>();
     for (Remote remote : engines) {
       List<Double> ratios = new ArrayList<>();
+      List<Double> overheads = new ArrayList<>();
       for (int round = 0; round < turns.get(first).size(); round++) {
-        double ratio = turns.get(first).get(round) / turns.get(remote).get(round);
-        if (!Double.isNaN(ratio)) {
-          ratios.add(ratio);
+        double least = turns.get(first).get(round);
+        double own = turns.get(remote).get(round);
+        if (!Double.isNaN(least / own)) {
+          ratios.add(least / own);
+          overheads.add((own - least) * MICROS);
         }
       }
       results.add(
@@ -169,6 +177,7 @@ final class Contest {
               remote.firstMillis(),
               Samples.of(runs.get(remote)),
               Samples.of(ratios),
+              Samples.of(overheads),
               difference(expected, remote.outputs()),
               remote.about()));
     }

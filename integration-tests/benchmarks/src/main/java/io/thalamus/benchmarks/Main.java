@@ -11,7 +11,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 
 /**
@@ -23,7 +22,8 @@ public final class Main {
       """
       usage: integration-tests/run benchmarks [--option VALUE]...
         --models LIST    networks %s, or models of the shared folder
-        --engines LIST   of %s; the others are held against the first one
+        --engines LIST   of %s; the others are held against the first one;
+                         NAME@DIR: the engine of another checkout, with built benchmarks
         --threads LIST   numbers of threads (1,2)
         --seconds N      of rounds for each model and number of threads (20)
         --warmup N       seconds for each engine before that (5)
@@ -49,18 +49,17 @@ public final class Main {
     for (int i = 0; i + 1 < arguments.length; i += 2) {
       options.put(arguments[i], arguments[i + 1]);
     }
-    List<Engine> engines = new ArrayList<>();
+    List<String> engines = new ArrayList<>();
     String folder = System.getProperty("thalamus.root") + "/integration-tests/benchmarks/target";
     Path networks = Path.of(take(options, "--folder", folder + "/networks"));
-    String[] models = take(options, "--models", String.join(",", Zoo.names())).split(",");
+    String[] models = take(options, "--models", String.join(",", Zoo.literature())).split(",");
     String[] threads = take(options, "--threads", "1,2").split(",");
     String all = String.join(",", Engine.all().stream().map(Engine::name).toList());
     for (String name : take(options, "--engines", all).split(",")) {
-      Optional<Engine> engine = Engine.find(name);
-      if (engine.isEmpty()) {
+      if (Engine.find(name).isEmpty()) {
         options.put("engine " + name, "");
       } else {
-        engines.add(engine.get());
+        engines.add(name);
       }
     }
     Files.createDirectories(networks);
@@ -92,7 +91,7 @@ public final class Main {
   }
 
   private void contest(
-      Subject subject, int threads, List<Engine> engines, Contest.Settings settings)
+      Subject subject, int threads, List<String> engines, Contest.Settings settings)
       throws Exception {
     Contest contest = new Contest(subject, threads, settings);
     List<Contest.Result> results = contest.run(engines);
@@ -112,6 +111,7 @@ public final class Main {
       figure(name + ".difference", String.format(Locale.ROOT, "%.2g", result.difference()));
       if (result != results.getFirst()) {
         figure(name + ".ratio", decimal(result.ratios().median()));
+        figure(name + ".overheadMicros", decimal(result.overheadMicros().median()));
         ratios
             .computeIfAbsent(result.engine() + "." + threads + "t", absent -> new ArrayList<>())
             .add(result.ratios().median());
@@ -127,7 +127,7 @@ public final class Main {
   private static String row(Subject subject, int threads, Contest.Result result, boolean first) {
     return String.format(
         Locale.ROOT,
-        "%-28s %7d  %-16s %9.2f %9.2f  %-22s %9.1f %9.1f %7.0f  %8.1e",
+        "%-28s %7d  %-16s %9.4f %9.4f  %-22s %9.1f %9.1f %7.0f  %8.1e",
         subject.name(),
         threads,
         result.engine(),
@@ -178,6 +178,6 @@ public final class Main {
   }
 
   private static String decimal(double value) {
-    return String.format(Locale.ROOT, "%.3f", value);
+    return String.format(Locale.ROOT, "%.4f", value);
   }
 }

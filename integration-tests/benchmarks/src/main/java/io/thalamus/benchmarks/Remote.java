@@ -2,6 +2,7 @@
 package io.thalamus.benchmarks;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -41,18 +42,28 @@ final class Remote implements AutoCloseable {
   }
 
   /**
-   * Starts a process with the class path and options of this one, and waits for its first run.
+   * Starts a process with the options of this one, and waits for its first run.
    *
+   * @param engine its name; {@code NAME@DIR} for the engine of another checkout, whose benchmarks
+   *     are built
    * @param log what the process says beside its answers is appended to it
    */
   static Remote start(String engine, Path model, List<Path> inputs, int threads, Path log)
       throws IOException, RefusedException {
+    String[] parts = engine.split("@", 2);
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin/java").toString());
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    if (parts.length == 1) {
+      command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    } else {
+      Path target = Path.of(parts[1], "integration-tests/benchmarks/target");
+      command.add("-Dthalamus.home=" + Path.of(parts[1], "launcher/target/thalamus"));
+      command.addAll(
+          List.of("-cp", target.resolve("classes") + File.pathSeparator + target.resolve("lib/*")));
+    }
     command.addAll(
-        List.of(Worker.class.getName(), engine, Integer.toString(threads), model.toString()));
+        List.of(Worker.class.getName(), parts[0], Integer.toString(threads), model.toString()));
     inputs.forEach(input -> command.add(input.toString()));
     Process process =
         new ProcessBuilder(command)

@@ -4,6 +4,8 @@ package io.thalamus.integration.proof;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -17,9 +19,10 @@ import javax.management.JMException;
  * @param arenaBytes memory of arenas and buffers, by native memory tracking; empty where the JVM
  *     was started without {@code -XX:NativeMemoryTracking=summary}
  * @param threads platform threads
- * @param openFiles open file descriptors; 0 where the system does not tell
+ * @param openFiles the open files by name, one as often as it is open, without pipes and sockets:
+ *     those belong to processes that anybody may have started; empty where the system does not tell
  */
-record NativeMemory(OptionalLong arenaBytes, int threads, long openFiles) {
+record NativeMemory(OptionalLong arenaBytes, int threads, List<String> openFiles) {
   /** The line of what {@code Unsafe} allocates, which arenas do by. */
   private static final Pattern OTHER =
       Pattern.compile("Other \\(reserved=\\d+, committed=(\\d+)\\)");
@@ -29,16 +32,42 @@ record NativeMemory(OptionalLong arenaBytes, int threads, long openFiles) {
     Matcher other = OTHER.matcher(HeapCheck.command("vmNativeMemory", "summary", "scale=b"));
     OptionalLong arenas =
         other.find() ? OptionalLong.of(Long.parseLong(other.group(1))) : OptionalLong.empty();
-    return new NativeMemory(arenas, Thread.getAllStackTraces().size(), countOpenFiles());
+    return new NativeMemory(arenas, Thread.getAllStackTraces().size(), filesOpen());
   }
 
-  private static long countOpenFiles() throws IOException {
+  private static List<String> filesOpen() throws IOException {
     Path folder = Path.of("/proc/self/fd");
     if (!Files.isDirectory(folder)) {
-      return 0;
+      return List.of();
     }
     try (Stream<Path> files = Files.list(folder)) {
-      return files.count();
+      return files
+          .map(NativeMemory::target)
+          .filter(target -> target.startsWith("/") && !target.startsWith("/proc/"))
+          .sorted()
+          .toList();
     }
+  }
+
+  private static String target(Path descriptor) {
+    try {
+      return Files.readSymbolicLink(descriptor).toString();
+    } catch (IOException e) {
+      // Closed by another thread since it was listed.
+      return "";
+    }
+  }
+
+  /** Returns the files that are open now, and were not at an earlier moment. */
+  List<String> openedSince(NativeMemory before) {
+    List<String> opened = new ArrayList<>(openFiles);
+    before.openFiles.forEach(opened::remove);
+    return opened;
+  }
+
+  @Override
+  public String toString() {
+    return "NativeMemory[arenaBytes=%s, threads=%d, openFiles=%d]"
+        .formatted(arenaBytes, threads, openFiles.size());
   }
 }

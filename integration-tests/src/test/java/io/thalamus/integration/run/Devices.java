@@ -23,7 +23,7 @@ final class Devices {
               "simd",
               () -> new SimdDevice("0.1.0", 0),
               "npu",
-              () -> new NpuDevice("0.1.0", NpuConfig.DEFAULT)));
+              () -> new NpuDevice("0.1.0", NpuConfig.standard())));
 
   private Devices() {}
 

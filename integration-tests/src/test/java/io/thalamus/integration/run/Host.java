@@ -80,8 +80,11 @@ final class Host implements AutoCloseable {
       String[] words = line.split(" ");
       boolean isDevice = words[1].startsWith("devices/");
       String name = words[2].substring(words[2].lastIndexOf('.') + 1);
-      if (Integer.parseInt(words[0]) < INTERACTIVE_LEVEL
-          && (!isDevice || isStarted(name, without))) {
+      // Of the interactive container, proofs need what applications call, and no terminal.
+      boolean isForTerminals =
+          Integer.parseInt(words[0]) >= INTERACTIVE_LEVEL
+              && !words[2].matches("(io\\.thalamus|org\\.osgi)\\..*");
+      if (!isForTerminals && (!isDevice || isStarted(name, without))) {
         jars.add(home.resolve(words[1]));
       }
     }

@@ -17,6 +17,7 @@ public final class Main {
           new RandomGraphs(),
           new Npu(),
           new SharedCache(),
+          new Queues(),
           new InFramework(
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"
@@ -37,6 +38,17 @@ public final class Main {
               "hotplug",
               "requests while a device comes and goes (--requests 1000 --threads 4 --cycles 20"
                   + " --device simd --models LIST --serve 800 --absent 300 --recording FILE)",
+              List.of("simd")),
+          new InFramework(
+              "bursts",
+              "frames by burst while a device is updated (--frames 10000 --updates 20 --depth 2"
+                  + " --device npu --model kws_dscnn_int8)",
+              List.of("npu")),
+          new InFramework(
+              "isolation",
+              "requests while the process of an isolated device is killed, and one that crashes"
+                  + " (--kills 100 --threads 4 --device simd --crashes 3 --serve 100 --timed 1"
+                  + " --models LIST)",
               List.of("simd")),
           new InFramework(
               "memory",

@@ -5,6 +5,7 @@ import io.thalamus.hal.Device;
 import io.thalamus.integration.proof.Figures;
 import io.thalamus.integration.proof.Settings;
 import io.thalamus.tck.graph.GraphGenerator;
+import io.thalamus.tck.mutation.Family;
 import io.thalamus.tck.mutation.MutationFamily;
 import io.thalamus.tck.mutation.MutationReport;
 import io.thalamus.tck.mutation.MutationSuite;
@@ -59,7 +60,7 @@ final class Mutations implements Proof {
       }
       tell("graphs.", suite.run(examples), figures);
     }
-    figures.figure("modelsOfAosp", MutationFamily.AOSP_MODELS);
+    figures.figure("modelsOfAosp", Family.AOSP_MODELS);
     figures.figure("seconds", (System.nanoTime() - start) / 1_000_000_000);
   }
 

@@ -17,8 +17,9 @@ final class Npu implements Proof {
 
   @Override
   public String purpose() {
-    return "the accelerator's cycles beside those of two simulators, by search, and out of a cache"
-        + " (--cycles FILE --tilings 32 --models LIST --dir DIR --budget 512 --seed 1 --rounds 5)";
+    return "the accelerator's cycles beside those of two simulators, by search, by burst, and out"
+        + " of a cache (--cycles FILE --tilings 32 --models LIST --dir DIR --budget 512"
+        + " --seed 1 --rounds 5)";
   }
 
   @Override
@@ -31,6 +32,7 @@ final class Npu implements Proof {
     Path root = Path.of(System.getProperty("thalamus.root"));
     NpuCompiled.run(NpuCycles.run(root.resolve(file), figures), tilings, figures);
     search.run(figures);
+    new NpuBursts(search, 1, 30, 905, 5000).run(figures);
     caching.run(figures);
   }
 }

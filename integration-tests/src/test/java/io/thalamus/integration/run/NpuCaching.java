@@ -78,7 +78,7 @@ record NpuCaching(Optional<Path> folder, List<String> models, int budget, long s
 
   private void measure(Path directory, int tilings, Path storage, Figures figures)
       throws Exception {
-    NpuConfig config = NpuConfig.DEFAULT.withSearch(tilings, true, seed);
+    NpuConfig config = NpuConfig.standard().withSearch(tilings, true, seed);
     CacheToken token = CacheToken.of(new byte[CacheToken.SIZE]);
     try (FileCacheEngine engine =
             new FileCacheEngine(storage.resolve("engine"), "io.thalamus.npu");

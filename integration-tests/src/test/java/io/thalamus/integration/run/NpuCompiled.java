@@ -37,7 +37,7 @@ import java.util.Map;
 final class NpuCompiled {
   private static final int SEED = 1;
   private static final OperatingPoint POINT =
-      NpuConfig.DEFAULT.points().choose(ExecutionPreference.FAST_SINGLE_ANSWER);
+      NpuConfig.standard().points().choose(ExecutionPreference.FAST_SINGLE_ANSWER);
 
   private NpuCompiled() {}
 
@@ -117,7 +117,7 @@ final class NpuCompiled {
   }
 
   private static Architecture architecture(Row row) {
-    Architecture usual = NpuConfig.DEFAULT.architecture();
+    Architecture usual = NpuConfig.standard().architecture();
     return new Architecture(
         row.array(),
         usual.lanes(),

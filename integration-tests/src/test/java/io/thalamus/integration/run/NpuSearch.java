@@ -74,7 +74,7 @@ record NpuSearch(Optional<Path> folder, List<String> models, int budget, long se
   }
 
   private NpuReport report(Path directory, int tilings) throws Exception {
-    NpuConfig config = NpuConfig.DEFAULT.withSearch(tilings, true, seed);
+    NpuConfig config = NpuConfig.standard().withSearch(tilings, true, seed);
     try (NpuDevice device = new NpuDevice("0.1.0", config);
         SharedMemory file = SharedMemory.map(ModelDirectory.read(directory).model())) {
       Model model = new TfliteReader().read(file).model();

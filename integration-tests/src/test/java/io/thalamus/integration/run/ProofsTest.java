@@ -68,6 +68,21 @@ class ProofsTest {
   }
 
   @Test
+  void killedProcessesCostNoRequest() throws Exception {
+    run(
+        "isolation",
+        List.of("simd"),
+        "--kills",
+        "2",
+        "--crashes",
+        "1",
+        "--models",
+        "kws_dscnn_int8",
+        "--timed",
+        "0");
+  }
+
+  @Test
   void quantizedOutputsAreTheSameOnAllDevices() throws Exception {
     assumeTrue(ConformanceData.models().isPresent(), "there is no ../shared/models");
     String some = String.join(",", FAST);
@@ -103,6 +118,15 @@ class ProofsTest {
     List<String> lines = new CopyOnWriteArrayList<>();
     Figures figures = new Figures(lines::add);
     new SharedCache().run(new Settings(List.of("--rounds", "3")), figures);
+    lines.forEach(this::tell);
+    assertEquals(0, figures.broken(), lines::toString);
+  }
+
+  @Test
+  void messagesComeOnceAndWhole() throws Exception {
+    List<String> lines = new CopyOnWriteArrayList<>();
+    Figures figures = new Figures(lines::add);
+    new Queues().run(new Settings(List.of("--spin", "2000000", "--sleep", "50000")), figures);
     lines.forEach(this::tell);
     assertEquals(0, figures.broken(), lines::toString);
   }
@@ -168,6 +192,14 @@ class ProofsTest {
     List<String> lines =
         run("memory", List.of("npu"), "--executions", "60", "--updates", "2", "--faults", "12");
     lines.stream().filter(line -> line.matches("(updated|hurt|faults).*")).forEach(this::tell);
+  }
+
+  @Test
+  void noFrameOfABurstIsLostWhileItsDeviceIsUpdated() throws Exception {
+    List<String> lines = run("bursts", List.of("npu"), "--frames", "300", "--updates", "2");
+    lines.stream()
+        .filter(line -> line.matches("(frames|sent|read|fallbacks|share).*"))
+        .forEach(this::tell);
   }
 
   @Test

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu.extension;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.cpu.PairKernels;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
@@ -27,8 +24,7 @@ final class Elementwise {
         .add(
             ThalamusExtension.SQUARED_DIFFERENCE,
             operation -> PairKernels.floating(operation, (a, b) -> (a - b) * (a - b)),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(
             ThalamusExtension.SQUARED_DIFFERENCE,
             operation -> PairKernels.stored(operation, (a, b) -> (a - b) * (a - b)),
@@ -36,13 +32,11 @@ final class Elementwise {
         .add(
             ThalamusExtension.SQUARED_DIFFERENCE,
             Elementwise::quantizedSquaredDifference,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+            ElementTypes.quantized8())
         .add(
             ThalamusExtension.FLOOR_DIV,
             operation -> PairKernels.floating(operation, (a, b) -> (float) Math.floor(a / b)),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+            ElementTypes.floats())
         .add(
             ThalamusExtension.FLOOR_DIV,
             operation -> PairKernels.stored(operation, Elementwise::floorDivide),

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu.extension;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.MatrixMultiply.Pair;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
@@ -23,17 +20,9 @@ final class MatrixMultiply {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(
-            ThalamusExtension.BATCH_MATMUL,
-            MatrixMultiply::floating,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16)
+        .add(ThalamusExtension.BATCH_MATMUL, MatrixMultiply::floating, ElementTypes.floats())
         .add(ThalamusExtension.BATCH_MATMUL, MatrixMultiply::integers, TENSOR_INT32)
-        .add(
-            ThalamusExtension.BATCH_MATMUL,
-            MatrixMultiply::quantized,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED);
+        .add(ThalamusExtension.BATCH_MATMUL, MatrixMultiply::quantized, ElementTypes.quantized8());
   }
 
   /** Computes one element of a result, whose factors stand where the steps say. */

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu.extension;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Normalization.Groups;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -19,11 +17,7 @@ final class Normalization {
   private Normalization() {}
 
   static void register(KernelTable.Builder table) {
-    table.add(
-        ThalamusExtension.LAYER_NORMALIZATION,
-        Normalization::layer,
-        TENSOR_FLOAT32,
-        TENSOR_FLOAT16);
+    table.add(ThalamusExtension.LAYER_NORMALIZATION, Normalization::layer, ElementTypes.floats());
   }
 
   private static Kernel layer(ResolvedOperation operation) {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu.extension;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
 
@@ -20,7 +18,7 @@ final class UnaryMath {
   private UnaryMath() {}
 
   static void register(KernelTable.Builder table) {
-    table.add(ThalamusExtension.ERF, UnaryMath::erf, TENSOR_FLOAT32, TENSOR_FLOAT16);
+    table.add(ThalamusExtension.ERF, UnaryMath::erf, ElementTypes.floats());
   }
 
   private static Kernel erf(ResolvedOperation operation) {

@@ -32,40 +32,38 @@ public sealed interface Command {
   int TENSORS = 1;
 
   /** Returns its kind. */
-  Opcode opcode();
+  default Opcode opcode() {
+    return switch (this) {
+      case End _ -> Opcode.END;
+      case Barrier _ -> Opcode.BARRIER;
+      case Load _ -> Opcode.LOAD;
+      case LoadPacked _ -> Opcode.LOAD_PACKED;
+      case Store _ -> Opcode.STORE;
+      case Fill _ -> Opcode.FILL;
+      case MatMul _ -> Opcode.MATMUL;
+      case Depthwise _ -> Opcode.DEPTHWISE;
+      case Requantize _ -> Opcode.REQUANTIZE;
+      case Pool _ -> Opcode.POOL;
+      case Elementwise _ -> Opcode.ELEMENTWISE;
+      case Lookup _ -> Opcode.LOOKUP;
+      case Softmax _ -> Opcode.SOFTMAX;
+    };
+  }
 
   /** Its words behind the first, in the order of {@link Opcode#fields}. */
-  int[] words();
+  default int[] words() {
+    return Words.of(this);
+  }
 
   /** Ends the stream. */
-  record End() implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.END;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[0];
-    }
-  }
+  record End() implements Command {}
 
   /**
    * Waits for everything before it.
    *
    * @param operation the number of the model's operation that begins here, for people
    */
-  record Barrier(int operation) implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.BARRIER;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[] {operation};
-    }
-  }
+  record Barrier(int operation) implements Command {}
 
   /**
    * A block of bytes: planes of rows of runs.
@@ -86,10 +84,31 @@ public sealed interface Command {
     public long bytes() {
       return (long) run * rows * planes;
     }
+  }
 
-    /** Distance from the first byte to the end of the last. */
-    public long extent() {
-      return (planes - 1L) * plane + (rows - 1L) * row + run;
+  /**
+   * A block that is read and written with distances of its own.
+   *
+   * @param run bytes that stand side by side
+   * @param fromRow distance of two rows where they are read
+   * @param toRow distance of two rows where they are written
+   * @param fromPlane distance of two planes where they are read
+   * @param toPlane distance of two planes where they are written
+   */
+  record Copy(int run, int rows, int fromRow, int toRow, int planes, int fromPlane, int toPlane) {
+    static Copy of(Block source, int toRow, int toPlane) {
+      return new Copy(
+          source.run, source.rows, source.row, toRow, source.planes, source.plane, toPlane);
+    }
+
+    /** The block as it is read. */
+    public Block source() {
+      return new Block(run, rows, fromRow, planes, fromPlane);
+    }
+
+    /** The block as it is written. */
+    public Block target() {
+      return new Block(run, rows, toRow, planes, toPlane);
     }
   }
 
@@ -99,36 +118,10 @@ public sealed interface Command {
    * @param space {@link #WEIGHTS} or {@link #TENSORS}
    * @param from address in DRAM
    * @param to address in the scratchpad
-   * @param source the block as it is read
-   * @param toRow distance of two rows where they are written
-   * @param toPlane distance of two planes where they are written
    */
-  record Load(int space, int from, int to, Block source, int toRow, int toPlane)
-      implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.LOAD;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[] {
-        space,
-        from,
-        to,
-        source.run,
-        source.rows,
-        source.row,
-        toRow,
-        source.planes,
-        source.plane,
-        toPlane
-      };
-    }
-
-    /** The block as it is written. */
-    public Block target() {
-      return new Block(source.run, source.rows, toRow, source.planes, toPlane);
+  record Load(int space, int from, int to, Copy copy) implements Command {
+    public Load(int space, int from, int to, Block source, int toRow, int toPlane) {
+      this(space, from, to, Copy.of(source, toRow, toPlane));
     }
   }
 
@@ -140,60 +133,22 @@ public sealed interface Command {
    * @param to address in the scratchpad
    * @param bytes how many are written
    */
-  record LoadPacked(int from, int packedBytes, int to, int bytes) implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.LOAD_PACKED;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[] {from, packedBytes, to, bytes};
-    }
-  }
+  record LoadPacked(int from, int packedBytes, int to, int bytes) implements Command {}
 
   /**
    * Scratchpad to DRAM.
    *
    * @param from address in the scratchpad
    * @param to address among the tensors
-   * @param source the block as it is read
-   * @param toRow distance of two rows where they are written
-   * @param toPlane distance of two planes where they are written
    */
-  record Store(int from, int to, Block source, int toRow, int toPlane) implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.STORE;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[] {
-        from, to, source.run, source.rows, source.row, toRow, source.planes, source.plane, toPlane
-      };
-    }
-
-    /** The block as it is written. */
-    public Block target() {
-      return new Block(source.run, source.rows, toRow, source.planes, toPlane);
+  record Store(int from, int to, Copy copy) implements Command {
+    public Store(int from, int to, Block source, int toRow, int toPlane) {
+      this(from, to, Copy.of(source, toRow, toPlane));
     }
   }
 
   /** A block of the scratchpad set to one byte. */
-  record Fill(int to, Block target, int value) implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.FILL;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[] {
-        to, target.run, target.rows, target.row, target.planes, target.plane, value
-      };
-    }
-  }
+  record Fill(int to, Block target, int value) implements Command {}
 
   /**
    * Windows that move over an input in the scratchpad, [row, column, channel].
@@ -227,22 +182,6 @@ public sealed interface Command {
     public int elementSize() {
       return has(FLOAT16) ? 2 : 1;
     }
-
-    private int[] words(int... more) {
-      int[] words = new int[13 + more.length];
-      words[0] = flags;
-      words[1] = input;
-      words[2] = inputRow;
-      words[3] = inputPixel;
-      words[4] = channels;
-      Size[] sizes = {kernel, dilation, stride, output};
-      for (int i = 0; i < sizes.length; i++) {
-        words[5 + 2 * i] = sizes[i].height;
-        words[6 + 2 * i] = sizes[i].width;
-      }
-      System.arraycopy(more, 0, words, 13, more.length);
-      return words;
-    }
   }
 
   /** An extent along the height and along the width. */
@@ -267,17 +206,7 @@ public sealed interface Command {
    */
   record MatMul(
       Window window, int columns, int weights, int accumulators, int inputZero, int weightZero)
-      implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.MATMUL;
-    }
-
-    @Override
-    public int[] words() {
-      return window.words(columns, weights, accumulators, inputZero, weightZero);
-    }
-  }
+      implements Command {}
 
   /**
    * Each channel's windows with weights of its own, [cell, channel, multiple]. Accumulators stand
@@ -287,17 +216,7 @@ public sealed interface Command {
    */
   record Depthwise(
       Window window, int multiplier, int weights, int accumulators, int inputZero, int weightZero)
-      implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.DEPTHWISE;
-    }
-
-    @Override
-    public int[] words() {
-      return window.words(multiplier, weights, accumulators, inputZero, weightZero);
-    }
-  }
+      implements Command {}
 
   /**
    * Stored results from accumulators. For 8-bit types the table has three words for each channel:
@@ -325,30 +244,7 @@ public sealed interface Command {
       int zero,
       int min,
       int max)
-      implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.REQUANTIZE;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[] {
-        flags,
-        accumulators,
-        pixelStride,
-        channelStride,
-        pixels,
-        channels,
-        table,
-        to,
-        toPixel,
-        zero,
-        min,
-        max
-      };
-    }
-  }
+      implements Command {}
 
   /**
    * One result for each window and channel; results stand [row, column, channel], densely.
@@ -359,17 +255,7 @@ public sealed interface Command {
    * @param left columns by which it begins left of the input
    */
   record Pool(Window window, Size input, int top, int left, int to, int min, int max)
-      implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.POOL;
-    }
-
-    @Override
-    public int[] words() {
-      return window.words(input.height, input.width, top, left, to, min, max);
-    }
-  }
+      implements Command {}
 
   /**
    * Two tensors of [row, column], each read with strides of its own; results stand densely. For
@@ -399,40 +285,7 @@ public sealed interface Command {
       int zero,
       int min,
       int max)
-      implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.ELEMENTWISE;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[] {
-        flags,
-        a,
-        b,
-        to,
-        rows,
-        run,
-        aRow,
-        aStep,
-        bRow,
-        bStep,
-        aZero,
-        bZero,
-        leftShift,
-        aFactor.mantissa,
-        aFactor.shift,
-        bFactor.mantissa,
-        bFactor.shift,
-        factor.mantissa,
-        factor.shift,
-        zero,
-        min,
-        max
-      };
-    }
-  }
+      implements Command {}
 
   /** A real factor: {@code mantissa * 2^(shift - 31)}. */
   record Factor(int mantissa, int shift) {
@@ -441,17 +294,7 @@ public sealed interface Command {
   }
 
   /** Bytes replaced by those at their place, counted from 0, in a table of 256. */
-  record Lookup(int from, int to, int count, int table) implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.LOOKUP;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[] {from, to, count, table};
-    }
-  }
+  record Lookup(int from, int to, int count, int table) implements Command {}
 
   /**
    * Rows of scores to rows of probabilities.
@@ -461,15 +304,5 @@ public sealed interface Command {
    * @param zero the stored value of probability 0
    */
   record Softmax(int flags, int from, int to, int rows, int depth, int table, int zero)
-      implements Command {
-    @Override
-    public Opcode opcode() {
-      return Opcode.SOFTMAX;
-    }
-
-    @Override
-    public int[] words() {
-      return new int[] {flags, from, to, rows, depth, table, zero};
-    }
-  }
+      implements Command {}
 }

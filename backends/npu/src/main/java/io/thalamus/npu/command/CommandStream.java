@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.command;
 
-import io.thalamus.npu.command.Command.Block;
-import io.thalamus.npu.command.Command.Factor;
-import io.thalamus.npu.command.Command.Size;
-import io.thalamus.npu.command.Command.Window;
 import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,9 +55,7 @@ public final class CommandStream {
       if (from.remaining() < count) {
         throw at(commands.size(), at, opcode + " is cut short by the end of the stream");
       }
-      int[] words = new int[count];
-      from.get(words);
-      commands.add(command(opcode, words));
+      commands.add(Words.read(opcode, from));
       if (opcode == Opcode.END) {
         if (from.hasRemaining()) {
           throw at(commands.size(), at, "END has " + from.remaining() + " words behind it");
@@ -74,61 +68,5 @@ public final class CommandStream {
 
   private static CommandFormatException at(int command, int word, String what) {
     return new CommandFormatException("command " + command + " at word " + word + " " + what);
-  }
-
-  private static Command command(Opcode opcode, int[] w) {
-    return switch (opcode) {
-      case END -> new Command.End();
-      case BARRIER -> new Command.Barrier(w[0]);
-      case LOAD ->
-          new Command.Load(w[0], w[1], w[2], new Block(w[3], w[4], w[5], w[7], w[8]), w[6], w[9]);
-      case LOAD_PACKED -> new Command.LoadPacked(w[0], w[1], w[2], w[3]);
-      case STORE ->
-          new Command.Store(w[0], w[1], new Block(w[2], w[3], w[4], w[6], w[7]), w[5], w[8]);
-      case FILL -> new Command.Fill(w[0], new Block(w[1], w[2], w[3], w[4], w[5]), w[6]);
-      case MATMUL -> new Command.MatMul(window(w), w[13], w[14], w[15], w[16], w[17]);
-      case DEPTHWISE -> new Command.Depthwise(window(w), w[13], w[14], w[15], w[16], w[17]);
-      case REQUANTIZE ->
-          new Command.Requantize(
-              w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11]);
-      case POOL ->
-          new Command.Pool(window(w), new Size(w[13], w[14]), w[15], w[16], w[17], w[18], w[19]);
-      case ELEMENTWISE ->
-          new Command.Elementwise(
-              w[0],
-              w[1],
-              w[2],
-              w[3],
-              w[4],
-              w[5],
-              w[6],
-              w[7],
-              w[8],
-              w[9],
-              w[10],
-              w[11],
-              w[12],
-              new Factor(w[13], w[14]),
-              new Factor(w[15], w[16]),
-              new Factor(w[17], w[18]),
-              w[19],
-              w[20],
-              w[21]);
-      case LOOKUP -> new Command.Lookup(w[0], w[1], w[2], w[3]);
-      case SOFTMAX -> new Command.Softmax(w[0], w[1], w[2], w[3], w[4], w[5], w[6]);
-    };
-  }
-
-  private static Window window(int[] w) {
-    return new Window(
-        w[0],
-        w[1],
-        w[2],
-        w[3],
-        w[4],
-        new Size(w[5], w[6]),
-        new Size(w[7], w[8]),
-        new Size(w[9], w[10]),
-        new Size(w[11], w[12]));
   }
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Activation.Range;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.ResolvedOperation;
@@ -26,11 +24,11 @@ final class Activation {
           OperationCode.TANH,
           OperationCode.HARD_SWISH
         }) {
-      table.add(code, Activation::lower, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
+      table.add(code, Activation::lower, ElementTypes.quantized8());
     }
   }
 
-  private static List<Layer> lower(
+  private static List<Layer<?>> lower(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context) {
     OperandType type = output.type();
     Constant table =
@@ -42,6 +40,6 @@ final class Activation {
           }
           default -> throw new IllegalStateException("no parameters of an activation");
         };
-    return List.of(CopyLayer.through(context.architecture(), inputs.get(0), output, table));
+    return List.of(CopyLayer.through(inputs.get(0), output, table));
   }
 }

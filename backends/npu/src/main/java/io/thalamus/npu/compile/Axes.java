@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
-import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /** Values for the axes of a {@link Layer}. Stateless. */
@@ -46,12 +45,5 @@ final class Axes {
   /** Returns the number of tiles of a size. */
   static int count(int extent, int tile) {
     return Math.ceilDiv(extent, tile);
-  }
-
-  /** The chosen values. */
-  static int[] values(int[][] choices, int[] tiling) {
-    int[] values = new int[tiling.length];
-    Arrays.setAll(values, i -> choices[i][tiling[i]]);
-    return values;
   }
 }

@@ -9,7 +9,6 @@ interface Constant {
   /** Returns its size in bytes. */
   int size();
 
-  /** The bytes. */
   byte[] bytes();
 
   /** A constant that is at hand; equal only to itself. */

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Convolution.Parameters;
@@ -18,18 +14,8 @@ final class Convolution {
 
   static void register(LoweringTable table) {
     table
-        .add(
-            OperationCode.CONV_2D,
-            Convolution::conv2d,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED,
-            TENSOR_FLOAT16)
-        .add(
-            OperationCode.DEPTHWISE_CONV_2D,
-            Convolution::depthwise,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED,
-            TENSOR_FLOAT16);
+        .add(OperationCode.CONV_2D, Convolution::conv2d, Types.all())
+        .add(OperationCode.DEPTHWISE_CONV_2D, Convolution::depthwise, Types.all());
   }
 
   private static boolean isPossible(ResolvedOperation operation) {
@@ -66,7 +52,7 @@ final class Convolution {
         context);
   }
 
-  private static List<Layer> conv2d(
+  private static List<Layer<?>> conv2d(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context) {
     if (!isPossible(operation)) {
       return List.of();
@@ -83,14 +69,13 @@ final class Convolution {
             Products.center(operation));
     return List.of(
         new ProductLayer(
-            context.architecture(),
             windows(operation, inputs.get(0)),
             results(operation, output, context),
             weights,
             Products.weightZero(operation)));
   }
 
-  private static List<Layer> depthwise(
+  private static List<Layer<?>> depthwise(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context) {
     if (!isPossible(operation)) {
       return List.of();
@@ -112,7 +97,6 @@ final class Convolution {
             Products.center(operation));
     return List.of(
         new DepthwiseLayer(
-            context.architecture(),
             windows(operation, inputs.get(0)),
             results(operation, output, context),
             weights,

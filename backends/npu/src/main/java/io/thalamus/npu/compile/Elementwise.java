@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.npu.command.Command;
 import io.thalamus.npu.command.Command.Factor;
 import io.thalamus.npu.compile.PairLayer.Side;
 import io.thalamus.operations.Broadcast;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
 import io.thalamus.operations.Elementwise.QuantizedSum;
@@ -29,22 +26,12 @@ final class Elementwise {
 
   static void register(LoweringTable table) {
     table
-        .add(
-            OperationCode.ADD,
-            Elementwise::lower,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED,
-            TENSOR_FLOAT16)
-        .add(OperationCode.SUB, Elementwise::lower, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(
-            OperationCode.MUL,
-            Elementwise::lower,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED,
-            TENSOR_FLOAT16);
+        .add(OperationCode.ADD, Elementwise::lower, Types.all())
+        .add(OperationCode.SUB, Elementwise::lower, ElementTypes.quantized8())
+        .add(OperationCode.MUL, Elementwise::lower, Types.all());
   }
 
-  private static List<Layer> lower(
+  private static List<Layer<?>> lower(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context) {
     Shape result = operation.outputShape(0);
     List<Axis> axes = axes(operation.inputShape(0), operation.inputShape(1), result);
@@ -55,7 +42,6 @@ final class Elementwise {
     Axis outer = axes.size() < MAX_AXES ? new Axis(1, 0, 0) : axes.getFirst();
     return List.of(
         new PairLayer(
-            context.architecture(),
             new Side(inputs.get(0), outer.first(), inner.first()),
             new Side(inputs.get(1), outer.second(), inner.second()),
             output,

@@ -6,40 +6,27 @@ import io.thalamus.npu.command.Command.Fill;
 import io.thalamus.npu.machine.Architecture;
 
 /** A tensor set to one byte. */
-final class FillLayer implements Layer {
-  private final Architecture architecture;
-  private final Tensor tensor;
-  private final int value;
-  private final int[][] choices;
-
-  FillLayer(Architecture architecture, Tensor tensor, int value) {
-    this.architecture = architecture;
-    this.tensor = tensor;
-    this.value = value;
-    choices = new int[][] {Axes.parts(tensor.bytes())};
+record FillLayer(Tensor tensor, int value) implements Layer<Integer> {
+  @Override
+  public int[][] choices(Architecture architecture) {
+    return new int[][] {Axes.parts(tensor.bytes())};
   }
 
   @Override
-  public int[][] choices() {
-    return choices;
+  public Integer plan(int[] tile, Scratch scratch) {
+    return scratch.bytes(tile[0]);
   }
 
   @Override
-  public boolean fits(int[] tiling) {
-    return choices[0][tiling[0]] <= architecture.scratchpad();
+  public long commands(int[] tile) {
+    return 1L + Axes.count(tensor.bytes(), tile[0]);
   }
 
   @Override
-  public long commands(int[] tiling) {
-    return 1L + Axes.count(tensor.bytes(), choices[0][tiling[0]]);
-  }
-
-  @Override
-  public void emit(int[] tiling, Emitter to) {
-    int tile = choices[0][tiling[0]];
-    to.add(new Fill(0, Block.of(tile), value));
-    for (int at = 0; at < tensor.bytes(); at += tile) {
-      tensor.store(to, 0, at, Block.of(Math.min(tile, tensor.bytes() - at)), 0, 0);
+  public void emit(Integer buffer, int[] tile, Emitter to) {
+    to.add(new Fill(buffer, Block.of(tile[0]), value));
+    for (int at = 0; at < tensor.bytes(); at += tile[0]) {
+      tensor.store(to, buffer, at, Block.of(Math.min(tile[0], tensor.bytes() - at)), 0, 0);
     }
   }
 }

@@ -15,7 +15,7 @@ interface Lowering {
    * @param output its place
    * @param context what else is needed
    */
-  List<Layer> lower(
+  List<Layer<?>> lower(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context);
 
   /** Whether the result is the first input with other dimensions, and there is no layer at all. */

@@ -86,8 +86,11 @@ final class LoweringTable {
     if (lowering.isAlias()) {
       return true;
     }
-    List<Layer> layers = lowering.lower(operation, inputs, place(output), trial);
-    return !layers.isEmpty() && layers.stream().allMatch(layer -> Search.quick(layer).isPresent());
+    List<Layer<?>> layers = lowering.lower(operation, inputs, place(output), trial);
+    return !layers.isEmpty()
+        && layers.stream()
+            .allMatch(
+                layer -> Search.quick(new LoopNest<>(trial.architecture(), layer)).isPresent());
   }
 
   /** Returns whether tensors of a type stand in the device's memory. */

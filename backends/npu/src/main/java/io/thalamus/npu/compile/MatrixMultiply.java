@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.MatrixMultiply.Parameters;
@@ -19,15 +15,10 @@ final class MatrixMultiply {
   private MatrixMultiply() {}
 
   static void register(LoweringTable table) {
-    table.add(
-        OperationCode.FULLY_CONNECTED,
-        MatrixMultiply::lower,
-        TENSOR_QUANT8_ASYMM,
-        TENSOR_QUANT8_ASYMM_SIGNED,
-        TENSOR_FLOAT16);
+    table.add(OperationCode.FULLY_CONNECTED, MatrixMultiply::lower, Types.all());
   }
 
-  private static List<Layer> lower(
+  private static List<Layer<?>> lower(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context) {
     Parameters parameters = operation.parameters(Parameters.class);
     if (operation.view().input(1).value().isEmpty()
@@ -62,8 +53,6 @@ final class MatrixMultiply {
             output.elementSize(),
             context.architecture().array().columns(),
             Products.center(operation));
-    return List.of(
-        new ProductLayer(
-            context.architecture(), input, results, weights, Products.weightZero(operation)));
+    return List.of(new ProductLayer(input, results, weights, Products.weightZero(operation)));
   }
 }

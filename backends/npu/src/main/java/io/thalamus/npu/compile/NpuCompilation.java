@@ -58,7 +58,7 @@ public final class NpuCompilation {
   }
 
   /** A layer of an operation of the model. */
-  record Step(int operation, Layer layer) {}
+  record Step(int operation, LoopNest<?> layer) {}
 
   /** The first stage. */
   public Executable quick() {

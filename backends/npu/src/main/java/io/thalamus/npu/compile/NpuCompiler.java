@@ -58,12 +58,13 @@ public final class NpuCompiler {
    */
   public NpuCompilation compile(Subgraph graph, PrepareConfig config)
       throws ValidationException, DeviceException {
-    return new Graph(StaticGraph.resolve(graph, catalog)).compile(config);
+    return new Graph(StaticGraph.resolve(graph, catalog), config).compile();
   }
 
   /** One graph while it is compiled. */
   private final class Graph {
     private final StaticGraph graph;
+    private final PrepareConfig config;
     private final List<Lowering> lowerings = new ArrayList<>();
 
     /** By operand, the one whose place it shares. */
@@ -73,8 +74,9 @@ public final class NpuCompiler {
     private final int[] last;
     private final Tensor[] tensors;
 
-    Graph(StaticGraph graph) throws ValidationException {
+    Graph(StaticGraph graph, PrepareConfig config) throws ValidationException, DeviceException {
       this.graph = graph;
+      this.config = config;
       int operands = graph.shapes().size();
       roots = new int[operands];
       first = new int[operands];
@@ -84,6 +86,7 @@ public final class NpuCompiler {
       Arrays.fill(first, Integer.MAX_VALUE);
       Arrays.fill(last, Integer.MIN_VALUE);
       for (int i = 0; i < graph.operations().size(); i++) {
+        Checkpoint.pass(config);
         Operation declared = graph.graph().operations().get(i);
         ResolvedOperation operation = graph.operations().get(i);
         OperandType type = catalog.find(declared.type()).orElseThrow().kernelType(operation.view());
@@ -101,7 +104,7 @@ public final class NpuCompiler {
       }
     }
 
-    NpuCompilation compile(PrepareConfig config) throws DeviceException {
+    NpuCompilation compile() throws DeviceException {
       int operations = lowerings.size();
       graph.graph().inputIndexes().forEach(input -> use(input, -1));
       for (int i = 0; i < operations; i++) {
@@ -142,7 +145,7 @@ public final class NpuCompiler {
       lowerings
           .get(index)
           .lower(graph.operations().get(index), inputs, tensor(declared.outputs().get(0)), context)
-          .forEach(layer -> steps.add(new Step(index, layer)));
+          .forEach(layer -> steps.add(new Step(index, new LoopNest<>(architecture, layer))));
     }
 
     /** Gives each root its place. */
@@ -164,10 +167,8 @@ public final class NpuCompiler {
       if (plan.size() > architecture.dram()) {
         throw new DeviceException(
             ErrorStatus.RESOURCE_EXHAUSTED_PERSISTENT,
-            "the tensors take "
-                + plan.size()
-                + " bytes, but the device's memory has "
-                + architecture.dram());
+            "the tensors take %s bytes, but the device's memory has %s"
+                .formatted(plan.size(), architecture.dram()));
       }
       for (int i = 0; i < placed.size(); i++) {
         tensors[placed.get(i)] = tensor(placed.get(i), (int) plan.offsets()[i], null);

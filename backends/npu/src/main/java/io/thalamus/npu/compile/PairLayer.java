@@ -6,23 +6,16 @@ import io.thalamus.npu.command.Command.Block;
 import io.thalamus.npu.command.Command.Elementwise;
 import io.thalamus.npu.machine.Architecture;
 
-/** A sum or a product of two tensors on the vector unit: tiles of rows and columns. */
-final class PairLayer implements Layer {
+/**
+ * A sum or a product of two tensors on the vector unit: tiles of rows and columns.
+ *
+ * @param pattern the command, but for places and sizes
+ */
+record PairLayer(Side a, Side b, Tensor output, int rows, int run, Elementwise pattern)
+    implements Layer<PairLayer.Plan> {
   private static final int ROWS = 0;
   private static final int RUN = 1;
   private static final int BUFFERS = 2;
-
-  private final Architecture architecture;
-  private final Side a;
-  private final Side b;
-  private final Tensor output;
-  private final int rows;
-  private final int run;
-
-  /** The command, but for places and sizes. */
-  private final Elementwise pattern;
-
-  private final int[][] choices;
 
   /**
    * One of the two tensors.
@@ -61,72 +54,46 @@ final class PairLayer implements Layer {
     }
   }
 
-  PairLayer(
-      Architecture architecture,
-      Side a,
-      Side b,
-      Tensor output,
-      int rows,
-      int run,
-      Elementwise pattern) {
-    this.architecture = architecture;
-    this.a = a;
-    this.b = b;
-    this.output = output;
-    this.rows = rows;
-    this.run = run;
-    this.pattern = pattern;
-    choices = new int[][] {Axes.parts(rows), Axes.parts(run), Axes.buffers()};
+  /** The addresses of the buffers. */
+  record Plan(int[] first, int[] second, int[] outputs) {}
+
+  @Override
+  public int[][] choices(Architecture architecture) {
+    return new int[][] {Axes.parts(rows), Axes.parts(run), Axes.buffers()};
   }
 
   @Override
-  public int[][] choices() {
-    return choices;
-  }
-
-  /** The buffers of a tiling. */
-  private final class Plan {
-    final int[] tile;
-    final Scratch scratch = new Scratch(architecture);
-    final int[] first;
-    final int[] second;
-    final int[] outputs;
-
-    Plan(int[] tiling) {
-      tile = Axes.values(choices, tiling);
-      int size = output.elementSize();
-      first = scratch.buffers(tile[BUFFERS], a.count(tile[ROWS], tile[RUN]) * size);
-      second = scratch.buffers(tile[BUFFERS], b.count(tile[ROWS], tile[RUN]) * size);
-      outputs = scratch.buffers(tile[BUFFERS], (long) tile[ROWS] * tile[RUN] * size);
-    }
+  public Plan plan(int[] tile, Scratch scratch) {
+    int size = output.elementSize();
+    return new Plan(
+        scratch.buffers(tile[BUFFERS], a.count(tile[ROWS], tile[RUN]) * size),
+        scratch.buffers(tile[BUFFERS], b.count(tile[ROWS], tile[RUN]) * size),
+        scratch.buffers(tile[BUFFERS], (long) tile[ROWS] * tile[RUN] * size));
   }
 
   @Override
-  public boolean fits(int[] tiling) {
-    return new Plan(tiling).scratch.fits();
-  }
-
-  @Override
-  public long commands(int[] tiling) {
-    int[] tile = Axes.values(choices, tiling);
+  public long commands(int[] tile) {
     return 4L * Axes.count(rows, tile[ROWS]) * Axes.count(run, tile[RUN]);
   }
 
   @Override
-  public void emit(int[] tiling, Emitter to) {
-    Plan plan = new Plan(tiling);
+  public void emit(Plan plan, int[] tile, Emitter to) {
     int turn = 0;
-    for (int first = 0; first < run; first += plan.tile[RUN]) {
-      int tileRun = Math.min(plan.tile[RUN], run - first);
-      for (int row = 0; row < rows; row += plan.tile[ROWS]) {
-        int tileRows = Math.min(plan.tile[ROWS], rows - row);
-        int buffer = turn++ % plan.outputs.length;
-        a.load(to, plan.first[buffer], row, first, tileRows, tileRun);
-        b.load(to, plan.second[buffer], row, first, tileRows, tileRun);
+    for (int first = 0; first < run; first += tile[RUN]) {
+      int tileRun = Math.min(tile[RUN], run - first);
+      for (int row = 0; row < rows; row += tile[ROWS]) {
+        int tileRows = Math.min(tile[ROWS], rows - row);
+        int buffer = turn++ % plan.outputs().length;
+        a.load(to, plan.first()[buffer], row, first, tileRows, tileRun);
+        b.load(to, plan.second()[buffer], row, first, tileRows, tileRun);
         to.add(
             command(
-                plan.first[buffer], plan.second[buffer], plan.outputs[buffer], tileRows, tileRun));
-        store(to, plan.outputs[buffer], row, first, tileRows, tileRun);
+                plan.first()[buffer],
+                plan.second()[buffer],
+                plan.outputs()[buffer],
+                tileRows,
+                tileRun));
+        store(to, plan.outputs()[buffer], row, first, tileRows, tileRun);
       }
     }
   }

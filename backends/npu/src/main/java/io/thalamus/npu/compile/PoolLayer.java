@@ -8,82 +8,48 @@ import io.thalamus.npu.compile.InputWindows.Cells;
 import io.thalamus.npu.machine.Architecture;
 
 /** A pooling on the vector unit: tiles of rows, columns and channels. Padding is not loaded. */
-final class PoolLayer implements Layer {
+record PoolLayer(InputWindows input, Results results, boolean isMaximum)
+    implements Layer<PoolLayer.Plan> {
   private static final int HEIGHT = 0;
   private static final int WIDTH = 1;
   private static final int CHANNELS = 2;
   private static final int BUFFERS = 3;
 
-  private final Architecture architecture;
-  private final InputWindows input;
-  private final Results results;
-  private final boolean isMaximum;
-  private final int[][] choices;
+  /** The addresses of the buffers. */
+  record Plan(int[] inputs, int[] outputs) {}
 
-  PoolLayer(Architecture architecture, InputWindows input, Results results, boolean isMaximum) {
-    this.architecture = architecture;
-    this.input = input;
-    this.results = results;
-    this.isMaximum = isMaximum;
-    choices =
-        new int[][] {
-          Axes.parts(results.height()),
-          Axes.parts(results.width()),
-          Axes.parts(input.channels()),
-          Axes.buffers(),
-        };
+  @Override
+  public int[][] choices(Architecture architecture) {
+    return results.choices(input.channels());
   }
 
   @Override
-  public int[][] choices() {
-    return choices;
-  }
-
-  /** The buffers of a tiling. */
-  private final class Plan {
-    final int[] tile;
-    final Scratch scratch = new Scratch(architecture);
-    final int[] inputs;
-    final int[] outputs;
-
-    Plan(int[] tiling) {
-      tile = Axes.values(choices, tiling);
-      int buffers = tile[BUFFERS];
-      inputs = scratch.buffers(buffers, input.tileBytes(tile[HEIGHT], tile[WIDTH], tile[CHANNELS]));
-      outputs =
-          scratch.buffers(
-              buffers, (long) tile[HEIGHT] * tile[WIDTH] * tile[CHANNELS] * input.elementSize());
-    }
+  public Plan plan(int[] tile, Scratch scratch) {
+    long count = (long) tile[HEIGHT] * tile[WIDTH] * tile[CHANNELS];
+    return new Plan(
+        scratch.buffers(tile[BUFFERS], input.tileBytes(tile[HEIGHT], tile[WIDTH], tile[CHANNELS])),
+        scratch.buffers(tile[BUFFERS], count * input.elementSize()));
   }
 
   @Override
-  public boolean fits(int[] tiling) {
-    return new Plan(tiling).scratch.fits();
-  }
-
-  @Override
-  public long commands(int[] tiling) {
-    int[] tile = Axes.values(choices, tiling);
+  public long commands(int[] tile) {
     return 3L
-        * results.batches()
-        * Axes.count(results.height(), tile[HEIGHT])
-        * Axes.count(results.width(), tile[WIDTH])
+        * results.tiles(tile[HEIGHT], tile[WIDTH])
         * Axes.count(input.channels(), tile[CHANNELS]);
   }
 
   @Override
-  public void emit(int[] tiling, Emitter to) {
-    Plan plan = new Plan(tiling);
+  public void emit(Plan plan, int[] tile, Emitter to) {
     int[] turn = {0};
-    for (int first = 0; first < input.channels(); first += plan.tile[CHANNELS]) {
+    for (int first = 0; first < input.channels(); first += tile[CHANNELS]) {
       int firstChannel = first;
-      int channels = Math.min(plan.tile[CHANNELS], input.channels() - first);
+      int channels = Math.min(tile[CHANNELS], input.channels() - first);
       results.forEachTile(
-          plan.tile[HEIGHT],
-          plan.tile[WIDTH],
+          tile[HEIGHT],
+          tile[WIDTH],
           pixels -> {
-            int buffer = turn[0]++ % plan.inputs.length;
-            pool(to, pixels, plan.inputs[buffer], plan.outputs[buffer], firstChannel, channels);
+            int buffer = turn[0]++ % plan.inputs().length;
+            pool(to, pixels, plan.inputs()[buffer], plan.outputs()[buffer], firstChannel, channels);
           });
     }
   }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
@@ -22,8 +18,7 @@ final class Pooling {
   static void register(LoweringTable table) {
     for (OperationCode code :
         new OperationCode[] {OperationCode.AVERAGE_POOL_2D, OperationCode.MAX_POOL_2D}) {
-      table.add(
-          code, Pooling::lower, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_FLOAT16);
+      table.add(code, Pooling::lower, Types.all());
     }
   }
 
@@ -31,7 +26,7 @@ final class Pooling {
     return window.size() <= MAX_SIZE && window.stride() <= MAX_SIZE;
   }
 
-  private static List<Layer> lower(
+  private static List<Layer<?>> lower(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context) {
     Parameters parameters = operation.parameters(Parameters.class);
     Shape shape = operation.inputShape(0);
@@ -65,6 +60,6 @@ final class Pooling {
             Types.min(parameters.stored(), parameters.activation().range()),
             Types.max(parameters.stored(), parameters.activation().range()));
     boolean isMaximum = operation.view().type() == OperationCode.MAX_POOL_2D;
-    return List.of(new PoolLayer(context.architecture(), input, results, isMaximum));
+    return List.of(new PoolLayer(input, results, isMaximum));
   }
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.ResolvedOperation;
 import java.util.ArrayList;
@@ -20,13 +17,8 @@ final class Rearrange {
 
   static void register(LoweringTable table) {
     table
-        .add(
-            OperationCode.CONCATENATION,
-            Rearrange::lower,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED,
-            TENSOR_FLOAT16)
-        .add(OperationCode.PAD, Rearrange::lower, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
+        .add(OperationCode.CONCATENATION, Rearrange::lower, Types.all())
+        .add(OperationCode.PAD, Rearrange::lower, ElementTypes.quantized8());
   }
 
   /**
@@ -37,14 +29,11 @@ final class Rearrange {
    */
   private record Piece(int first, long target, long distance, int rows) {}
 
-  private static List<Layer> lower(
+  private static List<Layer<?>> lower(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context) {
     Moves moves = operation.parameters(Moves.class);
-    List<Layer> layers = new ArrayList<>();
-    moves
-        .fill()
-        .ifPresent(
-            value -> layers.add(new FillLayer(context.architecture(), output, (byte) value)));
+    List<Layer<?>> layers = new ArrayList<>();
+    moves.fill().ifPresent(value -> layers.add(new FillLayer(output, (byte) value)));
     for (Moves.Part part : moves.parts()) {
       Tensor input = inputs.get(part.input());
       List<Piece> pieces = pieces(part);
@@ -60,7 +49,6 @@ final class Rearrange {
       for (Piece piece : pieces) {
         layers.add(
             new CopyLayer(
-                context.architecture(),
                 input,
                 piece.first() * run,
                 output,

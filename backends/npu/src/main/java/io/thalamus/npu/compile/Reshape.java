@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ResolvedOperation;
 import java.util.List;
@@ -14,7 +10,7 @@ final class Reshape {
   private static final Lowering ALIAS =
       new Lowering() {
         @Override
-        public List<Layer> lower(
+        public List<Layer<?>> lower(
             ResolvedOperation operation,
             List<Tensor> inputs,
             Tensor output,
@@ -35,7 +31,7 @@ final class Reshape {
         new OperationCode[] {
           OperationCode.RESHAPE, OperationCode.SQUEEZE, OperationCode.EXPAND_DIMS
         }) {
-      table.add(code, ALIAS, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_FLOAT16);
+      table.add(code, ALIAS, Types.all());
     }
   }
 }

@@ -85,7 +85,6 @@ record Results(
             max));
   }
 
-  /** Stores a tile of some channels. */
   void store(Emitter to, int address, PixelTile tile, int firstChannel, int count) {
     int size = elementSize();
     int pixel = channels * size;
@@ -106,6 +105,18 @@ record Results(
       int run = tile.width() * pixel;
       tensor.store(to, address, at, new Block(run, tile.height(), run, 1, 0), row, 0);
     }
+  }
+
+  /** By axis: rows and columns of a tile, channels of the input, and buffers. */
+  int[][] choices(int inputChannels) {
+    return new int[][] {
+      Axes.parts(height), Axes.parts(width), Axes.parts(inputChannels), Axes.buffers(),
+    };
+  }
+
+  /** Returns how many tiles there are of a size. */
+  long tiles(int tileHeight, int tileWidth) {
+    return (long) batches * Axes.count(height, tileHeight) * Axes.count(width, tileWidth);
   }
 
   /** Visits all tiles of a size, row by row. */

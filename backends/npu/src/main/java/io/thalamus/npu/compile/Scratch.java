@@ -23,8 +23,12 @@ final class Scratch {
     return (int) Math.min(address, Integer.MAX_VALUE);
   }
 
-  /** Several buffers of a size. */
+  /** Several buffers of a size; without places where they do not fit together. */
   int[] buffers(int count, long size) {
+    if (count * size > architecture.scratchpad()) {
+      bytes += count * size;
+      return new int[0];
+    }
     int[] addresses = new int[count];
     for (int i = 0; i < count; i++) {
       addresses[i] = bytes(size);

@@ -39,7 +39,7 @@ final class Search {
    * A tiling without a search: as large tiles as fit, each axis cut down as far as it must be,
    * those in front first. Empty where none fits.
    */
-  static Optional<int[]> quick(Layer layer) {
+  static Optional<int[]> quick(LoopNest<?> layer) {
     int[][] choices = layer.choices();
     int[] tiling = new int[choices.length];
     for (int axis = 0; axis < choices.length; axis++) {
@@ -58,7 +58,7 @@ final class Search {
    * @param budget tilings that are tried
    * @param isStopped asked between two; then the best so far is the result
    */
-  int[] best(Layer layer, int[] start, int index, int budget, BooleanSupplier isStopped) {
+  int[] best(LoopNest<?> layer, int[] start, int index, int budget, BooleanSupplier isStopped) {
     int[][] choices = layer.choices();
     long all = 1;
     for (int[] values : choices) {
@@ -115,7 +115,7 @@ final class Search {
   }
 
   /** The cycles of a layer's commands. */
-  long cycles(Layer layer, int[] tiling) {
+  long cycles(LoopNest<?> layer, int[] tiling) {
     Timeline timeline = new Timeline(architecture, point);
     layer.emit(
         tiling,

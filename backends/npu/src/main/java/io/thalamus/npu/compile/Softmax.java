@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.npu.machine.Footprint;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPointFunctions;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Softmax.Parameters;
@@ -20,11 +18,10 @@ final class Softmax {
   private Softmax() {}
 
   static void register(LoweringTable table) {
-    table.add(
-        OperationCode.SOFTMAX, Softmax::lower, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
+    table.add(OperationCode.SOFTMAX, Softmax::lower, ElementTypes.quantized8());
   }
 
-  private static List<Layer> lower(
+  private static List<Layer<?>> lower(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context) {
     Parameters parameters = operation.parameters(Parameters.class);
     Shape shape = operation.inputShape(0);
@@ -33,7 +30,6 @@ final class Softmax {
     }
     return List.of(
         new SoftmaxLayer(
-            context.architecture(),
             inputs.get(0),
             output,
             shape.dimension(shape.rank() - 1),

@@ -8,91 +8,63 @@ import io.thalamus.npu.command.Command.Softmax;
 import io.thalamus.npu.machine.Architecture;
 
 /** Scores to probabilities on the vector unit: tiles of whole rows. */
-final class SoftmaxLayer implements Layer {
+record SoftmaxLayer(Tensor from, Tensor to, int depth, Constant exponentials, int flags, int zero)
+    implements Layer<SoftmaxLayer.Plan> {
   private static final int ROWS = 0;
   private static final int BUFFERS = 1;
 
-  private final Architecture architecture;
-  private final Tensor from;
-  private final Tensor to;
-  private final int rows;
-  private final int depth;
-  private final Constant exponentials;
-  private final int flags;
-  private final int zero;
-  private final int[][] choices;
+  private int rows() {
+    return (int) (from.shape().elementCount() / depth);
+  }
 
-  SoftmaxLayer(
-      Architecture architecture,
-      Tensor from,
-      Tensor to,
-      int depth,
-      Constant exponentials,
-      int flags,
-      int zero) {
-    this.architecture = architecture;
-    this.from = from;
-    this.to = to;
-    this.rows = (int) (from.shape().elementCount() / depth);
-    this.depth = depth;
-    this.exponentials = exponentials;
-    this.flags = flags;
-    this.zero = zero;
-    choices = new int[][] {Axes.parts(rows), Axes.buffers()};
+  /** The addresses of the buffers. */
+  record Plan(int table, int[] inputs, int[] outputs) {}
+
+  @Override
+  public int[][] choices(Architecture architecture) {
+    return new int[][] {Axes.parts(rows()), Axes.buffers()};
   }
 
   @Override
-  public int[][] choices() {
-    return choices;
-  }
-
-  /** The buffers of a tiling. */
-  private final class Plan {
-    final int[] tile;
-    final Scratch scratch = new Scratch(architecture);
-    final int[] inputs;
-    final int[] outputs;
-    final int table;
-
-    Plan(int[] tiling) {
-      tile = Axes.values(choices, tiling);
-      table = scratch.bytes(exponentials.size());
-      inputs = scratch.buffers(tile[BUFFERS], (long) tile[ROWS] * depth);
-      outputs = scratch.buffers(tile[BUFFERS], (long) tile[ROWS] * depth);
-    }
+  public Plan plan(int[] tile, Scratch scratch) {
+    long size = (long) tile[ROWS] * depth;
+    return new Plan(
+        scratch.bytes(exponentials.size()),
+        scratch.buffers(tile[BUFFERS], size),
+        scratch.buffers(tile[BUFFERS], size));
   }
 
   @Override
-  public boolean fits(int[] tiling) {
-    return new Plan(tiling).scratch.fits();
+  public long commands(int[] tile) {
+    return 3L * Axes.count(rows(), tile[ROWS]);
   }
 
   @Override
-  public long commands(int[] tiling) {
-    return 3L * Axes.count(rows, Axes.values(choices, tiling)[ROWS]);
-  }
-
-  @Override
-  public void emit(int[] tiling, Emitter emitter) {
-    Plan plan = new Plan(tiling);
+  public void emit(Plan plan, int[] tile, Emitter emitter) {
     emitter.add(
         new Load(
             Command.WEIGHTS,
             emitter.address(exponentials),
-            plan.table,
+            plan.table(),
             Block.of(exponentials.size()),
             0,
             0));
     int turn = 0;
-    for (int row = 0; row < rows; row += plan.tile[ROWS]) {
-      int tileRows = Math.min(plan.tile[ROWS], rows - row);
-      int buffer = turn++ % plan.inputs.length;
+    for (int row = 0; row < rows(); row += tile[ROWS]) {
+      int tileRows = Math.min(tile[ROWS], rows() - row);
+      int buffer = turn++ % plan.inputs().length;
       Block block = Block.of(tileRows * depth);
-      from.load(emitter, row * depth, plan.inputs[buffer], block, 0, 0);
+      from.load(emitter, row * depth, plan.inputs()[buffer], block, 0, 0);
       emitter.add(
           new Softmax(
-              flags, plan.inputs[buffer], plan.outputs[buffer], tileRows, depth, plan.table, zero));
-      to.store(emitter, plan.outputs[buffer], row * depth, block, 0, 0);
+              flags,
+              plan.inputs()[buffer],
+              plan.outputs()[buffer],
+              tileRows,
+              depth,
+              plan.table(),
+              zero));
+      to.store(emitter, plan.outputs()[buffer], row * depth, block, 0, 0);
     }
   }
 }

@@ -3,7 +3,9 @@ package io.thalamus.npu.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
 import io.thalamus.npu.command.Command;
@@ -18,6 +20,11 @@ final class Types {
   private static final int MAX_SIZE = (1 << 15) - 1;
 
   private Types() {}
+
+  /** Returns the types that the device computes in. */
+  static OperandCode[] all() {
+    return new OperandCode[] {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_FLOAT16};
+  }
 
   static boolean isFloat(OperandType type) {
     return type == TENSOR_FLOAT16;

@@ -41,14 +41,8 @@ final class Bounds implements Footprint.Visitor {
     long size = sizes[memory.ordinal()];
     if (address < 0 || length < 0 || address + length > size) {
       throw new MachineFault(
-          (isWritten ? "writes " : "reads ")
-              + length
-              + " at "
-              + address
-              + " of "
-              + memory
-              + ", which has "
-              + size);
+          "%s %d at %d of %s, which has %d"
+              .formatted(isWritten ? "writes" : "reads", length, address, memory, size));
     }
   }
 
@@ -62,12 +56,12 @@ final class Bounds implements Footprint.Visitor {
       case Command.End _, Command.Barrier _, LoadPacked _ -> {}
       case Load load -> {
         require(load.space() == 0 || load.space() == 1, "names a memory that there is not");
-        check(load.source());
-        checkDense(load.target());
+        check(load.copy().source());
+        checkDense(load.copy().target());
       }
       case Store store -> {
-        check(store.source());
-        checkDense(store.target());
+        check(store.copy().source());
+        checkDense(store.copy().target());
       }
       case Fill fill -> checkDense(fill.target());
       case MatMul product -> {

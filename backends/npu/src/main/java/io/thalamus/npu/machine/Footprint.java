@@ -61,16 +61,16 @@ public final class Footprint {
             load.space() == Command.WEIGHTS ? Memory.WEIGHTS : Memory.TENSORS,
             false,
             load.from(),
-            extent(load.source()));
-        to.access(Memory.SCRATCHPAD, true, load.to(), extent(load.target()));
+            extent(load.copy().source()));
+        to.access(Memory.SCRATCHPAD, true, load.to(), extent(load.copy().target()));
       }
       case LoadPacked load -> {
         to.access(Memory.WEIGHTS, false, load.from(), load.packedBytes());
         to.access(Memory.SCRATCHPAD, true, load.to(), load.bytes());
       }
       case Store store -> {
-        to.access(Memory.SCRATCHPAD, false, store.from(), extent(store.source()));
-        to.access(Memory.TENSORS, true, store.to(), extent(store.target()));
+        to.access(Memory.SCRATCHPAD, false, store.from(), extent(store.copy().source()));
+        to.access(Memory.TENSORS, true, store.to(), extent(store.copy().target()));
       }
       case Fill fill -> to.access(Memory.SCRATCHPAD, true, fill.to(), extent(fill.target()));
       case MatMul product -> {

@@ -66,11 +66,8 @@ public final class Machine {
         || memories.tensors() + (long) executable.weights().length > architecture.dram()
         || executable.arrayColumns() != architecture.array().columns()) {
       throw new MachineFault(
-          "the model was compiled for other hardware: it takes "
-              + memories
-              + " and "
-              + executable.arrayColumns()
-              + " columns");
+          "the model was compiled for other hardware: it takes %s and %s columns"
+              .formatted(memories, executable.arrayColumns()));
     }
     Bounds bounds = new Bounds(memories, executable.weights().length);
     for (Place place : executable.inputs()) {
@@ -163,22 +160,22 @@ public final class Machine {
           Dma.copy(
               load.space() == Command.WEIGHTS ? executable.weights() : memory.tensors,
               load.from(),
-              load.source(),
+              load.copy().source(),
               memory.scratchpad,
               load.to(),
-              load.toRow(),
-              load.toPlane());
+              load.copy().toRow(),
+              load.copy().toPlane());
       case LoadPacked load ->
           System.arraycopy(unpacked[index], 0, memory.scratchpad, load.to(), load.bytes());
       case Store store ->
           Dma.copy(
               memory.scratchpad,
               store.from(),
-              store.source(),
+              store.copy().source(),
               memory.tensors,
               store.to(),
-              store.toRow(),
-              store.toPlane());
+              store.copy().toRow(),
+              store.copy().toPlane());
       case Fill fill -> Dma.fill(memory.scratchpad, fill.to(), fill.target(), (byte) fill.value());
       case MatMul product -> MatrixArray.multiply(product, executable.arrayColumns(), memory);
       case Depthwise product -> {

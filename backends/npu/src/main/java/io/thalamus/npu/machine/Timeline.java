@@ -106,8 +106,9 @@ public final class Timeline implements Footprint.Visitor {
 
   /** Issues a command that the memories have room for. */
   public void issue(Command command) {
-    int engine = command.opcode().engine().ordinal();
-    if (command.opcode().engine() == Engine.CONTROL) {
+    Engine unit = command.opcode().engine();
+    int engine = unit.ordinal();
+    if (unit == Engine.CONTROL) {
       Arrays.fill(free, end);
       start = end;
       finish = end;
@@ -159,13 +160,13 @@ public final class Timeline implements Footprint.Visitor {
   private long cycles(Command command) {
     return switch (command) {
       case Command.End _, Command.Barrier _ -> 0;
-      case Load load -> transfer(load.source());
+      case Load load -> transfer(load.copy().source());
       case LoadPacked load -> {
         dramBytes += load.packedBytes();
         scratchpadBytes += load.bytes();
         yield dma.cycles(load.packedBytes(), 1);
       }
-      case Store store -> transfer(store.source());
+      case Store store -> transfer(store.copy().source());
       case Fill fill -> {
         scratchpadBytes += fill.target().bytes();
         yield ISSUE + Math.ceilDiv(fill.target().bytes(), architecture.lanes());

@@ -2,12 +2,11 @@
 package io.thalamus.simd.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Activation.Range;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.LookupTable;
@@ -52,8 +51,7 @@ public final class Activation {
                   tensors.output(node),
                   table(tensors.input(node, 0), function(node.operation().parameters())),
                   budget),
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED);
+          ElementTypes.quantized8());
     }
   }
 

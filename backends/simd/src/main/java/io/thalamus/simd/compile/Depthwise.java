@@ -276,41 +276,24 @@ public final class Depthwise implements Step {
       int middle = originY + height.dilation();
       int lower = originY + 2 * height.dilation();
       int at = (originX + firstX * width.dilation()) * channels;
+      float[] line0 = lineOf(in, upper);
+      float[] line1 = lineOf(in, middle);
+      float[] line2 = lineOf(in, lower);
+      int at0 = at + lineAt(image, upper);
+      int at1 = at + lineAt(image, middle);
+      int at2 = at + lineAt(image, lower);
+      int tap = width.dilation() * channels;
+      int weight = firstX * channels;
+      int all = channels;
+      int low = clamp.low();
+      int high = clamp.high();
       if (isScalar) {
         ScalarKernels.twoTaps(
-            lineOf(in, upper),
-            at + lineAt(image, upper),
-            lineOf(in, middle),
-            at + lineAt(image, middle),
-            lineOf(in, lower),
-            at + lineAt(image, lower),
-            width.dilation() * channels,
-            weights,
-            firstX * channels,
-            channels,
-            bias,
-            in,
-            to,
-            clamp.low(),
-            clamp.high());
+            line0, at0, line1, at1, line2, at2, tap, weights, weight, all, bias, in, to, low, high);
       } else {
         DepthwiseKernels.twoTaps(
-            lineOf(in, upper),
-            at + lineAt(image, upper),
-            lineOf(in, middle),
-            at + lineAt(image, middle),
-            lineOf(in, lower),
-            at + lineAt(image, lower),
-            width.dilation() * channels,
-            weights,
-            firstX * channels,
-            channels,
-            bias,
-            in,
-            to,
-            channels,
-            clamp.low(),
-            clamp.high());
+            line0, at0, line1, at1, line2, at2, tap, weights, weight, all, bias, in, to, all, low,
+            high);
       }
       return;
     }
@@ -342,41 +325,21 @@ public final class Depthwise implements Step {
       float[] out,
       int to) {
     int tap = width.dilation() * channels;
+    int from = at + firstY * line + firstX * tap;
+    int rows = endY - firstY;
+    int columns = endX - firstX;
+    int weight = (firstY * width.size() + firstX) * channels;
+    int next = width.size() * channels;
+    int all = channels;
+    int low = clamp.low();
+    int high = clamp.high();
     if (isScalar) {
       ScalarKernels.rectangle(
-          in,
-          at + firstY * line + firstX * tap,
-          line,
-          tap,
-          endY - firstY,
-          endX - firstX,
-          weights,
-          (firstY * width.size() + firstX) * channels,
-          width.size() * channels,
-          channels,
-          bias,
-          out,
-          to,
-          clamp.low(),
-          clamp.high());
+          in, from, line, tap, rows, columns, weights, weight, next, all, bias, out, to, low, high);
     } else {
       DepthwiseKernels.rectangle(
-          in,
-          at + firstY * line + firstX * tap,
-          line,
-          tap,
-          endY - firstY,
-          endX - firstX,
-          weights,
-          (firstY * width.size() + firstX) * channels,
-          width.size() * channels,
-          channels,
-          bias,
-          out,
-          to,
-          channels,
-          clamp.low(),
-          clamp.high());
+          in, from, line, tap, rows, columns, weights, weight, next, all, bias, out, to, all, low,
+          high);
     }
   }
 
@@ -401,71 +364,38 @@ public final class Depthwise implements Step {
           low, high);
       return;
     }
+    int all = channels;
     int x = 0;
     if (ARE_REGISTERS_MANY && pixel == tap) {
-      for (int channel = 0; channel < channels; channel += Lanes.COUNT) {
+      for (int i = 0; i < all; i += Lanes.COUNT) {
+        int from0 = at0 + i;
+        int from1 = at1 + i;
+        int from2 = at2 + i;
+        int target = to + i;
         DepthwiseKernels.alongNeighbours(
-            line0,
-            at0 + channel,
-            line1,
-            at1 + channel,
-            line2,
-            at2 + channel,
-            tap,
-            weights,
-            channels,
-            bias,
-            channel,
-            out,
-            to + channel,
-            channels,
-            count,
-            low,
-            high);
+            line0, from0, line1, from1, line2, from2, tap, weights, all, bias, i, out, target, all,
+            count, low, high);
       }
       return;
     }
     for (; pixel == 2 * tap && x <= count - 2; x += 2) {
-      int at = x * pixel;
+      int from0 = at0 + x * pixel;
+      int from1 = at1 + x * pixel;
+      int from2 = at2 + x * pixel;
+      int target = to + x * all;
       DepthwiseKernels.twoApart(
-          line0,
-          at0 + at,
-          line1,
-          at1 + at,
-          line2,
-          at2 + at,
-          tap,
-          weights,
-          channels,
-          bias,
-          out,
-          to + x * channels,
-          channels,
-          channels,
-          low,
-          high);
+          line0, from0, line1, from1, line2, from2, tap, weights, all, bias, out, target, all, all,
+          low, high);
     }
-    int at = x * pixel;
-    for (int channel = 0; x < count && channel < channels; channel += Lanes.COUNT) {
+    int rest = count - x;
+    for (int i = 0; rest > 0 && i < all; i += Lanes.COUNT) {
+      int from0 = at0 + x * pixel + i;
+      int from1 = at1 + x * pixel + i;
+      int from2 = at2 + x * pixel + i;
+      int target = to + x * all + i;
       DepthwiseKernels.alongPixels(
-          line0,
-          at0 + at + channel,
-          line1,
-          at1 + at + channel,
-          line2,
-          at2 + at + channel,
-          tap,
-          pixel,
-          weights,
-          channels,
-          bias,
-          channel,
-          out,
-          to + x * channels + channel,
-          channels,
-          count - x,
-          low,
-          high);
+          line0, from0, line1, from1, line2, from2, tap, pixel, weights, all, bias, i, out, target,
+          all, rest, low, high);
     }
   }
 

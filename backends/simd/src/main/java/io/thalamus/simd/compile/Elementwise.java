@@ -2,13 +2,12 @@
 package io.thalamus.simd.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
 import io.thalamus.operations.Elementwise.QuantizedSum;
@@ -30,12 +29,7 @@ public final class Elementwise {
         new OperationCode[] {OperationCode.ADD, OperationCode.SUB, OperationCode.MUL}) {
       table
           .add(code, Elementwise::isPossible, new Fusable(code), TENSOR_FLOAT32)
-          .add(
-              code,
-              Elementwise::isPossible,
-              Elementwise::stored,
-              TENSOR_QUANT8_ASYMM,
-              TENSOR_QUANT8_ASYMM_SIGNED);
+          .add(code, Elementwise::isPossible, Elementwise::stored, ElementTypes.quantized8());
     }
   }
 

@@ -23,7 +23,6 @@ import io.thalamus.simd.program.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Compiles a graph: fuses operations, lets those that only rename dimensions vanish, plans memory,
@@ -179,10 +178,5 @@ public final class GraphCompiler {
       offsets[operands.get(i)] = Math.toIntExact(Lanes.LEAD + plan.offsets()[i]);
     }
     return (int) size;
-  }
-
-  /** The value of an operand that must be a constant. */
-  static Optional<java.lang.foreign.MemorySegment> constant(Node node, int input) {
-    return node.operation().view().input(input).value();
   }
 }

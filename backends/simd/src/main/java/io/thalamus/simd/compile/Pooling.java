@@ -2,13 +2,12 @@
 package io.thalamus.simd.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
@@ -37,8 +36,7 @@ public final class Pooling {
               code,
               Pooling::isPossible,
               (node, tensors, budget) -> lower(isMaximum, node, tensors, budget),
-              TENSOR_QUANT8_ASYMM,
-              TENSOR_QUANT8_ASYMM_SIGNED);
+              ElementTypes.quantized8());
     }
   }
 

@@ -82,22 +82,22 @@ public final class QuantizedProduct implements Step {
   @Override
   public void run(Frame frame, Scratch scratch, int tile) {
     int first = grid.firstRow(tile);
-    int firstColumn = grid.firstColumn(tile);
-    int endColumn = grid.endColumn(tile);
+    int begin = grid.firstColumn(tile);
+    int end = grid.endColumn(tile);
     int distance = sumDistance();
     int sumsAt = Lanes.LEAD + grid.leftFloats();
     Rows rows = scratch.rows;
     rows.areScalar = frame.isScalar;
     rows.count = grid.endRow(tile) - first;
-    rows.paddedResult(scratch.floats, sumsAt - firstColumn, distance);
+    rows.paddedResult(scratch.floats, sumsAt - begin, distance);
     rows.left(scratch.floats, Lanes.LEAD);
     rows.addNothing();
     boolean isWhole = parts.length == 2;
     for (int part = 0; part < parts.length - 1; part++) {
       int from = parts[part];
-      int end = parts[part + 1];
-      patches.copy(frame, first, rows.count, from, end, scratch.floats, Lanes.LEAD);
-      product.multiply(rows, from, end, firstColumn, endColumn, Clamp.NONE);
+      int partEnd = parts[part + 1];
+      patches.copy(frame, first, rows.count, from, partEnd, scratch.floats, Lanes.LEAD);
+      product.multiply(rows, from, partEnd, begin, end, Clamp.NONE);
       if (!isWhole) {
         if (frame.isScalar) {
           ScalarKernels.collect(
@@ -107,33 +107,19 @@ public final class QuantizedProduct implements Step {
         }
       }
     }
-    int to = output.offset() + first * product.columns() + firstColumn;
+    int columns = product.columns();
+    int to = output.offset() + first * columns + begin;
+    boolean isScalar = frame.isScalar;
+    int count = rows.count;
+    byte[] out = frame.bytes;
+    byte[] spare = scratch.spareBytes;
     if (isWhole) {
+      float[] sums = scratch.floats;
       requantizer.store(
-          frame.isScalar,
-          scratch.floats,
-          sumsAt,
-          distance,
-          rows.count,
-          firstColumn,
-          endColumn,
-          frame.bytes,
-          to,
-          product.columns(),
-          scratch.spareBytes);
+          isScalar, sums, sumsAt, distance, count, begin, end, out, to, columns, spare);
     } else {
-      requantizer.store(
-          frame.isScalar,
-          scratch.ints,
-          0,
-          distance,
-          rows.count,
-          firstColumn,
-          endColumn,
-          frame.bytes,
-          to,
-          product.columns(),
-          scratch.spareBytes);
+      int[] sums = scratch.ints;
+      requantizer.store(isScalar, sums, 0, distance, count, begin, end, out, to, columns, spare);
     }
   }
 

@@ -2,8 +2,6 @@
 package io.thalamus.simd.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Lanes.INTS;
@@ -11,6 +9,7 @@ import static io.thalamus.simd.kernel.Lanes.INTS;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
@@ -35,12 +34,7 @@ public final class Reduction {
   public static void register(OperationTable.Builder<Lowering> table) {
     table
         .add(OperationCode.MEAN, Reduction::isPossible, new Mean(), TENSOR_FLOAT32)
-        .add(
-            OperationCode.MEAN,
-            Reduction::isPossible,
-            new Mean(),
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED);
+        .add(OperationCode.MEAN, Reduction::isPossible, new Mean(), ElementTypes.quantized8());
   }
 
   private static boolean isPossible(OperationView operation) {

@@ -102,21 +102,15 @@ public final class Product {
   /** Groups of rows with a panel all of whose columns exist. */
   private void groups(
       Rows rows, int groups, long panel, int depth, float[] start, int column, Clamp clamp) {
+    float[] added = rows.added == null ? zeros : rows.added;
+    int addedAt = rows.addedAt;
+    int addedRow = rows.addedDistance;
+    float[] result = rows.result;
+    int resultAt = rows.resultAt;
+    int resultRow = rows.resultDistance;
     kernel(
-        rows,
-        0,
-        groups,
-        panel,
-        depth,
-        start,
-        column,
-        rows.added == null ? zeros : rows.added,
-        rows.addedAt,
-        rows.addedDistance,
-        rows.result,
-        rows.resultAt,
-        rows.resultDistance,
-        clamp);
+        rows, 0, groups, panel, depth, start, column, added, addedAt, addedRow, result, resultAt,
+        resultRow, clamp);
   }
 
   /**
@@ -132,45 +126,30 @@ public final class Product {
       float[] start,
       int column,
       Clamp clamp) {
-    int distance = PackedMatrix.WIDE;
+    int wide = PackedMatrix.WIDE;
     int present = Math.min(right.width(column), right.columns() - column);
     float[] added = rows.added == null ? zeros : rows.added;
     int addedAt = rows.addedAt + first * rows.addedDistance;
-    int addedDistance = rows.addedDistance;
+    int addedRow = rows.addedDistance;
     if (rows.added != null && count < ROWS) {
       // Behind the last row the array may end.
       for (int i = 0; i < count; i++) {
-        int from = addedAt + i * addedDistance + column;
-        System.arraycopy(added, from, rows.tile, i * distance, present);
+        int from = addedAt + i * addedRow + column;
+        System.arraycopy(added, from, rows.tile, i * wide, present);
       }
       added = rows.tile;
       addedAt = -column;
-      addedDistance = distance;
+      addedRow = wide;
     }
+    float[] tile = rows.tile;
+    int before = -column;
     kernel(
-        rows,
-        first,
-        1,
-        panel,
-        depth,
-        start,
-        column,
-        added,
-        addedAt,
-        addedDistance,
-        rows.tile,
-        -column,
-        distance,
+        rows, first, 1, panel, depth, start, column, added, addedAt, addedRow, tile, before, wide,
         clamp);
-    Lanes.copyExactly(
-        rows.tile,
-        0,
-        distance,
-        rows.result,
-        rows.resultAt + first * rows.resultDistance + column,
-        rows.resultDistance,
-        present,
-        count);
+    float[] result = rows.result;
+    int next = rows.resultDistance;
+    int resultAt = rows.resultAt + first * next + column;
+    Lanes.copyExactly(tile, 0, wide, result, resultAt, next, present, count);
   }
 
   private void kernel(
@@ -183,10 +162,10 @@ public final class Product {
       int column,
       float[] added,
       int addedAt,
-      int addedDistance,
+      int addedRow,
       float[] result,
       int resultAt,
-      int resultDistance,
+      int resultRow,
       Clamp clamp) {
     float[] left = rows.left;
     int leftAt = rows.leftAt + first * Rows.DISTANCE;
@@ -195,98 +174,36 @@ public final class Product {
     int high = clamp.high();
     int width = right.width(column);
     if (!BroadKernels.FIT) {
+      float[] array = right.array();
+      int index = PackedMatrix.index(panel);
       if (width == PackedMatrix.WIDE) {
         MatrixKernels.wide(
-            left,
-            leftAt,
-            groups,
-            right.array(),
-            PackedMatrix.index(panel),
-            depth,
-            start,
-            column,
-            added,
-            addedAt,
-            addedDistance,
-            result,
-            resultAt,
-            resultDistance,
-            low,
-            high);
+            left, leftAt, groups, array, index, depth, start, column, added, addedAt, addedRow,
+            result, resultAt, resultRow, low, high);
       } else {
         MatrixKernels.narrow(
-            left,
-            leftAt,
-            groups,
-            right.array(),
-            PackedMatrix.index(panel),
-            depth,
-            start,
-            column,
-            added,
-            addedAt,
-            addedDistance,
-            result,
-            resultAt,
-            resultDistance,
-            low,
-            high);
+            left, leftAt, groups, array, index, depth, start, column, added, addedAt, addedRow,
+            result, resultAt, resultRow, low, high);
       }
       return;
     }
     for (int group = 0; group < groups; group++) {
       int row = group * ROWS;
+      int from = leftAt + row * Rows.DISTANCE;
+      int sums = addedAt + row * addedRow;
+      int to = resultAt + row * resultRow;
       if (width < 2 * Lanes.COUNT) {
         BroadKernels.narrow(
-            left,
-            leftAt + row * Rows.DISTANCE,
-            data,
-            panel,
-            depth,
-            start,
-            column,
-            added,
-            addedAt + row * addedDistance,
-            addedDistance,
-            result,
-            resultAt + row * resultDistance,
-            resultDistance,
-            low,
-            high);
+            left, from, data, panel, depth, start, column, added, sums, addedRow, result, to,
+            resultRow, low, high);
       } else if (width < PackedMatrix.WIDE) {
         BroadKernels.half(
-            left,
-            leftAt + row * Rows.DISTANCE,
-            data,
-            panel,
-            depth,
-            start,
-            column,
-            added,
-            addedAt + row * addedDistance,
-            addedDistance,
-            result,
-            resultAt + row * resultDistance,
-            resultDistance,
-            low,
-            high);
+            left, from, data, panel, depth, start, column, added, sums, addedRow, result, to,
+            resultRow, low, high);
       } else {
         BroadKernels.wide(
-            left,
-            leftAt + row * Rows.DISTANCE,
-            data,
-            panel,
-            depth,
-            start,
-            column,
-            added,
-            addedAt + row * addedDistance,
-            addedDistance,
-            result,
-            resultAt + row * resultDistance,
-            resultDistance,
-            low,
-            high);
+            left, from, data, panel, depth, start, column, added, sums, addedRow, result, to,
+            resultRow, low, high);
       }
     }
   }
@@ -294,43 +211,26 @@ public final class Product {
   private void single(
       Rows rows, int row, int firstDepth, int depth, float[] start, int column, Clamp clamp) {
     float[] added = rows.added == null ? zeros : rows.added;
-    int leftAt = rows.leftAt + row * Rows.DISTANCE;
+    float[] left = rows.left;
+    float[] result = rows.result;
+    int from = rows.leftAt + row * Rows.DISTANCE;
     int addedAt = rows.addedAt + row * rows.addedDistance;
-    int resultAt = rows.resultAt + row * rows.resultDistance;
+    int to = rows.resultAt + row * rows.resultDistance;
     long panel = right.offset(column, firstDepth);
+    int low = clamp.low();
+    int high = clamp.high();
     if (BroadKernels.FIT) {
+      MemorySegment data = right.data();
       BroadKernels.single(
-          rows.left,
-          leftAt,
-          right.data(),
-          panel,
-          depth,
-          start,
-          column,
-          added,
-          addedAt,
-          0,
-          rows.result,
-          resultAt,
-          0,
-          clamp.low(),
-          clamp.high());
+          left, from, data, panel, depth, start, column, added, addedAt, 0, result, to, 0, low,
+          high);
     } else {
+      float[] array = right.array();
+      int first = PackedMatrix.index(panel);
+      int second = PackedMatrix.index(right.offset(column + PackedMatrix.WIDE, firstDepth));
       MatrixKernels.single(
-          rows.left,
-          leftAt,
-          right.array(),
-          PackedMatrix.index(panel),
-          PackedMatrix.index(right.offset(column + PackedMatrix.WIDE, firstDepth)),
-          depth,
-          start,
-          column,
-          added,
-          addedAt,
-          rows.result,
-          resultAt,
-          clamp.low(),
-          clamp.high());
+          left, from, array, first, second, depth, start, column, added, addedAt, result, to, low,
+          high);
     }
   }
 }

@@ -68,11 +68,6 @@ public final class Requantizer {
     vectorized = possible;
   }
 
-  /** Whether whole vectors are rounded at a time. */
-  boolean isVectorized() {
-    return vectorized;
-  }
-
   /**
    * Stores a range of channels of rows of sums that are floats without a fraction. Channel by
    * channel, down the rows: what belongs to a channel is read once.

@@ -13,7 +13,9 @@ import java.util.concurrent.locks.LockSupport;
  * end with {@link #close()}.
  *
  * <p>A helper without work looks around for a short time and then sleeps: on a shared machine,
- * threads that spin for long take the processor from those that compute.
+ * threads that spin for long take the processor from those that compute. While nothing is executed,
+ * it lets others go first even then: the next execution may wait for a thread that needs the
+ * processor, such as the client of a burst, which polls, and its server, which does so too.
  */
 public final class Workers implements AutoCloseable {
   /** Executions that can be helped at the same time; more run by themselves. */
@@ -21,6 +23,9 @@ public final class Workers implements AutoCloseable {
 
   /** Rounds of looking around that last some 50 microseconds: longer than the gap of two steps. */
   private static final int SPINS = 3000;
+
+  /** Rounds that last as long as letting others go first. */
+  private static final int YIELD_SPINS = 50;
 
   private final int threads;
   private final String name;
@@ -125,6 +130,9 @@ public final class Workers implements AutoCloseable {
     private final int participant;
     private volatile boolean sleeping;
 
+    /** Whether something was being executed when this thread looked last. */
+    private boolean sawJob;
+
     Worker(int participant) {
       super(name + "-" + participant);
       this.participant = participant;
@@ -137,8 +145,8 @@ public final class Workers implements AutoCloseable {
       while (!closed) {
         if (lookAround()) {
           idle = 0;
-        } else if (++idle < SPINS) {
-          Thread.onSpinWait();
+        } else if (idle < SPINS) {
+          idle += pause();
         } else {
           sleep();
           idle = 0;
@@ -146,13 +154,25 @@ public final class Workers implements AutoCloseable {
       }
     }
 
+    /** Waits for a moment; returns how many rounds it lasts. */
+    private int pause() {
+      if (sawJob) {
+        Thread.onSpinWait();
+        return 1;
+      }
+      Thread.yield();
+      return YIELD_SPINS;
+    }
+
     private boolean lookAround() {
       boolean helped = false;
+      sawJob = false;
       for (int i = 0; i < JOBS; i++) {
         Job job = jobs.get(i);
         if (job == null) {
           continue;
         }
+        sawJob = true;
         helped |= job.help(participant);
       }
       return helped;

@@ -27,11 +27,12 @@ public final class Units {
     return String.format(Locale.ROOT, value < 100 ? "%.1f %s" : "%.0f %s", value, BINARY[unit]);
   }
 
-  /** {@code 850 us}, {@code 12.3 ms}, {@code 1.24 s}, {@code 2 min 5 s}. */
+  /** {@code 3.2 us}, {@code 850 us}, {@code 12.3 ms}, {@code 1.24 s}, {@code 2 min 5 s}. */
   public static String time(Duration duration) {
     double micros = duration.toNanos() / 1e3;
     if (micros < 1e3) {
-      return String.format(Locale.ROOT, "%.0f us", micros);
+      return String.format(
+          Locale.ROOT, micros < 10 && micros != Math.rint(micros) ? "%.1f us" : "%.0f us", micros);
     }
     if (micros < 1e6) {
       return String.format(Locale.ROOT, micros < 1e5 ? "%.2f ms" : "%.0f ms", micros / 1e3);

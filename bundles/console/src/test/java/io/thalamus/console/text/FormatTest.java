@@ -21,6 +21,8 @@ class FormatTest {
 
   @Test
   void timesChooseTheirUnit() {
+    assertEquals("0 us", Units.time(Duration.ZERO));
+    assertEquals("3.3 us", Units.time(Duration.ofNanos(3_250)));
     assertEquals("850 us", Units.time(Duration.ofNanos(850_000)));
     assertEquals("12.35 ms", Units.time(Duration.ofNanos(12_345_678)));
     assertEquals("123 ms", Units.time(Duration.ofNanos(123_456_789)));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.model.reader;
 
-import io.thalamus.model.ErrorStatus;
-
 /** A model file is damaged, or holds what cannot be expressed. The message names the place. */
 public final class ModelFormatException extends Exception {
   private static final long serialVersionUID = 1L;
@@ -13,10 +11,5 @@ public final class ModelFormatException extends Exception {
 
   public ModelFormatException(String message, Throwable cause) {
     super(message, cause);
-  }
-
-  /** Always {@link ErrorStatus#INVALID_ARGUMENT}. */
-  public ErrorStatus status() {
-    return ErrorStatus.INVALID_ARGUMENT;
   }
 }

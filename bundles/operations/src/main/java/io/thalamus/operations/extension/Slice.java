@@ -69,14 +69,12 @@ public final class Slice {
       }
       if (!isShape || !isEmpty && (first < 0 || last >= count)) {
         throw new ValidationException(
-            "size "
-                + Arrays.toString(size)
-                + " with strides "
-                + Arrays.toString(strides)
-                + " from element "
-                + operation.input(OFFSET).int32()
-                + " on leaves "
-                + operation.input(0).shape());
+            "size %s with strides %s from element %s on leaves %s"
+                .formatted(
+                    Arrays.toString(size),
+                    Arrays.toString(strides),
+                    operation.input(OFFSET).int32(),
+                    operation.input(0).shape()));
       }
       return List.of(Shape.of(size));
     }

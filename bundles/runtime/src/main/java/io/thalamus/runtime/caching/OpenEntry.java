@@ -72,10 +72,6 @@ final class OpenEntry {
         : new FileAttribute<?>[0];
   }
 
-  CacheToken token() {
-    return token;
-  }
-
   /** Returns whether the device said that it stores nothing. */
   synchronized boolean isAbandoned() {
     return abandoned;

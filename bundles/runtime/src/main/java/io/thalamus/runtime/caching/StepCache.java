@@ -15,6 +15,7 @@ import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.registry.DeviceListener;
 import io.thalamus.runtime.registry.DevicePreparedModel;
@@ -116,7 +117,8 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   public Prepared prepare(Part part, PrepareConfig config, Optional<CacheOptions> caching)
       throws DeviceException {
     if (caching.isEmpty() || !part.needs().isCachingSupported()) {
-      return new Prepared(part.device().prepare(part.model(), config), Origin.COMPILED);
+      return new Prepared(
+          part.device().prepare(part.model(), config, Admission.WHILE_SERVING), Origin.COMPILED);
     }
     CacheDirectory directory = directory(caching.get().directory());
     try {
@@ -135,7 +137,8 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     } catch (IOException e) {
       trouble(directory, e);
     }
-    return new Prepared(part.device().prepare(part.model(), config), Origin.NOT_STORED);
+    return new Prepared(
+        part.device().prepare(part.model(), config, Admission.WHILE_SERVING), Origin.NOT_STORED);
   }
 
   /** Returns whether a device judged the files that it was to restore, not the moment. */
@@ -208,7 +211,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       boolean isCompiled = false;
       try {
         DevicePreparedModel compiled =
-            part.device().prepare(part.model(), config.with(lend(files)));
+            part.device().prepare(part.model(), config.with(lend(files)), Admission.WHILE_SERVING);
         isCompiled = true;
         return new Prepared(compiled, store(files) ? Origin.STORED : Origin.NOT_STORED);
       } finally {

@@ -13,7 +13,9 @@ public enum Abandonment {
   /** The caller was cancelled, and the driver did not stop. */
   CANCELLED(ErrorStatus.GENERAL_FAILURE),
   /** The device left, or the runtime stopped. */
-  LEFT(ErrorStatus.DEVICE_UNAVAILABLE);
+  LEFT(ErrorStatus.DEVICE_UNAVAILABLE),
+  /** The burst by which it was sent broke. */
+  LOST(ErrorStatus.DEVICE_UNAVAILABLE);
 
   private final ErrorStatus status;
 
@@ -30,6 +32,7 @@ public enum Abandonment {
       case HUNG -> "it did not answer within " + limit.toMillis() + " ms";
       case DEADLINE, CANCELLED -> "it did not stop when it was told to";
       case LEFT -> "it left before it was done";
+      case LOST -> "its burst broke before it was done";
     };
   }
 }

@@ -4,6 +4,7 @@ package io.thalamus.runtime.call;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.ErrorStatus;
 import java.time.Duration;
+import java.util.function.Consumer;
 
 /**
  * The end of a call of a driver, as its caller sees it. Immutable.
@@ -57,6 +58,13 @@ public sealed interface Answer<T> {
     @Override
     public String message() {
       return why.message(limit);
+    }
+  }
+
+  /** Passes on the value of the driver, if there is one. */
+  default void ifAnswered(Consumer<? super T> consumer) {
+    if (this instanceof Answered<T> answered) {
+      consumer.accept(answered.value());
     }
   }
 

@@ -13,9 +13,11 @@ import java.util.function.Supplier;
  *
  * @param <T> what the driver returns
  */
-final class GuardedCall<T> implements Runnable {
+class GuardedCall<T> implements Runnable {
   /** How often a waiting caller looks whether it should wait any longer. */
   private static final long LOOK_MILLIS = 20;
+
+  static final long LOOK_NANOS = Duration.ofMillis(LOOK_MILLIS).toNanos();
 
   /** How long a driver may take to stop once it was told to, before its caller goes on. */
   private static final long GRACE_NANOS = Duration.ofMillis(500).toNanos();
@@ -37,21 +39,22 @@ final class GuardedCall<T> implements Runnable {
   private boolean isOver;
 
   /**
-   * A call that begins now.
+   * A call.
    *
    * @param terms with a limit
+   * @param startNanos when it began, by the clock
    * @param late gets an answer that nobody waits for any more
    */
-  GuardedCall(Terms terms, Timekeeper time, Consumer<Answer<T>> late) {
+  GuardedCall(Terms terms, long startNanos, Timekeeper time, Consumer<Answer<T>> late) {
     this.terms = terms;
     this.limit = terms.limit().orElseThrow();
     this.time = time;
-    this.startNanos = time.nanoTime();
+    this.startNanos = startNanos;
     this.late = late;
   }
 
   /** Sets what is done, once, before the call runs. */
-  void setWork(Supplier<Answer<T>> value) {
+  final void setWork(Supplier<Answer<T>> value) {
     work = value;
   }
 
@@ -85,12 +88,42 @@ final class GuardedCall<T> implements Runnable {
   }
 
   /** Has the caller go on without an answer, unless there is one. */
-  synchronized void abandon(Abandonment why) {
+  final synchronized void abandon(Abandonment why) {
     if (answer == null) {
       answer = new Abandoned<>(why, limit);
       notifyAll();
     }
   }
+
+  /** Gives the caller an answer, unless it goes on without. */
+  final synchronized void answer(Answer<T> value) {
+    if (answer == null) {
+      answer = value;
+      isOver = true;
+    }
+  }
+
+  /**
+   * Waits a while for the answer.
+   *
+   * @return whether the thread was interrupted
+   */
+  boolean pause() {
+    synchronized (this) {
+      if (answer == null) {
+        try {
+          wait(LOOK_MILLIS);
+        } catch (InterruptedException e) {
+          // A call is not interruptible; the caller may look at its flag afterwards.
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  /** Has the driver stop, unless it asks for itself whether it should. */
+  void stop() {}
 
   /** Returns the answer once there is one, or the caller must not wait any longer. */
   Answer<T> await() {
@@ -98,18 +131,9 @@ final class GuardedCall<T> implements Runnable {
     boolean isStopping = false;
     long stopNanos = 0;
     while (true) {
-      synchronized (this) {
-        if (answer == null) {
-          try {
-            wait(LOOK_MILLIS);
-          } catch (InterruptedException e) {
-            // A call is not interruptible; the caller may look at its flag afterwards.
-            interrupted = true;
-          }
-        }
-        if (answer != null) {
-          break;
-        }
+      interrupted |= pause();
+      if (answer != null) {
+        break;
       }
       long now = time.nanoTime();
       if (now - startNanos >= limit.toNanos()) {
@@ -123,6 +147,7 @@ final class GuardedCall<T> implements Runnable {
       if (!isStopping) {
         isStopping = true;
         stopNanos = now + GRACE_NANOS;
+        stop();
       }
       if (now - stopNanos >= 0) {
         abandon(wish == Signal.CANCELLED ? Abandonment.CANCELLED : Abandonment.DEADLINE);

@@ -20,7 +20,9 @@ final class InFlight {
   private volatile Device driver;
 
   private int running;
-  private boolean leaving;
+
+  /** Written under the lock. */
+  private volatile boolean leaving;
 
   InFlight(Device driver, Timekeeper time) {
     this.driver = driver;
@@ -33,9 +35,7 @@ final class InFlight {
   }
 
   boolean isLeaving() {
-    synchronized (lock) {
-      return leaving;
-    }
+    return leaving;
   }
 
   boolean hasLeft() {
@@ -47,7 +47,7 @@ final class InFlight {
     synchronized (lock) {
       boolean isAdmitted =
           switch (admission) {
-            case UNTIL_DEPARTURE -> !leaving;
+            case WHILE_SERVING, UNTIL_DEPARTURE -> !leaving;
             case UNTIL_LEFT -> driver != null;
             case ALWAYS -> true;
           };

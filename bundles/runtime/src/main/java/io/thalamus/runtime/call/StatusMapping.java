@@ -6,7 +6,7 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.ErrorStatus;
 
-/** The mapping between the status codes of the HAL and those of the NDK. Stateless. */
+/** The mapping from the status codes of the HAL to those of the NDK. Stateless. */
 public final class StatusMapping {
   private StatusMapping() {}
 
@@ -22,22 +22,6 @@ public final class StatusMapping {
       case MISSED_DEADLINE_PERSISTENT -> ResultCode.MISSED_DEADLINE_PERSISTENT;
       case RESOURCE_EXHAUSTED_TRANSIENT -> ResultCode.RESOURCE_EXHAUSTED_TRANSIENT;
       case RESOURCE_EXHAUSTED_PERSISTENT -> ResultCode.RESOURCE_EXHAUSTED_PERSISTENT;
-    };
-  }
-
-  /** Returns the HAL's status for a code of the NDK. */
-  public static ErrorStatus toErrorStatus(ResultCode code) {
-    return switch (code) {
-      case NO_ERROR -> ErrorStatus.NONE;
-      case BAD_DATA, UNEXPECTED_NULL -> ErrorStatus.INVALID_ARGUMENT;
-      case OUT_OF_MEMORY, INCOMPLETE, OP_FAILED, BAD_STATE, UNMAPPABLE, DEAD_OBJECT ->
-          ErrorStatus.GENERAL_FAILURE;
-      case OUTPUT_INSUFFICIENT_SIZE -> ErrorStatus.OUTPUT_INSUFFICIENT_SIZE;
-      case UNAVAILABLE_DEVICE -> ErrorStatus.DEVICE_UNAVAILABLE;
-      case MISSED_DEADLINE_TRANSIENT -> ErrorStatus.MISSED_DEADLINE_TRANSIENT;
-      case MISSED_DEADLINE_PERSISTENT -> ErrorStatus.MISSED_DEADLINE_PERSISTENT;
-      case RESOURCE_EXHAUSTED_TRANSIENT -> ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT;
-      case RESOURCE_EXHAUSTED_PERSISTENT -> ErrorStatus.RESOURCE_EXHAUSTED_PERSISTENT;
     };
   }
 

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import org.osgi.framework.Bundle;
@@ -38,16 +39,17 @@ public final class Supervisor {
   private static final Failed<?> LOST =
       new Failed<>(ErrorStatus.GENERAL_FAILURE, "it broke, and nothing is known of how", null);
 
-  private final CallThreads threads;
+  private final Executor threads;
   private final Timekeeper time;
   private final String origin;
   private final InFlight inFlight;
   private final Set<GuardedCall<?>> calls = ConcurrentHashMap.newKeySet();
   private volatile Consumer<String> onHang = call -> {};
+  private volatile String suspension = "";
   private volatile boolean doesNotClose;
 
   /** Creates a supervisor of a driver, which uses threads and clock that others own. */
-  public Supervisor(Device driver, CallThreads threads, Timekeeper time) {
+  public Supervisor(Device driver, Executor threads, Timekeeper time) {
     this.threads = threads;
     this.time = time;
     this.origin = origin(driver);
@@ -86,6 +88,10 @@ public final class Supervisor {
    * @param late gets an answer that nobody waits for any more, in the thread of the call
    */
   public <T> Answer<T> call(Terms terms, Work<T> work, Consumer<Answer<T>> late) {
+    Answer<T> refusal = refusal(terms.admission());
+    if (refusal != null) {
+      return refusal;
+    }
     if (!inFlight.enter(terms.admission())) {
       return left();
     }
@@ -95,16 +101,18 @@ public final class Supervisor {
       return left();
     }
     if (terms.limit().isEmpty()) {
+      ExecutionControl control =
+          () -> inFlight.hasLeft() ? Signal.CANCELLED : terms.control().checkpoint();
+      // As ask does, which would be one more frame below every kernel.
       try {
-        return ask(
-            work,
-            driver,
-            () -> inFlight.hasLeft() ? Signal.CANCELLED : terms.control().checkpoint());
+        return new Answered<>(work.ask(driver, control));
+      } catch (Throwable e) {
+        return failed(e);
       } finally {
         inFlight.exit();
       }
     }
-    GuardedCall<T> call = new GuardedCall<>(terms, time, late);
+    GuardedCall<T> call = new GuardedCall<>(terms, time.nanoTime(), time, late);
     call.setWork(
         () ->
             ask(
@@ -112,11 +120,7 @@ public final class Supervisor {
                 driver,
                 () -> call.isAbandoned() ? Signal.CANCELLED : terms.control().checkpoint()));
     calls.add(call);
-    try {
-      threads.execute(() -> run(call));
-    } catch (RejectedExecutionException | OutOfMemoryError e) {
-      // The latter where the system gives no thread.
-      finish(call);
+    if (!start(call)) {
       return new Refused<>(
           ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "too many calls wait for devices");
     }
@@ -125,15 +129,89 @@ public final class Supervisor {
     }
     Answer<T> answer = call.await();
     if (answer instanceof Abandoned<T> abandoned) {
-      inFlight.recount();
-      switch (abandoned.why()) {
-        case HUNG -> onHang.accept(call.name());
-        case DEADLINE, CANCELLED -> time.after(call.left(), () -> lookAgain(call));
-        case LEFT -> {
-          // There is nothing more to learn of the device.
-        }
+      abandoned(call, abandoned.why());
+    }
+    return answer;
+  }
+
+  private void abandoned(GuardedCall<?> call, Abandonment why) {
+    inFlight.recount();
+    switch (why) {
+      case HUNG -> onHang.accept(call.name());
+      case DEADLINE, CANCELLED -> time.after(call.left(), () -> lookAgain(call));
+      case LEFT, LOST -> {
+        // There is nothing more to learn of the device.
       }
     }
+  }
+
+  /**
+   * Sends a device a request, and waits for the answer in the thread of the caller. It is watched
+   * as calls are: if it is given up, a thread of the runtime waits on.
+   *
+   * @return null if the request could not be sent, so that nothing has happened
+   */
+  public <T> Answer<T> exchange(Exchange<T> exchange) {
+    if (!inFlight.enter(Admission.UNTIL_DEPARTURE)) {
+      return left();
+    }
+    GuardedExchange<T> call = null;
+    try {
+      if (!exchange.send()) {
+        return null;
+      }
+      // Nearly all are answered here: nothing but this is paid for the watch.
+      T value = exchange.receive(GuardedCall.LOOK_NANOS);
+      if (value != null) {
+        return new Answered<>(value);
+      }
+      if (exchange.terms().limit().isEmpty()) {
+        return new Answered<>(await(exchange));
+      }
+      call = new GuardedExchange<>(exchange, time);
+    } finally {
+      if (call == null) {
+        inFlight.exit();
+      }
+    }
+    return await(call, exchange);
+  }
+
+  /** Waits for as long as it takes. */
+  private static <T> T await(Exchange<T> exchange) {
+    boolean interrupted = false;
+    boolean isStopping = false;
+    T value;
+    do {
+      if (!isStopping && exchange.terms().look().checkpoint() != Signal.CONTINUE) {
+        isStopping = true;
+        exchange.cancel();
+      }
+      // A wait ends at once while the flag is set.
+      interrupted |= Thread.interrupted();
+      value = exchange.receive(GuardedCall.LOOK_NANOS);
+    } while (value == null);
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return value;
+  }
+
+  private <T> Answer<T> await(GuardedExchange<T> call, Exchange<T> exchange) {
+    calls.add(call);
+    if (inFlight.hasLeft()) {
+      call.abandon(Abandonment.LEFT);
+    }
+    Answer<T> answer = call.await();
+    if (!(answer instanceof Abandoned<T> abandoned)) {
+      finish(call);
+      return answer;
+    }
+    exchange.abandoned();
+    if (!start(call)) {
+      exchange.ended();
+    }
+    abandoned(call, abandoned.why());
     return answer;
   }
 
@@ -163,19 +241,47 @@ public final class Supervisor {
     return answer;
   }
 
+  /** Returns why the driver is not called: it is in quarantine, and this is work; else null. */
+  public <T> Answer<T> refusal(Admission admission) {
+    String why = suspension;
+    return admission != Admission.WHILE_SERVING || why.isEmpty() || isLeaving()
+        ? null
+        : new Refused<>(ErrorStatus.DEVICE_UNAVAILABLE, "it is in quarantine: " + why);
+  }
+
+  /** Refuses work from now on for this reason, which is said of it; an empty one ends that. */
+  public void suspend(String reason) {
+    suspension = reason;
+  }
+
+  /** Returns why work is refused; empty when it is not. */
+  public String suspension() {
+    return suspension;
+  }
+
   private static <T> Answer<T> left() {
     return new Refused<>(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
   }
 
   /**
-   * Makes a call, and ends it when its caller has the answer: a departure must not take an answer
-   * for one that never came.
+   * Has a thread make a call, and end it when its caller has the answer: a departure must not take
+   * an answer for one that never came. Ends it at once and returns false where no thread is free.
    */
-  private void run(GuardedCall<?> call) {
+  private boolean start(GuardedCall<?> call) {
     try {
-      call.run();
-    } finally {
+      threads.execute(
+          () -> {
+            try {
+              call.run();
+            } finally {
+              finish(call);
+            }
+          });
+      return true;
+    } catch (RejectedExecutionException | OutOfMemoryError e) {
+      // The latter where the system gives no thread.
       finish(call);
+      return false;
     }
   }
 
@@ -190,32 +296,38 @@ public final class Supervisor {
     }
   }
 
-  /**
-   * Asks the driver, and makes an answer of whatever it throws: besides the exception of the HAL, a
-   * missing class or method, an assertion, a stack that overflows, or InternalError when a page of
-   * mapped memory cannot be read. Errors that belong to the virtual machine are no exception: they
-   * have unwound the driver's frames, and nothing of the runtime's own state. Nothing stops threads
-   * from outside: since Java 20 ThreadDeath comes from a driver, or from nowhere.
-   */
-  private static <T> Answer<T> ask(Work<T> work, Device driver, ExecutionControl control) {
+  /** Asks the driver, and makes an answer of whatever it throws. */
+  public static <T> Answer<T> ask(Work<T> work, Device driver, ExecutionControl control) {
     try {
       return new Answered<>(work.ask(driver, control));
-    } catch (DeviceException e) {
-      return new Failed<>(status(e), String.valueOf(e.getMessage()), e);
-    } catch (OutOfMemoryError e) {
-      return new Failed<>(
-          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "it ran out of memory: " + e, e);
-    } catch (Exception | Error e) {
-      // Exception: the compiler of another language may let any of them pass undeclared.
-      return new Failed<>(ErrorStatus.GENERAL_FAILURE, "it broke: " + e, e);
+    } catch (Throwable e) {
+      return failed(e);
     }
   }
 
-  /** A driver that throws a status which is no failure contradicts itself; that is its failure. */
-  private static ErrorStatus status(DeviceException e) {
-    return e.status() == ErrorStatus.NONE || e.status() == ErrorStatus.OUTPUT_INSUFFICIENT_SIZE
-        ? ErrorStatus.GENERAL_FAILURE
-        : e.status();
+  /**
+   * Returns the answer for what a driver has thrown: besides the exception of the HAL, a missing
+   * class or method, an assertion, a stack that overflows, InternalError when a page of mapped
+   * memory cannot be read, or what the compiler of another language lets pass undeclared. Errors
+   * that belong to the virtual machine are no exception: they have unwound the driver's frames, and
+   * nothing of the runtime's own state. Nothing stops threads from outside: since Java 20
+   * ThreadDeath comes from a driver, or from nowhere.
+   */
+  private static <T> Answer<T> failed(Throwable thrown) {
+    return switch (thrown) {
+      case DeviceException e -> {
+        // A driver that throws what is no failure contradicts itself; that is its failure.
+        boolean isFailure =
+            e.status() != ErrorStatus.NONE && e.status() != ErrorStatus.OUTPUT_INSUFFICIENT_SIZE;
+        yield new Failed<>(
+            isFailure ? e.status() : ErrorStatus.GENERAL_FAILURE,
+            String.valueOf(e.getMessage()),
+            e);
+      }
+      case OutOfMemoryError e ->
+          new Failed<>(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "it ran out of memory: " + e, e);
+      default -> new Failed<>(ErrorStatus.GENERAL_FAILURE, "it broke: " + thrown, thrown);
+    };
   }
 
   /** The answer when not even one could be made of what the driver threw. */
@@ -232,11 +344,6 @@ public final class Supervisor {
   /** Returns whether the device takes only calls that give something back. */
   public boolean isLeaving() {
     return inFlight.isLeaving();
-  }
-
-  /** Returns whether the device has left: nobody waits any longer for calls that still run. */
-  public boolean hasLeft() {
-    return inFlight.hasLeft();
   }
 
   /** Keeps the device from leaving until {@link #release}, as a call does. */

@@ -14,7 +14,6 @@ import java.util.concurrent.TimeUnit;
 public final class SystemTime implements Timekeeper {
   private static final System.Logger LOG = System.getLogger(SystemTime.class.getPackageName());
   private static final long IDLE_SECONDS = 5;
-  private static final long END_SECONDS = 5;
 
   private final ScheduledThreadPoolExecutor thread =
       new ScheduledThreadPoolExecutor(1, RuntimeThreads.named("thalamus-health-"));
@@ -57,10 +56,6 @@ public final class SystemTime implements Timekeeper {
   @Override
   public void close() {
     thread.shutdownNow();
-    try {
-      thread.awaitTermination(END_SECONDS, TimeUnit.SECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    RuntimeThreads.join(thread);
   }
 }

@@ -23,7 +23,11 @@ public record Terms(
     ExecutionControl look) {
   /** Until when a device takes calls. */
   public enum Admission {
-    /** Until the device begins to leave. */
+    /**
+     * Until the device begins to leave, and not in quarantine: for work that a caller waits for.
+     */
+    WHILE_SERVING,
+    /** Until the device begins to leave, also in quarantine: for probes. */
     UNTIL_DEPARTURE,
     /** Until the device has left: for contents that must be copied out of it. */
     UNTIL_LEFT,

@@ -9,6 +9,7 @@ import io.thalamus.model.Elements;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.StepObservation;
 import io.thalamus.runtime.measurement.StepTimes;
@@ -25,7 +26,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.Executor;
 
 /**
  * A measurement of the operations of a model on each device: apart, each operation in a step of its
@@ -44,14 +44,14 @@ final class Calibration {
   private final Model model;
   private final Preparer preparer;
   private final Measurements measurements;
-  private final Executor asyncThreads;
+  private final AsyncThreads asyncThreads;
   private final Compiler compiler;
 
   Calibration(
       Model model,
       Preparer preparer,
       Measurements measurements,
-      Executor asyncThreads,
+      AsyncThreads asyncThreads,
       Compiler compiler) {
     this.model = model;
     this.preparer = preparer;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.compilation;
 
+import io.thalamus.api.Burst;
+import io.thalamus.api.BurstOptions;
 import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
@@ -8,10 +10,14 @@ import io.thalamus.api.CompilationOptions.Fallback;
 import io.thalamus.api.Execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
+import io.thalamus.hal.BurstConfig;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.memory.Leases;
 import io.thalamus.model.Deadline;
+import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
+import io.thalamus.runtime.execution.AsyncThreads;
+import io.thalamus.runtime.execution.BurstImpl;
 import io.thalamus.runtime.execution.ExecutionHost;
 import io.thalamus.runtime.execution.ExecutionImpl;
 import io.thalamus.runtime.execution.ScratchPool;
@@ -21,9 +27,12 @@ import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.Executor;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
@@ -37,11 +46,12 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   private final Model model;
   private final CompilationOptions options;
   private final Preparer preparer;
-  private final Executor asyncThreads;
+  private final AsyncThreads asyncThreads;
   private final Compiler compiler;
   private final Consumer<Compilation> onClose;
   private final AtomicLong executions = new AtomicLong();
   private final ScratchPool scratch = new ScratchPool();
+  private final Set<BurstImpl> bursts = ConcurrentHashMap.newKeySet();
   private final Leases pools;
   private final Object lock = new Object();
   private final OnDemand<PreparedPlan> wholeOnReference =
@@ -67,7 +77,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       CompilationOptions options,
       Preparer preparer,
       PreparedPlan plan,
-      Executor asyncThreads,
+      AsyncThreads asyncThreads,
       Compiler compiler,
       Consumer<Compilation> onClose) {
     this.model = model;
@@ -113,6 +123,26 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       throw new IllegalStateException("the compilation is closed");
     }
     return new ExecutionImpl(this);
+  }
+
+  @Override
+  public Burst createBurst(BurstOptions wishes) {
+    Objects.requireNonNull(wishes, "options");
+    // NNAPI's window is for answers as soon as possible; polling costs power.
+    Duration window =
+        options.preference() == ExecutionPreference.LOW_POWER
+            ? Duration.ZERO
+            : BurstConfig.DEFAULT_POLL_WINDOW;
+    BurstImpl burst = new BurstImpl(this, compiler.bursts(), wishes, window, bursts::remove);
+    bursts.add(burst);
+    PreparedPlan plan = acquirePlan().orElse(null);
+    if (plan == null) {
+      burst.close();
+      throw new IllegalStateException("the compilation is closed");
+    }
+    burst.prepare(plan);
+    plan.release();
+    return burst;
   }
 
   @Override
@@ -198,7 +228,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   @Override
-  public Executor asyncThreads() {
+  public AsyncThreads asyncThreads() {
     return asyncThreads;
   }
 
@@ -207,11 +237,6 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     PreparedPlan plan = current;
     return plan != null
         && plan.planned().steps().stream().anyMatch(step -> step.device() == device);
-  }
-
-  /** Returns whether the plan may be exchanged because a device has left. */
-  boolean canReplan() {
-    return options.fallback() != Fallback.DENY;
   }
 
   /**
@@ -231,6 +256,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     if (better.isEmpty()) {
       return false;
     }
+    bursts.forEach(burst -> burst.prepare(better.get()));
     PreparedPlan old;
     synchronized (lock) {
       old = current;
@@ -269,6 +295,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     if (plan == null) {
       return;
     }
+    bursts.forEach(BurstImpl::close);
     plan.release();
     wholeOnReference.close();
     scratch.close();

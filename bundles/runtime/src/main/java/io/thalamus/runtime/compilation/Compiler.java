@@ -16,6 +16,7 @@ import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.ModelRules;
 import io.thalamus.runtime.partition.Partitioner;
 import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.registry.Bursts;
 import io.thalamus.runtime.registry.DeviceListener;
 import io.thalamus.runtime.registry.DeviceRegistry;
 import io.thalamus.runtime.registry.RegisteredDevice;
@@ -51,6 +52,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   private final ModelRules rules;
   private final Measurements measurements;
   private final StepCache cache;
+  private final Bursts bursts;
   private final Consumer<String> policyListener = this::policyChanged;
   private final ReplanThread replanThread = new ReplanThread();
   private final Set<CompilationImpl> live = ConcurrentHashMap.newKeySet();
@@ -62,13 +64,15 @@ public final class Compiler implements DeviceListener, AutoCloseable {
       @Reference AsyncThreads asyncThreads,
       @Reference ModelRules rules,
       @Reference Measurements measurements,
-      @Reference StepCache cache) {
+      @Reference StepCache cache,
+      @Reference Bursts bursts) {
     this.registry = registry;
     this.policies = policies;
     this.asyncThreads = asyncThreads;
     this.rules = rules;
     this.measurements = measurements;
     this.cache = cache;
+    this.bursts = bursts;
     registry.addListener(this);
     policies.addListener(policyListener);
   }
@@ -77,16 +81,14 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   public BitSet supportedOperations(Model model, List<String> devices)
       throws NeuralNetworksException {
     Model checked = rules.check(model);
-    DeviceSelection choice = new DeviceSelection(registry, devices);
+    DeviceSelection choice = new DeviceSelection(registry, devices, false);
     choice.check();
     return new Partitioner(policies.nnapi(), rules).supportedOperations(checked, choice.now());
   }
 
   /** Returns the plan that a model would get; see {@code NeuralNetworks.plan}. */
   public Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException {
-    return preparer(model, options, DeviceSelection.forInspection(registry, options.devices()))
-        .plan()
-        .description();
+    return preparer(model, options, true).plan().description();
   }
 
   /** Times the operations of a model on each device; see {@code NeuralNetworks.measure}. */
@@ -135,6 +137,11 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     return registry.samplingRate();
   }
 
+  /** Returns what opens bursts on devices. */
+  Bursts bursts() {
+    return bursts;
+  }
+
   /** Plans a compilation again in the background. One that is not looked after keeps its plan. */
   void requestReplan(CompilationImpl compilation) {
     if (live.contains(compilation)) {
@@ -155,12 +162,13 @@ public final class Compiler implements DeviceListener, AutoCloseable {
 
   private Preparer preparer(Model model, CompilationOptions options)
       throws NeuralNetworksException {
-    return preparer(model, options, new DeviceSelection(registry, options.devices()));
+    return preparer(model, options, false);
   }
 
-  private Preparer preparer(Model model, CompilationOptions options, DeviceSelection choice)
+  private Preparer preparer(Model model, CompilationOptions options, boolean withTrials)
       throws NeuralNetworksException {
     Model checked = rules.check(model);
+    DeviceSelection choice = new DeviceSelection(registry, options.devices(), withTrials);
     if (options.timeout().isPresent() && options.devices().size() != 1) {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA,
@@ -211,7 +219,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   @Override
   public void departing(RegisteredDevice device) {
     live.stream()
-        .filter(compilation -> compilation.uses(device) && compilation.canReplan())
+        .filter(compilation -> compilation.uses(device) && compilation.isFallbackAllowed())
         .forEach(this::requestReplan);
   }
 

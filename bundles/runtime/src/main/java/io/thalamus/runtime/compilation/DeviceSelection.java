@@ -16,19 +16,15 @@ final class DeviceSelection {
   private final List<String> names;
   private final boolean withTrials;
 
-  DeviceSelection(DeviceRegistry registry, List<String> names) {
-    this(registry, names, false);
-  }
-
-  private DeviceSelection(DeviceRegistry registry, List<String> names, boolean withTrials) {
+  /**
+   * Creates a selection.
+   *
+   * @param withTrials whether devices on trial can be named too: for a plan that nobody prepares
+   */
+  DeviceSelection(DeviceRegistry registry, List<String> names, boolean withTrials) {
     this.registry = registry;
     this.names = names;
     this.withTrials = withTrials;
-  }
-
-  /** Returns a selection for a plan that nobody prepares: devices on trial can be named too. */
-  static DeviceSelection forInspection(DeviceRegistry registry, List<String> names) {
-    return new DeviceSelection(registry, names, true);
   }
 
   /** Returns the devices that can be named. */
@@ -66,11 +62,8 @@ final class DeviceSelection {
       if (quarantined.isPresent()) {
         throw new NeuralNetworksException(
             ResultCode.UNAVAILABLE_DEVICE,
-            "the device '"
-                + name
-                + "' is in quarantine: "
-                + quarantined.get().quarantineReason()
-                + "; nn:devices says until when");
+            "the device '%s' is in quarantine: %s; nn:devices says until when"
+                .formatted(name, quarantined.get().quarantineReason()));
       }
       RegisteredDevice device =
           find(here, name)

@@ -100,10 +100,8 @@ public final class Policies {
     if (options.policy().isPresent() && !names().contains(options.policy().get())) {
       throw new NeuralNetworksException(
           ResultCode.BAD_DATA,
-          "no partition policy '"
-              + options.policy().get()
-              + "' is here; there are: "
-              + String.join(", ", names()));
+          "no partition policy '%s' is here; there are: %s"
+              .formatted(options.policy().get(), String.join(", ", names())));
     }
   }
 

@@ -17,6 +17,7 @@ import io.thalamus.runtime.caching.StepCache;
 import io.thalamus.runtime.caching.StepCache.Part;
 import io.thalamus.runtime.caching.StepCache.Prepared;
 import io.thalamus.runtime.call.StatusMapping;
+import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.partition.ModelRules;
@@ -294,7 +295,7 @@ final class Preparer {
     List<String> reasons = new ArrayList<>();
     int operations = step.operations().size();
     for (RegisteredDevice device : others) {
-      Support support = device.supportedOperations(step.model());
+      Support support = device.supportedOperations(step.model(), Admission.WHILE_SERVING);
       if (support.operations().cardinality() < operations) {
         reasons.add(device.id() + ": " + support.reason());
         continue;
@@ -326,13 +327,17 @@ final class Preparer {
       throws NeuralNetworksException {
     Optional<RegisteredDevice> reference = choice.reference();
     if (reference.isEmpty()
-        || reference.get().supportedOperations(step.model()).operations().cardinality()
+        || reference
+                .get()
+                .supportedOperations(step.model(), Admission.WHILE_SERVING)
+                .operations()
+                .cardinality()
             < step.operations().size()) {
       throw new NeuralNetworksException(
           ResultCode.OP_FAILED, "the reference does not support " + step.describe());
     }
     try {
-      return reference.get().prepare(step.model(), config(execution));
+      return reference.get().prepare(step.model(), config(execution), Admission.WHILE_SERVING);
     } catch (DeviceException e) {
       throw StatusMapping.toException("the reference does not take " + step.describe(), e);
     }

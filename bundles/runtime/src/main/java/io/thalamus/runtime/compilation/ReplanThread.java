@@ -7,31 +7,19 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 
 /**
  * The thread in which compilations are planned again: one, since two would compile against each
  * other. Thread-safe. It ends when there is nothing to do.
  */
 final class ReplanThread implements AutoCloseable {
-  private static final long IDLE_SECONDS = 5;
-  private static final long END_SECONDS = 5;
+  private static final int IDLE_SECONDS = 5;
 
   private final Set<Object> waiting = ConcurrentHashMap.newKeySet();
   private final ThreadPoolExecutor thread =
-      new ThreadPoolExecutor(
-          1,
-          1,
-          IDLE_SECONDS,
-          TimeUnit.SECONDS,
-          new LinkedBlockingQueue<>(),
-          RuntimeThreads.named("thalamus-replan-"));
+      RuntimeThreads.pool("thalamus-replan-", 1, IDLE_SECONDS, new LinkedBlockingQueue<>());
 
   private volatile Object running;
-
-  ReplanThread() {
-    thread.allowCoreThreadTimeOut(true);
-  }
 
   /** Runs a task later, unless one for the same subject waits already. */
   void submit(Object subject, Runnable task) {
@@ -64,10 +52,6 @@ final class ReplanThread implements AutoCloseable {
   @Override
   public void close() {
     thread.shutdownNow();
-    try {
-      thread.awaitTermination(END_SECONDS, TimeUnit.SECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    RuntimeThreads.join(thread);
   }
 }

@@ -59,14 +59,12 @@ record Placement(RegisteredDevice device, List<BufferRole> roles) {
           }
           continue;
         }
-        for (int i = 0; i < step.inputs().size(); i++) {
-          if (step.inputs().get(i) == operand && !add(step, plan, Direction.INPUT, i, role)) {
-            return false;
-          }
-        }
-        for (int i = 0; i < step.outputs().size(); i++) {
-          if (step.outputs().get(i) == operand && !add(step, plan, Direction.OUTPUT, i, role)) {
-            return false;
+        for (Direction direction : Direction.values()) {
+          List<Integer> side = direction == Direction.INPUT ? step.inputs() : step.outputs();
+          for (int i = 0; i < side.size(); i++) {
+            if (side.get(i) == operand && !add(step, plan, direction, i, role)) {
+              return false;
+            }
           }
         }
       }

@@ -6,6 +6,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.domain.MemoryBinding;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 
 /** One input or output as the caller gave it. Immutable. */
 sealed interface Argument {
@@ -17,6 +18,11 @@ sealed interface Argument {
 
   /** In plain memory, to be used in place or copied. */
   record Plain(MemorySegment segment, Shape shape) implements Argument {
+    public Plain {
+      Objects.requireNonNull(segment, "segment");
+      Objects.requireNonNull(shape, "shape");
+    }
+
     @Override
     public long length() {
       return segment.byteSize();
@@ -24,7 +30,12 @@ sealed interface Argument {
   }
 
   /** In shared memory, to be lent. */
-  record Shared(SharedMemory memory, long offset, long length, Shape shape) implements Argument {}
+  record Shared(SharedMemory memory, long offset, long length, Shape shape) implements Argument {
+    public Shared {
+      Objects.requireNonNull(memory, "memory");
+      Objects.requireNonNull(shape, "shape");
+    }
+  }
 
   /** In a memory made for it. */
   record Device(DomainMemory memory) implements Argument {

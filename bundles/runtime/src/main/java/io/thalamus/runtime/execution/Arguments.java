@@ -2,22 +2,20 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.api.MemoryDesc.Direction;
-import io.thalamus.hal.Request;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
 import io.thalamus.memory.Leases;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
-import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.runtime.domain.DomainMemory;
-import io.thalamus.runtime.domain.MemoryBinding;
 import io.thalamus.runtime.domain.MemoryBindings;
 import io.thalamus.runtime.domain.RoleHost;
-import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
-import io.thalamus.runtime.execution.ArgumentCheck.Place;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -37,152 +35,87 @@ import java.util.List;
 final class Arguments {
   private final RoleHost host;
   private final Subgraph graph;
-  private final Argument[] inputs;
-  private final Argument[] outputs;
-  private final Shape[] inputShapes;
-  private final Shape[] outputShapes;
-  private final long[] inputOffsets;
-  private final long[] outputOffsets;
-  private long inputBytes;
-  private long outputBytes;
+  private final Slot[] inputs;
+  private final Slot[] outputs;
+
+  /** The inputs, then the outputs. */
+  private final Slot[] all;
+
   private boolean stagesOutputs;
-  private boolean copiesInputs;
-  private boolean copiesOutputs;
-
-  /** Null where an argument is not used in place. */
-  private final CallerPool[] inputPools;
-
-  private final CallerPool[] outputPools;
-
-  /** Null where no argument is a memory made for it. */
-  private MemoryBinding[] inputUses;
-
-  private MemoryBinding[] outputUses;
 
   Arguments(RoleHost host) {
     this.host = host;
     this.graph = host.model().main();
-    int inputCount = graph.inputIndexes().size();
-    int outputCount = graph.outputIndexes().size();
-    this.inputs = new Argument[inputCount];
-    this.outputs = new Argument[outputCount];
-    this.inputShapes = new Shape[inputCount];
-    this.outputShapes = new Shape[outputCount];
-    this.inputOffsets = new long[inputCount];
-    this.outputOffsets = new long[outputCount];
-    this.inputPools = new CallerPool[inputCount];
-    this.outputPools = new CallerPool[outputCount];
+    this.inputs = new Slot[graph.inputIndexes().size()];
+    this.outputs = new Slot[graph.outputIndexes().size()];
+    Arrays.setAll(inputs, i -> new Slot(Direction.INPUT, i, graph.input(i)));
+    Arrays.setAll(outputs, i -> new Slot(Direction.OUTPUT, i, graph.output(i)));
+    this.all = Arrays.copyOf(inputs, inputs.length + outputs.length);
+    System.arraycopy(outputs, 0, all, inputs.length, outputs.length);
   }
 
   void setInput(int index, Argument argument) {
-    checkIndex("input", index, inputs.length);
-    inputs[index] = argument;
+    set(inputs, "input", index, argument);
   }
 
   void setOutput(int index, Argument argument) {
-    checkIndex("output", index, outputs.length);
-    outputs[index] = argument;
+    set(outputs, "output", index, argument);
   }
 
-  private static void checkIndex(String what, int index, int count) {
-    if (index < 0 || index >= count) {
+  private static void set(Slot[] side, String what, int index, Argument argument) {
+    if (index < 0 || index >= side.length) {
       throw new IllegalArgumentException(
-          "there is no " + what + " " + index + ": the model has " + count);
+          "there is no " + what + " " + index + ": the model has " + side.length);
     }
+    side[index].argument = argument;
   }
 
-  /** Checks all arguments. */
-  void check() throws Mismatch {
-    for (int i = 0; i < inputs.length; i++) {
-      Place place = input(i);
-      Argument argument = requireSet(place, inputs[i]);
-      if (argument instanceof Argument.Device made) {
-        requireRole(place, made, Direction.INPUT, i);
-        inputShapes[i] = made.shape();
-        continue;
-      }
-      inputShapes[i] = ArgumentCheck.combine(place, graph.input(i), argument.shape());
-      if (argument.length() == 0) {
-        continue;
-      }
-      checkRange(place, argument);
-      ArgumentCheck.input(place, inputOperand(i), argument.length());
-    }
-    for (int i = 0; i < outputs.length; i++) {
-      Place place = output(i);
-      Argument argument = requireSet(place, outputs[i]);
-      if (argument instanceof Argument.Device made) {
-        requireRole(place, made, Direction.OUTPUT, i);
-        requireOnce(place, made, i);
-        outputShapes[i] = made.shape();
-        continue;
-      }
-      outputShapes[i] = ArgumentCheck.combine(place, graph.output(i), argument.shape());
-      if (argument.length() > 0) {
-        checkRange(place, argument);
-        checkWritable(place, argument);
-        ArgumentCheck.output(place, outputOperand(i), argument.length());
+  /**
+   * Checks all arguments.
+   *
+   * @throws NeuralNetworksException with BAD_DATA; the message names the argument and both sides
+   */
+  void check() throws NeuralNetworksException {
+    for (Slot slot : all) {
+      slot.check(host);
+      if (!slot.isInput() && slot.argument instanceof Argument.Device made) {
+        requireOnce(slot, made.memory());
       }
     }
   }
 
-  private void requireRole(Place place, Argument.Device made, Direction direction, int index)
-      throws Mismatch {
-    if (!made.memory().hasRole(host, direction, index)) {
-      throw new Mismatch(
-          "%s stands in memory '%s', which was not made for it: name the role when it is made"
-              .formatted(place, made.memory().name()));
-    }
-  }
-
-  /** Checks that no other argument of the execution is in the memory of an output. */
-  private void requireOnce(Place place, Argument.Device made, int index) throws Mismatch {
-    DomainMemory memory = made.memory();
-    for (Argument input : inputs) {
-      if (input instanceof Argument.Device other && other.memory() == memory) {
-        throw new Mismatch(
-            "%s stands in memory '%s', as an input does: use two memories in turn"
-                .formatted(place, memory.name()));
-      }
-    }
-    for (int i = 0; i < index; i++) {
-      if (outputs[i] instanceof Argument.Device other && other.memory() == memory) {
-        throw new Mismatch(
-            "%s stands in memory '%s', as output %d does".formatted(place, memory.name(), i));
+  /** Checks that no argument before an output is in the memory of that. */
+  private void requireOnce(Slot output, DomainMemory memory) throws NeuralNetworksException {
+    for (int i = 0; all[i] != output; i++) {
+      if (all[i].argument instanceof Argument.Device other && other.memory() == memory) {
+        throw output.refused(
+            all[i].isInput()
+                ? " stands in memory '%s', as an input does: use two memories in turn"
+                    .formatted(memory.name())
+                : " stands in memory '%s', as output %d does"
+                    .formatted(memory.name(), i - inputs.length));
       }
     }
   }
 
   /** Returns the memories made for arguments; null if there are none. */
   MemoryBindings memoryBindings() {
-    MemoryBindings uses = null;
-    for (int i = 0; i < inputs.length; i++) {
-      if (inputs[i] instanceof Argument.Device made) {
-        uses = uses == null ? new MemoryBindings() : uses;
-        inputUses = inputUses == null ? new MemoryBinding[inputs.length] : inputUses;
-        inputUses[i] = uses.reading(made.memory());
+    MemoryBindings bindings = null;
+    for (Slot slot : all) {
+      if (slot.argument instanceof Argument.Device made) {
+        bindings = bindings == null ? new MemoryBindings() : bindings;
+        slot.binding =
+            slot.isInput() ? bindings.reading(made.memory()) : bindings.writing(made.memory());
       }
     }
-    for (int i = 0; i < outputs.length; i++) {
-      if (outputs[i] instanceof Argument.Device made) {
-        uses = uses == null ? new MemoryBindings() : uses;
-        outputUses = outputUses == null ? new MemoryBinding[outputs.length] : outputUses;
-        outputUses[i] = uses.writing(made.memory());
-      }
-    }
-    return uses;
+    return bindings;
   }
 
   /** Checks the contents of the memories, which are known once they are claimed. */
-  void checkMemories() throws Mismatch {
-    if (inputUses == null) {
-      return;
-    }
-    for (int i = 0; i < inputs.length; i++) {
-      if (inputUses[i] != null) {
-        Place place = input(i);
-        inputShapes[i] = ArgumentCheck.combine(place, graph.input(i), inputUses[i].shape());
-        ArgumentCheck.input(place, inputOperand(i), inputUses[i].length());
+  void checkMemories() throws NeuralNetworksException {
+    for (Slot input : inputs) {
+      if (input.binding != null) {
+        input.checkContents();
       }
     }
   }
@@ -192,94 +125,62 @@ final class Arguments {
    * are in the caller's shared memory only when no device of the plan may be given up while it
    * still writes.
    *
-   * @throws Mismatch if an input cannot be read
+   * @param byBurst whether the steps are sent to their devices, which needs memory that is shared
+   * @throws NeuralNetworksException with BAD_DATA if an input cannot be read
    */
-  void layOut(PreparedPlan plan, Scratch scratch, CopyCount copies) throws Mismatch {
+  void layOut(PreparedPlan plan, boolean byBurst, Scratch scratch, CopyCount copies)
+      throws NeuralNetworksException {
     stagesOutputs = plan.isGuarded();
-    for (int i = 0; i < inputs.length; i++) {
-      if (inputs[i] instanceof Argument.Plain plain) {
-        inputOffsets[i] = inputBytes;
-        inputBytes += TemporariesLayout.align(plain.length());
-      }
-    }
-    for (int i = 0; i < outputs.length; i++) {
-      if (isInPool(outputs[i])) {
-        outputOffsets[i] = outputBytes;
-        outputBytes += TemporariesLayout.align(room(i));
-      }
-    }
-    boolean hasPointers = plan.takesPointers();
-    for (int i = 0; i < inputs.length; i++) {
-      if (inputs[i] instanceof Argument.Plain plain && plain.length() > 0) {
-        if (hasPointers && isUsable(plain, graph.input(i)) && !isWritten(plain)) {
-          inputPools[i] =
-              new CallerPool(
-                  input(i),
-                  plain.segment().asReadOnly(),
-                  scratch.inputs(),
-                  inputOffsets[i],
-                  inputBytes,
-                  copies);
-        } else {
-          copiesInputs = true;
-        }
-      }
-    }
-    for (int i = 0; i < outputs.length; i++) {
-      if (isInPool(outputs[i])) {
-        if (hasPointers
-            && outputs[i] instanceof Argument.Plain plain
-            && plain.length() > 0
-            && isUsable(plain, graph.output(i))
-            && !isOverlapped(i, plain)) {
-          outputPools[i] =
-              new CallerPool(
-                  output(i),
-                  plain.segment(),
-                  scratch.outputs(),
-                  outputOffsets[i],
-                  outputBytes,
-                  copies);
-        } else {
-          copiesOutputs = true;
-        }
-      }
-    }
-    scratch.outputs().reserve(copiesOutputs ? outputBytes : 0);
+    boolean hasPointers = !byBurst && plan.takesPointers();
+    long copiedInputs = layOut(inputs, hasPointers, scratch.inputs(), copies);
+    scratch.outputs().reserve(layOut(outputs, hasPointers, scratch.outputs(), copies));
     scratch.temporaries().reserve(plan.layout().size());
-    if (copiesInputs) {
-      scratch.inputs().reserve(inputBytes);
-      copyIn(scratch, copies);
-    }
-  }
-
-  private static boolean isUsable(Argument.Plain plain, Operand operand) {
-    MemorySegment segment = plain.segment();
-    return Request.Pointer.suits(segment, operand.type())
-        && !segment.isMapped()
-        && segment.isAccessibleBy(Thread.currentThread())
-        && segment.scope().isAlive();
-  }
-
-  /** Returns whether a step may write to an input: an output is in shared memory there. */
-  private boolean isWritten(Argument.Plain input) {
-    for (Argument output : outputs) {
-      if (output instanceof Argument.Shared && overlaps(input, output)) {
-        return true;
+    scratch.inputs().reserve(copiedInputs);
+    for (Slot input : inputs) {
+      if (input.argument instanceof Argument.Plain plain
+          && plain.length() > 0
+          && input.pool == null) {
+        copies.argumentsIn += plain.length();
+        input.copy(plain.segment(), 0, scratch.inputs().segment(), input.offset, plain.length());
       }
     }
-    return false;
   }
 
-  /** Returns whether an output shares bytes with any other argument. */
-  private boolean isOverlapped(int index, Argument.Plain output) {
-    for (int i = 0; i < outputs.length; i++) {
-      if (i != index && overlaps(output, outputs[i])) {
-        return true;
+  /** Gives one side its places, and returns the bytes to reserve: 0 if all are used in place. */
+  private long layOut(Slot[] side, boolean hasPointers, Pool scratch, CopyCount copies) {
+    long bytes = 0;
+    for (Slot slot : side) {
+      if (isInPool(slot)) {
+        slot.offset = bytes;
+        bytes += TemporariesLayout.align(slot.room());
       }
     }
-    for (Argument input : inputs) {
-      if (overlaps(output, input)) {
+    boolean isCopied = false;
+    for (Slot slot : side) {
+      if (hasPointers
+          && slot.argument instanceof Argument.Plain plain
+          && slot.suits(plain.segment())
+          && !isOverlapped(slot, plain)) {
+        MemorySegment own = slot.isInput() ? plain.segment().asReadOnly() : plain.segment();
+        slot.pool = new CallerPool(slot, own, scratch, slot.offset, bytes, copies);
+      } else {
+        isCopied |= isInPool(slot) && slot.room() > 0;
+      }
+    }
+    return isCopied ? bytes : 0;
+  }
+
+  /**
+   * Returns whether an argument cannot be used in place since it shares bytes with others: an input
+   * with an output in shared memory, which a step may write, an output with any other argument.
+   */
+  private boolean isOverlapped(Slot slot, Argument.Plain plain) {
+    for (Slot other : all) {
+      boolean matters =
+          slot.isInput()
+              ? !other.isInput() && other.argument instanceof Argument.Shared
+              : other != slot;
+      if (matters && overlaps(plain, other.argument)) {
         return true;
       }
     }
@@ -297,128 +198,49 @@ final class Arguments {
     return start >= 0 && start < own + argument.length() && own < start + other.length();
   }
 
-  private boolean isInPool(Argument output) {
-    return !(output instanceof Argument.Device)
-        && (stagesOutputs || output instanceof Argument.Plain || output.length() == 0);
+  /** Returns whether an argument has room among the copies. */
+  private boolean isInPool(Slot slot) {
+    return switch (slot.argument) {
+      case Argument.Plain _ -> true;
+      case Argument.Shared shared -> !slot.isInput() && (stagesOutputs || shared.length() == 0);
+      case Argument.Device _ -> false;
+    };
   }
 
-  private Place input(int i) {
-    return new Place("input", i, graph.input(i));
-  }
-
-  private Place output(int i) {
-    return new Place("output", i, graph.output(i));
-  }
-
-  /** Returns the operand of an input with the dimensions that are known by now. */
-  private Operand inputOperand(int i) {
-    return with(graph.input(i), inputShapes[i]);
-  }
-
-  /** Returns the operand of an output with the dimensions that are known by now. */
-  private Operand outputOperand(int i) {
-    return with(graph.output(i), outputShapes[i]);
-  }
-
-  private static Operand with(Operand operand, Shape shape) {
-    return operand.shape() == shape ? operand : operand.with(shape);
-  }
-
-  private static Argument requireSet(Place place, Argument argument) throws Mismatch {
-    if (argument == null) {
-      throw new Mismatch(place + " is not set");
-    }
-    return argument;
-  }
-
-  private static void checkRange(Place place, Argument argument) throws Mismatch {
-    if (argument instanceof Argument.Shared shared
-        && (shared.offset() < 0
-            || shared.length() < 0
-            || shared.offset() > shared.memory().size() - shared.length())) {
-      throw new Mismatch(
-          "%s at offset %d with %d bytes is not inside its memory of %d bytes"
-              .formatted(place, shared.offset(), shared.length(), shared.memory().size()));
-    }
-  }
-
-  private static void checkWritable(Place place, Argument argument) throws Mismatch {
-    boolean isReadOnly =
-        switch (argument) {
-          case Argument.Plain plain -> plain.segment().isReadOnly();
-          case Argument.Shared shared -> shared.memory().isReadOnly();
-          case Argument.Device made -> false;
-        };
-    if (isReadOnly) {
-      throw new Mismatch(place + " stands in read-only memory");
-    }
-  }
-
-  /** The first output whose size is not known before it runs, or -1 where all are known. */
+  /** Returns the first output whose size is not known before it runs; -1 where all are known. */
   int firstOpenOutput() {
     for (int i = 0; i < outputs.length; i++) {
-      if (!outputOperand(i).isSizeKnown()) {
+      if (!outputs[i].operand().isSizeKnown()) {
         return i;
       }
     }
     return -1;
   }
 
-  /** The bytes that output {@code i} needs in the pool. An ignored one is computed all the same. */
-  private long room(int i) {
-    long given = outputs[i].length();
-    if (given > 0) {
-      return given;
-    }
-    Operand operand = outputOperand(i);
-    return operand.isSizeKnown() ? operand.byteSize() : 0;
-  }
-
   /** Keeps the caller's shared memories mapped; the leases until a failure are added too. */
-  void lend(Leases leases) throws Mismatch {
-    for (Argument[] side : new Argument[][] {inputs, outputs}) {
-      for (Argument argument : side) {
-        if (argument instanceof Argument.Shared shared && shared.length() > 0) {
-          try {
-            leases.add(shared.memory());
-          } catch (IllegalStateException e) {
-            throw new Mismatch("an argument stands in shared memory that is closed");
-          }
-        }
-      }
-    }
-  }
-
-  private void copyIn(Scratch scratch, CopyCount copies) throws Mismatch {
-    for (int i = 0; i < inputs.length; i++) {
-      if (inputs[i] instanceof Argument.Plain plain
-          && plain.length() > 0
-          && inputPools[i] == null) {
-        copies.argumentsIn += plain.length();
+  void lend(Leases leases) throws NeuralNetworksException {
+    for (Slot slot : all) {
+      if (slot.argument instanceof Argument.Shared shared && shared.length() > 0) {
         try {
-          MemorySegment.copy(
-              plain.segment(), 0, scratch.inputs().segment(), inputOffsets[i], plain.length());
-        } catch (IllegalStateException | WrongThreadException e) {
-          throw new Mismatch(input(i) + unreachable(e));
+          leases.add(shared.memory());
+        } catch (IllegalStateException e) {
+          throw new NeuralNetworksException(
+              ResultCode.BAD_DATA, "an argument stands in shared memory that is closed");
         }
       }
     }
   }
 
   /** Copies complete outputs to the caller's memory, unless they were written in place. */
-  void copyOut(Scratch scratch, Frame frame, CopyCount copies) throws Mismatch {
+  void copyOut(Scratch scratch, Frame frame, CopyCount copies) throws NeuralNetworksException {
     for (int i = 0; i < outputs.length; i++) {
-      if (outputs[i].length() > 0
-          && isInPool(outputs[i])
-          && (outputPools[i] == null || outputPools[i].isStaged())) {
+      Slot output = outputs[i];
+      if (output.argument.length() > 0
+          && isInPool(output)
+          && (output.pool == null || output.pool.isStaged())) {
         long bytes = frame.get(graph.outputIndexes().get(i)).length();
         copies.argumentsOut += bytes;
-        try {
-          MemorySegment.copy(
-              scratch.outputs().segment(), outputOffsets[i], bytesOf(outputs[i]), 0, bytes);
-        } catch (IllegalStateException | WrongThreadException e) {
-          throw new Mismatch(output(i) + unreachable(e));
-        }
+        output.copy(scratch.outputs().segment(), output.offset, bytesOf(output.argument), 0, bytes);
       }
     }
   }
@@ -432,51 +254,30 @@ final class Arguments {
     };
   }
 
-  private static String unreachable(RuntimeException e) {
-    return e instanceof WrongThreadException
-        ? " stands in memory of another thread: use a shared arena"
-        : " stands in memory that is closed";
-  }
-
   /** Sets the places of inputs and outputs. */
   void fill(Frame frame, Scratch scratch) {
     for (int i = 0; i < inputs.length; i++) {
-      Value value =
-          switch (inputs[i]) {
-            case Argument a when a.length() == 0 -> Value.OMITTED;
-            case Argument.Shared shared -> lent(shared, inputShapes[i]);
-            case Argument.Plain plain ->
-                inputPools[i] != null
-                    ? new Value(inputPools[i], 0, plain.length(), inputShapes[i])
-                    : new Value(scratch.inputs(), inputOffsets[i], plain.length(), inputShapes[i]);
-            case Argument.Device made -> made(inputUses[i]);
-          };
-      frame.set(graph.inputIndexes().get(i), value);
+      frame.set(graph.inputIndexes().get(i), value(inputs[i], scratch.inputs()));
     }
     for (int i = 0; i < outputs.length; i++) {
-      long room = room(i);
-      Value value;
-      if (outputs[i] instanceof Argument.Device) {
-        value = made(outputUses[i]);
-      } else if (outputPools[i] != null) {
-        value = new Value(outputPools[i], 0, room, outputShapes[i]);
-      } else if (room == 0) {
-        value = Value.OMITTED;
-      } else if (!isInPool(outputs[i]) && outputs[i] instanceof Argument.Shared shared) {
-        value = lent(shared, outputShapes[i]);
-      } else {
-        value = new Value(scratch.outputs(), outputOffsets[i], room, outputShapes[i]);
-      }
-      frame.set(graph.outputIndexes().get(i), value);
+      frame.set(graph.outputIndexes().get(i), value(outputs[i], scratch.outputs()));
     }
   }
 
-  private static Value made(MemoryBinding use) {
-    return new Value(new Pool(use), 0, use.length(), use.shape());
-  }
-
-  private static Value lent(Argument.Shared shared, Shape shape) {
-    return new Value(new Pool(shared.memory()), shared.offset(), shared.length(), shape);
+  private Value value(Slot slot, Pool scratch) {
+    if (slot.binding != null) {
+      return new Value(new Pool(slot.binding), 0, slot.binding.length(), slot.binding.shape());
+    }
+    long room = slot.room();
+    if (slot.pool != null) {
+      return new Value(slot.pool, 0, room, slot.shape);
+    }
+    if (room == 0) {
+      return Value.OMITTED;
+    }
+    return slot.argument instanceof Argument.Shared shared && !isInPool(slot)
+        ? new Value(new Pool(shared.memory()), shared.offset(), room, slot.shape)
+        : new Value(scratch, slot.offset, room, slot.shape);
   }
 
   /** Returns the shapes that the outputs have after a success. */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.api.ResultCode;
 import io.thalamus.runtime.call.RuntimeThreads;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -17,10 +17,9 @@ import org.osgi.service.component.annotations.Deactivate;
  * nothing to do, and with the runtime.
  */
 @Component(service = AsyncThreads.class)
-public final class AsyncThreads implements Executor, AutoCloseable {
+public final class AsyncThreads implements AutoCloseable {
   private static final int WAITING = 4096;
-  private static final long IDLE_SECONDS = 10;
-  private static final long END_SECONDS = 5;
+  private static final int IDLE_SECONDS = 10;
 
   private final Set<AsyncRun> unfinished = ConcurrentHashMap.newKeySet();
   private final ThreadPoolExecutor threads;
@@ -30,35 +29,20 @@ public final class AsyncThreads implements Executor, AutoCloseable {
   public AsyncThreads() {
     int count = Math.max(4, 2 * Runtime.getRuntime().availableProcessors());
     threads =
-        new ThreadPoolExecutor(
-            count,
-            count,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(WAITING),
-            RuntimeThreads.named("thalamus-async-"));
-    threads.allowCoreThreadTimeOut(true);
+        RuntimeThreads.pool(
+            "thalamus-async-", count, IDLE_SECONDS, new LinkedBlockingQueue<>(WAITING));
   }
 
-  @Override
-  public void execute(Runnable task) {
-    if (!(task instanceof AsyncRun run)) {
-      threads.execute(task);
-      return;
-    }
+  /** Runs an execution later; it fails where too many wait, or the runtime has stopped. */
+  void submit(AsyncRun run) {
     unfinished.add(run);
+    run.whenComplete((report, failure) -> unfinished.remove(run));
     try {
-      threads.execute(
-          () -> {
-            try {
-              run.run();
-            } finally {
-              unfinished.remove(run);
-            }
-          });
-    } catch (RuntimeException e) {
-      unfinished.remove(run);
-      throw e;
+      threads.execute(run);
+    } catch (RejectedExecutionException e) {
+      run.fail(
+          ResultCode.RESOURCE_EXHAUSTED_TRANSIENT,
+          "too many executions wait, or the runtime has stopped");
     }
   }
 
@@ -68,10 +52,6 @@ public final class AsyncThreads implements Executor, AutoCloseable {
   public void close() {
     threads.shutdown();
     unfinished.forEach(AsyncRun::stop);
-    try {
-      threads.awaitTermination(END_SECONDS, TimeUnit.SECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    RuntimeThreads.join(threads);
   }
 }

@@ -4,7 +4,6 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.runtime.execution.ArgumentCheck.Place;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -13,7 +12,7 @@ import java.lang.foreign.MemorySegment;
  * the execution ends. Used by the one thread that executes.
  */
 final class CallerPool extends Pool {
-  private final Place place;
+  private final Slot slot;
   private final MemorySegment segment;
   private final Pool scratch;
   private final long offset;
@@ -24,7 +23,7 @@ final class CallerPool extends Pool {
   /**
    * A segment in place.
    *
-   * @param place names the argument
+   * @param slot of the argument
    * @param segment aligned for the operand, off the heap; read-only for an input
    * @param scratch where it is staged when a device needs that
    * @param offset of its room there
@@ -32,13 +31,13 @@ final class CallerPool extends Pool {
    * @param copies counts what staging copies
    */
   CallerPool(
-      Place place,
+      Slot slot,
       MemorySegment segment,
       Pool scratch,
       long offset,
       long scratchBytes,
       CopyCount copies) {
-    this.place = place;
+    this.slot = slot;
     this.segment = segment;
     this.scratch = scratch;
     this.offset = offset;
@@ -86,7 +85,7 @@ final class CallerPool extends Pool {
 
   /** Returns what the caller learns when it has closed its memory. */
   String closedMessage() {
-    return place + " stands in memory that is closed";
+    return slot + " stands in memory that is closed";
   }
 
   private NeuralNetworksException closed(Throwable cause) {

@@ -7,7 +7,6 @@ import io.thalamus.runtime.domain.RoleHost;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DevicePreparedModel;
-import java.util.concurrent.Executor;
 
 /** The side of a compilation that its executions use. Thread-safe. */
 public interface ExecutionHost extends RoleHost {
@@ -57,5 +56,5 @@ public interface ExecutionHost extends RoleHost {
   ScratchPool scratch();
 
   /** Returns the threads of asynchronous executions. */
-  Executor asyncThreads();
+  AsyncThreads asyncThreads();
 }

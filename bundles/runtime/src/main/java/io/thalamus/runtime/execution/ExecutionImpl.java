@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.api.Burst;
 import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.Memory;
@@ -16,7 +17,6 @@ import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.domain.MemoryBindings;
-import io.thalamus.runtime.execution.ArgumentCheck.Mismatch;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout.BoundaryConstant;
 import java.lang.foreign.MemorySegment;
@@ -25,7 +25,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -53,50 +52,44 @@ public final class ExecutionImpl implements Execution {
 
   @Override
   public Execution setInput(int index, MemorySegment value, Shape shape) {
-    requireNotStarted();
-    Objects.requireNonNull(value, "value");
-    arguments.setInput(index, new Argument.Plain(value, Objects.requireNonNull(shape, "shape")));
-    return this;
+    return setInput(index, new Argument.Plain(value, shape));
   }
 
   @Override
   public Execution setInput(int index, SharedMemory memory, long offset, long length, Shape shape) {
+    return setInput(index, new Argument.Shared(memory, offset, length, shape));
+  }
+
+  @Override
+  public Execution setInput(int index, Memory memory) {
+    return setInput(index, made(memory));
+  }
+
+  private Execution setInput(int index, Argument argument) {
     requireNotStarted();
-    Objects.requireNonNull(memory, "memory");
-    Objects.requireNonNull(shape, "shape");
-    arguments.setInput(index, new Argument.Shared(memory, offset, length, shape));
+    arguments.setInput(index, argument);
     return this;
   }
 
   @Override
   public Execution setOutput(int index, MemorySegment buffer, Shape shape) {
-    requireNotStarted();
-    Objects.requireNonNull(buffer, "buffer");
-    arguments.setOutput(index, new Argument.Plain(buffer, Objects.requireNonNull(shape, "shape")));
-    return this;
+    return setOutput(index, new Argument.Plain(buffer, shape));
   }
 
   @Override
   public Execution setOutput(
       int index, SharedMemory memory, long offset, long length, Shape shape) {
-    requireNotStarted();
-    Objects.requireNonNull(memory, "memory");
-    Objects.requireNonNull(shape, "shape");
-    arguments.setOutput(index, new Argument.Shared(memory, offset, length, shape));
-    return this;
-  }
-
-  @Override
-  public Execution setInput(int index, Memory memory) {
-    requireNotStarted();
-    arguments.setInput(index, made(memory));
-    return this;
+    return setOutput(index, new Argument.Shared(memory, offset, length, shape));
   }
 
   @Override
   public Execution setOutput(int index, Memory memory) {
+    return setOutput(index, made(memory));
+  }
+
+  private Execution setOutput(int index, Argument argument) {
     requireNotStarted();
-    arguments.setOutput(index, made(memory));
+    arguments.setOutput(index, argument);
     return this;
   }
 
@@ -141,7 +134,25 @@ public final class ExecutionImpl implements Execution {
   @Override
   public ExecutionReport compute() {
     ExecutionReport refusal = start();
-    return refusal != null ? refusal : run();
+    return refusal != null ? refusal : run(null);
+  }
+
+  @Override
+  public ExecutionReport burstCompute(Burst given) {
+    Objects.requireNonNull(given, "burst");
+    if (!(given instanceof BurstImpl burst)) {
+      return ExecutionReport.failed(ResultCode.BAD_DATA, "the burst is of another runtime");
+    }
+    BurstImpl.Refusal busy = burst.enter(host);
+    if (busy != null) {
+      return ExecutionReport.failed(busy.code(), busy.message());
+    }
+    try {
+      ExecutionReport refusal = start();
+      return refusal != null ? refusal : run(burst);
+    } finally {
+      burst.exit();
+    }
   }
 
   @Override
@@ -150,9 +161,9 @@ public final class ExecutionImpl implements Execution {
     if (refusal != null) {
       return CompletableFuture.completedFuture(refusal);
     }
-    ExecutionFuture future = new ExecutionFuture(control);
-    submit(future);
-    return future;
+    AsyncRun run = new AsyncRun(this);
+    host.asyncThreads().submit(run);
+    return run;
   }
 
   @Override
@@ -171,7 +182,7 @@ public final class ExecutionImpl implements Execution {
     if (refusal != null) {
       return CompletableFuture.completedFuture(refusal);
     }
-    ExecutionFuture future = new ExecutionFuture(control);
+    AsyncRun run = new AsyncRun(this);
     CompletableFuture<?>[] all = waitFor.toArray(CompletableFuture<?>[]::new);
     // Whatever completes the last of them only hands over; the work is done in our own threads.
     CompletableFuture.allOf(all)
@@ -179,14 +190,12 @@ public final class ExecutionImpl implements Execution {
             (nothing, failure) -> {
               String reason = failure != null ? failure.toString() : failedDependency(waitFor);
               if (reason.isEmpty()) {
-                submit(future);
+                host.asyncThreads().submit(run);
               } else {
-                future.complete(
-                    ExecutionReport.failed(
-                        ResultCode.OP_FAILED, "what it was to wait for failed: " + reason));
+                run.fail(ResultCode.OP_FAILED, "what it was to wait for failed: " + reason);
               }
             });
-    return future;
+    return run;
   }
 
   private static String failedDependency(
@@ -197,17 +206,6 @@ public final class ExecutionImpl implements Execution {
         .map(report -> report.code() + " " + report.message())
         .findFirst()
         .orElse("");
-  }
-
-  private void submit(ExecutionFuture future) {
-    try {
-      host.asyncThreads().execute(new AsyncRun(this, future));
-    } catch (RejectedExecutionException e) {
-      future.complete(
-          ExecutionReport.failed(
-              ResultCode.RESOURCE_EXHAUSTED_TRANSIENT,
-              "too many executions wait, or the runtime has stopped"));
-    }
   }
 
   /** Claims the execution and checks it; a report where it cannot run. */
@@ -226,8 +224,8 @@ public final class ExecutionImpl implements Execution {
     }
     try {
       arguments.check();
-    } catch (Mismatch e) {
-      return ExecutionReport.failed(ResultCode.BAD_DATA, e.getMessage());
+    } catch (NeuralNetworksException e) {
+      return ExecutionReport.failed(e.code(), e.getMessage());
     }
     if (timeout != null) {
       control.setDeadline(Deadline.after(timeout));
@@ -239,8 +237,12 @@ public final class ExecutionImpl implements Execution {
     return control;
   }
 
-  /** Runs a started execution in the calling thread. */
-  ExecutionReport run() {
+  /**
+   * Runs a started execution in the calling thread.
+   *
+   * @param burst by which devices are sent their steps; null where they are called
+   */
+  ExecutionReport run(BurstImpl burst) {
     if (control.deadline().hasPassed()) {
       return ExecutionReport.failed(
           ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution began");
@@ -250,23 +252,25 @@ public final class ExecutionImpl implements Execution {
       return ExecutionReport.failed(ResultCode.BAD_STATE, "the compilation is closed");
     }
     Leases leases = new Leases();
-    Scratch scratch = host.scratch().take();
+    if (burst != null) {
+      burst.prepare(plan);
+    }
+    ScratchPool pool = burst == null ? host.scratch() : burst.scratch();
+    Scratch scratch = pool.take();
     MemoryBindings memories = arguments.memoryBindings();
     boolean isSuccess = false;
     try {
       arguments.lend(leases);
-      arguments.layOut(plan, scratch, copies);
+      arguments.layOut(plan, burst != null, scratch, copies);
       if (memories != null) {
         if (!memories.begin(plan, () -> control.checkpoint() == Signal.CONTINUE)) {
           return stoppedWaiting();
         }
         arguments.checkMemories();
       }
-      ExecutionReport report = run(plan, scratch, memories);
+      ExecutionReport report = run(plan, scratch, memories, burst);
       isSuccess = report.isSuccess();
       return report;
-    } catch (Mismatch e) {
-      return ExecutionReport.failed(ResultCode.BAD_DATA, e.getMessage());
     } catch (NeuralNetworksException e) {
       return ExecutionReport.failed(e.code(), e.getMessage());
     } catch (SharedMemoryException e) {
@@ -275,7 +279,7 @@ public final class ExecutionImpl implements Execution {
       if (memories != null) {
         memories.end(isSuccess);
       }
-      host.scratch().release(scratch);
+      pool.release(scratch);
       leases.close();
       plan.release();
     }
@@ -289,13 +293,15 @@ public final class ExecutionImpl implements Execution {
             ResultCode.MISSED_DEADLINE_TRANSIENT, "the execution missed its deadline" + what);
   }
 
-  private ExecutionReport run(PreparedPlan plan, Scratch scratch, MemoryBindings memories)
-      throws Mismatch {
+  private ExecutionReport run(
+      PreparedPlan plan, Scratch scratch, MemoryBindings memories, BurstImpl burst)
+      throws NeuralNetworksException {
     StepLog log = new StepLog(copies);
     ExecutionConfig config =
         new ExecutionConfig(
             control.deadline(), loopTimeout, Optional.empty(), measureTiming, control);
-    StepRunner steps = new StepRunner(host, config, control, log, scratch, host.takeSample());
+    StepRunner steps =
+        new StepRunner(host, config, control, log, scratch, host.takeSample(), burst);
     Frame frame = frame(plan, scratch);
     StepResult result = new PlanRunner(plan, steps, log, config).run(frame);
     boolean wasCompound = !plan.planned().isSimple();

@@ -34,9 +34,10 @@ final class PlanRunner {
   }
 
   StepResult run(Frame frame) {
-    for (PlanNode node : frame.graph().nodes()) {
+    List<PlanNode> nodes = frame.graph().nodes();
+    for (int i = 0; i < nodes.size(); i++) {
       StepResult result =
-          switch (node) {
+          switch (nodes.get(i)) {
             case ExecutionStep step -> steps.run(plan.step(step.index()), frame);
             case IfNode branch -> run(branch, frame);
             case WhileNode loop -> run(loop, frame);
@@ -126,6 +127,7 @@ final class PlanRunner {
   }
 
   private void note(PlanNode node, long start) {
-    log.add(node, PlanBuilder.INTERPRETER, 1, System.nanoTime() - start, ResultCode.NO_ERROR);
+    log.add(
+        node, PlanBuilder.INTERPRETER, 1, System.nanoTime() - start, ResultCode.NO_ERROR, false);
   }
 }

@@ -61,7 +61,8 @@ final class ReferenceCheck {
     }
     DevicePreparedModel reference;
     try {
-      reference = prepared.reference(config.control(), () -> host.prepareOnReference(step, config));
+      reference =
+          prepared.reference().get(config.control(), () -> host.prepareOnReference(step, config));
     } catch (NeuralNetworksException e) {
       LOG.log(Level.DEBUG, "{0} is not compared with the reference: {1}", name, e.getMessage());
       return Optional.empty();
@@ -72,7 +73,7 @@ final class ReferenceCheck {
     }
     try (SharedMemory own = SharedMemory.allocate(MemoryKind.ASHMEM, bytes)) {
       Request again = again(request, room, own);
-      if (!(DevicePreparedModel.resultOf(reference.execute(again, config))
+      if (!(DevicePreparedModel.resultOf(reference.execute(again, config, List.of()))
           instanceof Completed answer)) {
         // Nobody can tell who is right; the caller has an answer.
         return Optional.empty();

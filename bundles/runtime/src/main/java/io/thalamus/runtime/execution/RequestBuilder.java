@@ -43,6 +43,48 @@ final class RequestBuilder {
     return new Request(inputs, outputs, builder.pools);
   }
 
+  /**
+   * Returns whether a request says what one for this step and this frame would say, with buffers of
+   * the device named and without pointers.
+   */
+  static boolean isSame(Request request, ExecutionStep step, Frame frame) {
+    return isSame(request, request.inputs(), step.inputs(), frame)
+        && isSame(request, request.outputs(), step.outputs(), frame);
+  }
+
+  private static boolean isSame(
+      Request request, List<Argument> arguments, List<Integer> operands, Frame frame) {
+    for (int i = 0; i < arguments.size(); i++) {
+      int operand = operands.get(i);
+      Value value = frame.get(operand);
+      boolean isSame =
+          switch (arguments.get(i)) {
+            case Request.NoValue _ -> value.isOmitted();
+            case Request.Pointer _ -> false;
+            case Request.Location place ->
+                !value.isOmitted()
+                    && !(value.pool() instanceof CallerPool)
+                    && isSame(request.pools().get(place.pool()), place, value)
+                    && place.shape().equals(frame.givenShape(operand));
+          };
+      if (!isSame) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean isSame(MemoryPool pool, Request.Location place, Value value) {
+    MemoryBinding use = value.pool().use();
+    if (use != null && use.buffer().isPresent()) {
+      return use.pool().equals(pool);
+    }
+    return pool instanceof MemoryPool.Shared shared
+        && shared.memory() == value.pool().memory()
+        && place.offset() == value.pool().base() + value.offset()
+        && place.length() == value.length();
+  }
+
   private List<Argument> arguments(List<Integer> operands, boolean isRead)
       throws NeuralNetworksException {
     Argument[] arguments = new Argument[operands.size()];

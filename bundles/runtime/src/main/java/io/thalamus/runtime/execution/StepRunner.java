@@ -22,6 +22,7 @@ import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.domain.MemoryBinding;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedStep;
+import io.thalamus.runtime.registry.DeviceBurst;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.util.ArrayList;
@@ -40,10 +41,17 @@ final class StepRunner {
   private final Scratch scratch;
   private final Optional<ReferenceCheck> referenceCheck;
 
+  /** Null where devices are called. */
+  private final BurstImpl burst;
+
+  /** How long the device took in the last attempt. */
+  private long nanos;
+
   /**
    * A runner for one execution.
    *
    * @param isSampled whether what devices answer is compared with the reference
+   * @param burst by which devices are sent their steps; null where they are called
    */
   StepRunner(
       ExecutionHost host,
@@ -51,7 +59,9 @@ final class StepRunner {
       RunControl control,
       StepLog log,
       Scratch scratch,
-      boolean isSampled) {
+      boolean isSampled,
+      BurstImpl burst) {
+    this.burst = burst;
     this.referenceCheck =
         isSampled ? Optional.of(new ReferenceCheck(host, config)) : Optional.empty();
     this.scratch = scratch;
@@ -64,11 +74,10 @@ final class StepRunner {
   /** Runs a step; its result says whether the whole execution may be repeated. */
   StepResult run(PreparedStep prepared, Frame frame) {
     ExecutionStep step = prepared.step();
-    long start = System.nanoTime();
     StepResult first = attempt(prepared, prepared.primary(), frame);
-    // A sampled one took the time of the comparison too.
+    // A sampled one is executed by copies.
     if (first.isDone() && referenceCheck.isEmpty()) {
-      prepared.times().add(System.nanoTime() - start);
+      prepared.times().add(nanos);
     }
     if (first.isDone() || first.isFinal()) {
       return first;
@@ -93,7 +102,7 @@ final class StepRunner {
     }
     try {
       DevicePreparedModel other =
-          prepared.fallback(control, () -> host.prepareElsewhere(step, config));
+          prepared.fallback().get(control, () -> host.prepareElsewhere(step, config));
       StepResult second = attempt(prepared, other, frame);
       // A failure that every device has is no fault of the first.
       if (second.isDone()) {
@@ -155,7 +164,10 @@ final class StepRunner {
     boolean passesPointers = model.device().takesPointers() && !isCompared;
     Request request;
     try {
-      request = RequestBuilder.of(step, frame, true, passesPointers);
+      request =
+          burst == null
+              ? RequestBuilder.of(step, frame, true, passesPointers)
+              : remembered(prepared, frame);
     } catch (NeuralNetworksException e) {
       return StepResult.failedForGood(e.code(), e.getMessage());
     }
@@ -163,11 +175,15 @@ final class StepRunner {
     long start = System.nanoTime();
     StepMemories memories = StepMemories.of(step, frame);
     Answer<ExecutionResult> answer;
-    long nanos;
+    boolean isByBurst;
     StepResult result;
     memories.begin();
     try {
-      answer = model.execute(request, config, memories.buffers());
+      answer = byBurst(prepared, model, request, memories);
+      isByBurst = answer != null;
+      if (!isByBurst) {
+        answer = model.execute(request, config, memories.buffers());
+      }
       nanos = System.nanoTime() - start;
       if (answer instanceof Abandoned) {
         scratch.renew();
@@ -198,7 +214,7 @@ final class StepRunner {
       result = nonsense(step, model, "it computed something wrong: " + objection.get());
       setOutputs(step, frame, room);
     }
-    log.add(step, model.device().id(), step.operations().size(), nanos, result.code());
+    log.add(step, model.device().id(), step.operations().size(), nanos, result.code(), isByBurst);
     if (result.isDone()) {
       return result;
     }
@@ -213,6 +229,37 @@ final class StepRunner {
             && reads(model.device(), request)
         ? result.withFault(fault(answer))
         : result;
+  }
+
+  /** Returns the request of a step: the last one again if it would be the same. */
+  private Request remembered(PreparedStep prepared, Frame frame) throws NeuralNetworksException {
+    Request last = scratch.request(prepared);
+    if (last != null && RequestBuilder.isSame(last, prepared.step(), frame)) {
+      return last;
+    }
+    Request request = RequestBuilder.of(prepared.step(), frame, true, false);
+    scratch.keep(prepared, request);
+    return request;
+  }
+
+  /** Executes a step by the burst; returns null if it must be executed synchronously. */
+  private Answer<ExecutionResult> byBurst(
+      PreparedStep prepared, DevicePreparedModel model, Request request, StepMemories memories) {
+    if (burst == null) {
+      return null;
+    }
+    DeviceBurst device = model == prepared.primary() ? burst.on(prepared) : null;
+    if (device == null) {
+      burst.fellBack("repeated on " + model.device().id());
+      return null;
+    }
+    Answer<ExecutionResult> answer = device.execute(request, config, memories.buffers());
+    if (answer == null) {
+      burst.fellBack(device.obstacle());
+    } else if (!(answer instanceof Answer.Refused)) {
+      burst.sent();
+    }
+    return answer;
   }
 
   private static ErrorStatus fault(Answer<ExecutionResult> answer) {

@@ -4,11 +4,12 @@ package io.thalamus.runtime.health;
 import io.thalamus.api.DeviceHealth;
 import io.thalamus.api.DeviceHealth.StuckCall;
 import io.thalamus.runtime.call.Timekeeper;
-import io.thalamus.runtime.registry.HealthSettings;
+import io.thalamus.runtime.registry.DeviceSettings;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
@@ -25,7 +26,7 @@ final class HealthMonitor {
   static final int PASSING = 1;
 
   private final Timekeeper time;
-  private final Supplier<HealthSettings> settings;
+  private final Supplier<DeviceSettings> settings;
   private long[] whens = new long[0];
   private int[] weights = new int[0];
   private int next;
@@ -38,7 +39,7 @@ final class HealthMonitor {
   private Instant until;
   private boolean quarantined;
 
-  HealthMonitor(Timekeeper time, Supplier<HealthSettings> settings) {
+  HealthMonitor(Timekeeper time, Supplier<DeviceSettings> settings) {
     this.time = time;
     this.settings = settings;
     this.servingSince = time.nanoTime();
@@ -73,12 +74,12 @@ final class HealthMonitor {
     if (quarantined) {
       return false;
     }
-    HealthSettings now = settings.get();
+    DeviceSettings now = settings.get();
     long nanos = time.nanoTime();
     remember(nanos, weight, now.failures() * LASTING);
     long sum = 0;
     for (int i = 0; i < weights.length; i++) {
-      if (nanos - whens[i] <= now.window().toNanos()) {
+      if (nanos - whens[i] <= TimeUnit.MILLISECONDS.toNanos(now.windowMillis())) {
         sum += weights[i];
       }
     }
@@ -107,29 +108,24 @@ final class HealthMonitor {
       return Optional.empty();
     }
     long served = time.nanoTime() - servingSince;
-    if (served >= settings.get().longestQuarantine().toNanos()) {
+    if (served >= TimeUnit.MILLISECONDS.toNanos(settings.get().longestQuarantineMillis())) {
       inRow = 0;
     }
     quarantined = true;
     quarantines++;
-    return Optional.of(extend());
+    return Optional.of(prolong());
   }
 
-  /** Prolongs the quarantine: a probe failed. */
+  /** Begins the quarantine, or prolongs it since a probe failed; returns how long it lasts. */
   synchronized Duration prolong() {
-    return extend();
-  }
-
-  private Duration extend() {
     inRow++;
-    HealthSettings now = settings.get();
-    Duration delay = now.firstQuarantine();
-    for (int i = 1; i < inRow && delay.compareTo(now.longestQuarantine()) < 0; i++) {
-      delay = delay.multipliedBy(2);
+    DeviceSettings now = settings.get();
+    long longest = now.longestQuarantineMillis();
+    long millis = now.quarantineMillis();
+    for (int i = 1; i < inRow && millis < longest; i++) {
+      millis *= 2;
     }
-    if (delay.compareTo(now.longestQuarantine()) > 0) {
-      delay = now.longestQuarantine();
-    }
+    Duration delay = Duration.ofMillis(Math.min(millis, longest));
     until = time.now().plus(delay);
     return delay;
   }

@@ -22,8 +22,8 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.Tolerance;
+import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.registry.DevicePreparedModel;
-import io.thalamus.runtime.registry.Purpose;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import io.thalamus.runtime.registry.Support;
 import java.lang.foreign.MemorySegment;
@@ -45,10 +45,12 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
   /** Small whole numbers: a device that computes in half precision is exact for them too. */
   private static final List<KnownAnswerProbe> ALL =
       List.of(
-          addFloat(),
-          mulFloat(),
-          relu(),
-          addQuantized(),
+          elementwise(
+              "ADD", OperationCode.ADD, false, values(1, -2, 3, 100), values(2, -4, 6, 200)),
+          elementwise("MUL", OperationCode.MUL, false, values(1, -2, 3, 10), values(1, 4, 9, 100)),
+          elementwise("RELU", OperationCode.RELU, false, values(1, -2, 3, -4), values(1, 0, 3, 0)),
+          elementwise(
+              "quantized ADD", OperationCode.ADD, true, values(1, -2, 3, 40), values(2, -4, 6, 80)),
           fullyConnected(),
           fullyConnectedQuantized());
 
@@ -60,7 +62,7 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
   /** Returns why a device does not come back; empty when it passes. */
   static Optional<String> failure(RegisteredDevice device) {
     for (KnownAnswerProbe probe : ALL) {
-      Support support = device.supportedOperations(probe.model, Purpose.PROBE);
+      Support support = device.supportedOperations(probe.model, Admission.UNTIL_DEPARTURE);
       if (support.isBroken()) {
         return Optional.of("the probe " + probe.name + " failed: " + support.reason());
       }
@@ -77,7 +79,7 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
   private Optional<String> run(RegisteredDevice device) {
     SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, POOL_BYTES);
     try (DevicePreparedModel prepared =
-        device.prepare(model, PrepareConfig.DEFAULT, Purpose.PROBE)) {
+        device.prepare(model, PrepareConfig.DEFAULT, Admission.UNTIL_DEPARTURE)) {
       Operand operand = model.main().input(0);
       MemorySegment bytes = memory.segment();
       for (int i = 0; i < input.length; i++) {
@@ -85,7 +87,8 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
             .setFloat(
                 bytes.asSlice(INPUT_OFFSET), i, input[i] + operand.quantization().zeroPoint());
       }
-      return switch (resultOf(prepared.execute(request(memory), ExecutionConfig.DEFAULT))) {
+      return switch (resultOf(
+          prepared.execute(request(memory), ExecutionConfig.DEFAULT, List.of()))) {
         case Completed completed -> difference(bytes.asSlice(OUTPUT_OFFSET));
         case Failed failed -> Optional.of(failed.message());
         default -> Optional.of("it found a buffer too small");
@@ -100,14 +103,13 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
 
   private Request request(SharedMemory memory) {
     return new Request(
-        List.of(place(INPUT_OFFSET, 0)),
-        List.of(place(OUTPUT_OFFSET, 1)),
+        List.of(place(INPUT_OFFSET, model.main().input(0))),
+        List.of(place(OUTPUT_OFFSET, model.main().output(0))),
         List.of(new MemoryPool.Shared(memory)));
   }
 
-  private Request.Argument place(long offset, int output) {
-    long bytes = output == 0 ? model.main().input(0).byteSize() : model.main().output(0).byteSize();
-    return new Request.Location(0, offset, bytes, Shape.NONE);
+  private static Request.Argument place(long offset, Operand operand) {
+    return new Request.Location(0, offset, operand.byteSize(), Shape.NONE);
   }
 
   private Optional<String> difference(MemorySegment output) {
@@ -121,24 +123,6 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
       }
     }
     return Optional.empty();
-  }
-
-  private static KnownAnswerProbe addFloat() {
-    return elementwise(
-        "ADD", OperationCode.ADD, false, values(1, -2, 3, 100), values(2, -4, 6, 200));
-  }
-
-  private static KnownAnswerProbe mulFloat() {
-    return elementwise("MUL", OperationCode.MUL, false, values(1, -2, 3, 10), values(1, 4, 9, 100));
-  }
-
-  private static KnownAnswerProbe relu() {
-    return elementwise("RELU", OperationCode.RELU, false, values(1, -2, 3, -4), values(1, 0, 3, 0));
-  }
-
-  private static KnownAnswerProbe addQuantized() {
-    return elementwise(
-        "quantized ADD", OperationCode.ADD, true, values(1, -2, 3, 40), values(2, -4, 6, 80));
   }
 
   private static float[] values(float... values) {

@@ -58,14 +58,14 @@ final class Quarantine implements DeviceMonitor {
               0;
         };
     if (weight > 0 && health.failed(weight)) {
-      quarantine("it failed too often, at last: " + what);
+      quarantine("it failed too often, at last: " + what, Optional.empty());
     }
   }
 
   @Override
   public void hung(String call) {
     health.failed(HealthMonitor.LASTING);
-    quarantine(call + " did not return in time");
+    quarantine(call + " did not return in time", Optional.empty());
   }
 
   @Override
@@ -80,10 +80,6 @@ final class Quarantine implements DeviceMonitor {
     if (!quarantine("it computed something wrong: " + difference, again)) {
       again.ifPresent(Probe::close);
     }
-  }
-
-  private void quarantine(String reason) {
-    quarantine(reason, Optional.empty());
   }
 
   /**

@@ -17,9 +17,9 @@ import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.Probe;
-import io.thalamus.runtime.registry.Purpose;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -104,10 +104,10 @@ public final class ReplayProbe implements Probe {
     SharedMemory memory =
         SharedMemory.allocate(MemoryKind.ASHMEM, Math.max(1, bytes(inputs) + bytes(outputs)));
     try (DevicePreparedModel prepared =
-        device.prepare(model, PrepareConfig.DEFAULT, Purpose.PROBE)) {
+        device.prepare(model, PrepareConfig.DEFAULT, Admission.UNTIL_DEPARTURE)) {
       Request request = request(memory);
       Optional<String> failure =
-          switch (resultOf(prepared.execute(request, ExecutionConfig.DEFAULT))) {
+          switch (resultOf(prepared.execute(request, ExecutionConfig.DEFAULT, List.of()))) {
             case Completed completed -> difference(request, completed, memory.segment());
             case Failed failed -> Optional.of(failed.message());
             default -> Optional.of("it found a buffer too small");

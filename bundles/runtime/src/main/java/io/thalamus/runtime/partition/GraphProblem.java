@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.partition;
 
+import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.ControlFlow;
+import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationView;
+import io.thalamus.runtime.call.Terms.Admission;
+import io.thalamus.runtime.measurement.OperationSignature;
 import io.thalamus.runtime.policy.Candidate;
 import io.thalamus.runtime.policy.PartitionProblem;
 import io.thalamus.runtime.registry.RegisteredDevice;
@@ -26,8 +31,24 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** A graph with the answers of the devices, each asked once when it is made. Not thread-safe. */
+/**
+ * A graph with the answers of the devices, each asked once when it is made, and with the times that
+ * its operations are expected to take on each of them. Not thread-safe.
+ *
+ * <p>A time that was measured on the device counts. Where there is none, the ratio that the device
+ * declares is applied to what the reference needs; and where that was not measured either, nor on
+ * any other candidate, it is estimated from multiply-accumulates and bytes.
+ */
 final class GraphProblem implements PartitionProblem {
+  /** The speed of the plain kernels of the reference: rough, but of the right order. */
+  private static final double REFERENCE_NANOS_PER_MAC = 1.2;
+
+  private static final double REFERENCE_NANOS_PER_BYTE = 0.8;
+  private static final double REFERENCE_NANOS_PER_OPERATION = 1_500;
+
+  /** A device that does not mention a type declares the largest number for it. */
+  private static final double LARGEST_RATIO = 1e6;
+
   private final Model model;
   private final int subgraph;
   private final ExecutionPreference preference;
@@ -38,7 +59,14 @@ final class GraphProblem implements PartitionProblem {
   private final Partitioner partitioner;
   private final FeatureLevel[] levels;
   private final List<Set<String>> extensions;
-  private ExpectedCosts expected;
+  private final DeclaredCosts times;
+  private final DeclaredCosts powers;
+
+  /** Measured times by candidate and operation, or NaN; null until costs are first asked for. */
+  private double[][] measured;
+
+  /** The times of the reference by operation, measured or not. */
+  private double[] reference;
 
   GraphProblem(
       Model model,
@@ -52,6 +80,8 @@ final class GraphProblem implements PartitionProblem {
     this.preference = preference;
     this.devices = devices;
     this.costs = costs;
+    this.times = new DeclaredCosts(model, ExecutionPreference.FAST_SINGLE_ANSWER);
+    this.powers = new DeclaredCosts(model, ExecutionPreference.LOW_POWER);
     this.partitioner = partitioner;
     this.levels =
         graph().operations().stream()
@@ -66,7 +96,8 @@ final class GraphProblem implements PartitionProblem {
         subgraph == 0
             ? model
             : new Model(graph(), model.referenced(), model.relaxComputationFloat32toFloat16());
-    devices.forEach(device -> support.add(device.supportedOperations(asked)));
+    devices.forEach(
+        device -> support.add(device.supportedOperations(asked, Admission.WHILE_SERVING)));
   }
 
   @Override
@@ -151,48 +182,105 @@ final class GraphProblem implements PartitionProblem {
     return costs.of(candidates.get(candidate).info(), graph(), operation);
   }
 
-  /** Returns the costs, made at the first call: a question of support needs none. */
-  private ExpectedCosts expected() {
-    if (expected == null) {
-      expected = new ExpectedCosts(model, graph(), candidates, partitioner.measurements());
+  /** Finds the expected times at the first call: a question of support needs none. */
+  private void expect() {
+    if (measured == null) {
+      measured = new double[candidates.size()][levels.length];
+      reference = new double[levels.length];
+      for (int operation = 0; operation < levels.length; operation++) {
+        lookUp(operation);
+      }
     }
-    return expected;
+  }
+
+  private void lookUp(int operation) {
+    Optional<String> signature =
+        OperationSignature.of(model, graph(), graph().operations().get(operation));
+    double known = Double.NaN;
+    for (int candidate = 0; candidate < measured.length; candidate++) {
+      DeviceInfo info = candidates.get(candidate).info();
+      OptionalDouble time =
+          signature.isEmpty()
+              ? OptionalDouble.empty()
+              : partitioner.measurements().nanos(info, signature.get());
+      measured[candidate][operation] = time.orElse(Double.NaN);
+      // The reference is the last candidate, so that its own time outweighs what others imply.
+      if (time.isPresent()) {
+        known = time.getAsDouble() / ratio(times, candidate, operation);
+      }
+    }
+    reference[operation] =
+        Double.isNaN(known) ? estimate(graph(), graph().operations().get(operation)) : known;
+  }
+
+  private double estimate(Subgraph where, Operation operation) {
+    if (ControlFlow.isControlFlow(operation.type())) {
+      double sum = REFERENCE_NANOS_PER_OPERATION;
+      for (int index : ControlFlow.references(where, operation)) {
+        Subgraph inner = model.referenced().get(index);
+        for (Operation each : inner.operations()) {
+          sum += estimate(inner, each);
+        }
+      }
+      return sum;
+    }
+    return REFERENCE_NANOS_PER_OPERATION
+        + REFERENCE_NANOS_PER_MAC * OperationCatalog.standard().macs(where, operation).orElse(0)
+        + REFERENCE_NANOS_PER_BYTE
+            * (bytes(where, operation.inputs()) + bytes(where, operation.outputs()));
+  }
+
+  private static long bytes(Subgraph where, List<Integer> operands) {
+    long bytes = 0;
+    for (int index : operands) {
+      Operand operand = where.operands().get(index);
+      bytes += operand.isSizeKnown() ? operand.byteSize() : 0;
+    }
+    return bytes;
+  }
+
+  private double ratio(DeclaredCosts declared, int candidate, int operation) {
+    return Math.min(
+        declared.of(candidates.get(candidate).info(), graph(), operation), LARGEST_RATIO);
   }
 
   @Override
   public float declaredPower(int candidate, int operation) {
-    return expected().declaredPower(candidate, operation);
+    return powers.of(candidates.get(candidate).info(), graph(), operation);
   }
 
   @Override
   public double expectedNanos(int candidate, int operation) {
-    return expected().nanos(candidate, operation);
+    return isMeasured(candidate, operation)
+        ? measured[candidate][operation]
+        : reference[operation] * ratio(times, candidate, operation);
   }
 
   @Override
   public boolean isMeasured(int candidate, int operation) {
-    return expected().isMeasured(candidate, operation);
+    expect();
+    return !Double.isNaN(measured[candidate][operation]);
   }
 
   @Override
   public double expectedEnergy(int candidate, int operation) {
-    return expected().energy(candidate, operation);
+    return referenceEnergy(operation) * ratio(powers, candidate, operation);
   }
 
   @Override
   public double startNanos(int candidate) {
-    return expected().startNanos(candidate);
+    return partitioner.measurements().startNanos(candidates.get(candidate).info());
   }
 
   @Override
   public double transferNanos(int candidate, long bytes) {
-    return expected().transferNanos(candidate, bytes);
+    return bytes * partitioner.measurements().byteNanos(candidates.get(candidate).info());
   }
 
   @Override
   public double referenceEnergy() {
     double sum = 0;
-    for (int operation = 0; operation < graph().operations().size(); operation++) {
+    for (int operation = 0; operation < levels.length; operation++) {
       sum += referenceEnergy(operation);
     }
     return sum;
@@ -200,7 +288,8 @@ final class GraphProblem implements PartitionProblem {
 
   /** The energy that the reference alone would need for one operation. */
   double referenceEnergy(int operation) {
-    return expected().reference(operation);
+    expect();
+    return reference[operation];
   }
 
   @Override

@@ -211,11 +211,8 @@ public record Partitioner(
           throw broken("chose device " + choice + " of " + devices.size());
         } else if (!problem.supports(choice, operation)) {
           throw broken(
-              "gave "
-                  + problem.describe(operation)
-                  + " to "
-                  + devices.get(choice).id()
-                  + ", which does not support it");
+              "gave %s to %s, which does not support it"
+                  .formatted(problem.describe(operation), devices.get(choice).id()));
         }
       }
       return choices;

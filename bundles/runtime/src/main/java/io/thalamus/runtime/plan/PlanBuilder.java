@@ -56,7 +56,9 @@ public final class PlanBuilder {
             device,
             0,
             IntStream.range(0, model.main().operations().size()).boxed().toList(),
-            StepModel.whole(model));
+            model,
+            model.main().inputIndexes(),
+            model.main().outputIndexes());
     steps.add(step);
     return compound(new PlannedGraph(0, model.main(), List.of(step)));
   }
@@ -96,10 +98,8 @@ public final class PlanBuilder {
         reads(graph, other).forEach(readElsewhere::add);
       }
     }
-    StepModel stepModel =
-        new StepModelBuilder(model, graph, readElsewhere).build(spec.operations());
     ExecutionStep step =
-        new ExecutionStep(steps.size(), spec.device(), subgraph, spec.operations(), stepModel);
+        new StepBuilder(model, graph, readElsewhere).build(steps.size(), subgraph, spec);
     steps.add(step);
     return step;
   }

@@ -20,48 +20,29 @@ public sealed interface PlanNode {
   /** The operands that it writes for others, in order. */
   List<Integer> outputs();
 
-  /** Operations on a device, with a model of their own. */
-  final class ExecutionStep implements PlanNode {
-    private final int index;
-    private final RegisteredDevice device;
-    private final int subgraph;
-    private final List<Integer> operations;
-    private final StepModel model;
-
-    /**
-     * A step.
-     *
-     * @param index the place among all execution steps of the plan
-     * @param subgraph the graph of the operations: 0 for the main one
-     */
-    public ExecutionStep(
-        int index,
-        RegisteredDevice device,
-        int subgraph,
-        List<Integer> operations,
-        StepModel model) {
-      this.index = index;
-      this.device = device;
-      this.subgraph = subgraph;
-      this.operations = List.copyOf(operations);
-      this.model = model;
-    }
-
-    public int index() {
-      return index;
-    }
-
-    public RegisteredDevice device() {
-      return device;
-    }
-
-    public int subgraph() {
-      return subgraph;
-    }
-
-    /** The operations in the order in which they were given to the device. */
-    public List<Integer> operations() {
-      return operations;
+  /**
+   * Operations on a device, with a model of their own.
+   *
+   * @param index the place among all execution steps of the plan
+   * @param subgraph the graph of the operations: 0 for the main one
+   * @param operations in the order in which they were given to the device
+   * @param model what the device prepares
+   * @param inputs for each input of the model, the operand of the graph
+   * @param outputs for each output of the model, the operand of the graph
+   */
+  record ExecutionStep(
+      int index,
+      RegisteredDevice device,
+      int subgraph,
+      List<Integer> operations,
+      Model model,
+      List<Integer> inputs,
+      List<Integer> outputs)
+      implements PlanNode {
+    public ExecutionStep {
+      operations = List.copyOf(operations);
+      inputs = List.copyOf(inputs);
+      outputs = List.copyOf(outputs);
     }
 
     /** The operations in messages: the first by name and place, and how many more. */
@@ -75,21 +56,6 @@ public sealed interface PlanNode {
           + operations.get(0)
           + place
           + (more == 0 ? ")" : more == 1 ? ", and 1 more)" : ", and " + more + " more)");
-    }
-
-    /** Returns the model that the device prepares. */
-    public Model model() {
-      return model.model();
-    }
-
-    @Override
-    public List<Integer> inputs() {
-      return model.inputs();
-    }
-
-    @Override
-    public List<Integer> outputs() {
-      return model.outputs();
     }
   }
 

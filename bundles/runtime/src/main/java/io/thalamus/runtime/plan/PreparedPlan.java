@@ -3,8 +3,13 @@ package io.thalamus.runtime.plan;
 
 import io.thalamus.api.CacheOutcome;
 import io.thalamus.memory.ReferenceCount;
+import io.thalamus.runtime.registry.DeviceBurst;
+import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.registry.RegisteredDevice;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
 
 /**
  * A plan whose steps are prepared. Thread-safe. Counts those who use it: its maker is the first,
@@ -43,6 +48,26 @@ public final class PreparedPlan {
     return steps.get(index);
   }
 
+  /** Opens the bursts of an owner on all steps. */
+  public void openBursts(Object owner, Function<DevicePreparedModel, DeviceBurst> opening) {
+    steps.forEach(step -> step.openBurst(owner, opening));
+  }
+
+  /** Returns how many requests the servers of an owner's bursts have read. */
+  public long readByBursts(Object owner) {
+    long read = 0;
+    for (PreparedStep step : steps) {
+      DeviceBurst burst = step.burst(owner);
+      read += burst == null ? 0 : burst.read();
+    }
+    return read;
+  }
+
+  /** Closes the bursts of an owner, who uses them no more. */
+  public void closeBursts(Object owner) {
+    steps.forEach(step -> step.closeBurst(owner));
+  }
+
   /** Returns the outcome of caching for each step. */
   public List<CacheOutcome> caching() {
     return steps.stream()
@@ -59,23 +84,27 @@ public final class PreparedPlan {
 
   /** Returns whether a device of it may be abandoned while it still works. */
   public boolean isGuarded() {
+    return any(RegisteredDevice::isGuarded);
+  }
+
+  /** Returns whether a device of it takes arguments by pointer. */
+  public boolean takesPointers() {
+    return any(RegisteredDevice::takesPointers);
+  }
+
+  private boolean any(Predicate<RegisteredDevice> condition) {
     // Asked at every execution: nothing is allocated.
     for (int i = 0; i < planned.steps().size(); i++) {
-      if (planned.steps().get(i).device().isGuarded()) {
+      if (condition.test(planned.steps().get(i).device())) {
         return true;
       }
     }
     return false;
   }
 
-  /** Returns whether a device of it takes arguments by pointer. */
-  public boolean takesPointers() {
-    for (int i = 0; i < planned.steps().size(); i++) {
-      if (planned.steps().get(i).device().takesPointers()) {
-        return true;
-      }
-    }
-    return false;
+  /** Returns whether nobody uses it any more. */
+  public boolean isEnded() {
+    return users.isClosed() && users.uses() == 0;
   }
 
   /** Begins a use unless the steps are closed already. */

@@ -2,15 +2,17 @@
 package io.thalamus.runtime.plan;
 
 import io.thalamus.api.CacheOutcome.Origin;
-import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.hal.ExecutionControl;
 import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.registry.DeviceBurst;
 import io.thalamus.runtime.registry.DevicePreparedModel;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 
 /**
  * A step as its device prepared it, and as others do on demand. Thread-safe. Owns all of these
- * models until its plan closes it, when no execution uses it.
+ * models, and the bursts on the first of them, until its plan closes it, when no execution uses it.
  */
 public final class PreparedStep {
   private final ExecutionStep step;
@@ -19,6 +21,9 @@ public final class PreparedStep {
   private final StepTimes times = new StepTimes();
   private final OnDemand<DevicePreparedModel> fallback = onDemand();
   private final OnDemand<DevicePreparedModel> reference = onDemand();
+
+  /** The bursts on the primary model, by their owners. */
+  private final Map<Object, DeviceBurst> bursts = new ConcurrentHashMap<>();
 
   /** Creates a step with the model that its device prepared, which it owns. */
   public PreparedStep(ExecutionStep step, DevicePreparedModel primary, Origin origin) {
@@ -51,31 +56,36 @@ public final class PreparedStep {
     return primary;
   }
 
-  /**
-   * Returns the step on another device, prepared at the first call.
-   *
-   * @param control of the execution that needs it
-   * @throws NeuralNetworksException when no other device takes it, or the execution must stop
-   */
-  public DevicePreparedModel fallback(
-      ExecutionControl control, OnDemand.Preparation<DevicePreparedModel> preparation)
-      throws NeuralNetworksException {
-    return fallback.get(control, preparation);
+  /** Returns the step on another device, as the first execution to need it prepares it. */
+  public OnDemand<DevicePreparedModel> fallback() {
+    return fallback;
   }
 
-  /**
-   * Returns the step on the reference, prepared at the first call.
-   *
-   * @param control of the execution that needs it
-   * @throws NeuralNetworksException when the reference does not take it, or the execution must stop
-   */
-  public DevicePreparedModel reference(
-      ExecutionControl control, OnDemand.Preparation<DevicePreparedModel> preparation)
-      throws NeuralNetworksException {
-    return reference.get(control, preparation);
+  /** Returns the step on the reference, as the first execution to need it prepares it. */
+  public OnDemand<DevicePreparedModel> reference() {
+    return reference;
+  }
+
+  /** Opens the burst of an owner on the planned device, unless it is open. */
+  void openBurst(Object owner, Function<DevicePreparedModel, DeviceBurst> opening) {
+    bursts.computeIfAbsent(owner, any -> opening.apply(primary));
+  }
+
+  /** Returns the burst of an owner on the planned device; null if none was opened. */
+  public DeviceBurst burst(Object owner) {
+    return bursts.get(owner);
+  }
+
+  /** Closes the burst of an owner, who uses it no more. */
+  void closeBurst(Object owner) {
+    DeviceBurst open = bursts.remove(owner);
+    if (open != null) {
+      open.close();
+    }
   }
 
   void close() {
+    bursts.keySet().forEach(this::closeBurst);
     primary.close();
     fallback.close();
     reference.close();

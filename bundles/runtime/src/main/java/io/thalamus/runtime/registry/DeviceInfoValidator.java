@@ -82,35 +82,26 @@ final class DeviceInfoValidator {
       if (entry.getKey() == OperandCode.SUBGRAPH) {
         return Optional.of("it declares a cost for SUBGRAPH, which no operation computes on");
       }
-      if (!isPossible(entry.getValue())) {
-        return impossible(entry.getKey().text(), entry.getValue());
+      Optional<String> objection = objection(entry.getKey().text(), entry.getValue());
+      if (objection.isPresent()) {
+        return objection;
       }
     }
-    if (!isPossible(capabilities.relaxedFloat32toFloat16Scalar())) {
-      return impossible("relaxed scalars", capabilities.relaxedFloat32toFloat16Scalar());
-    }
-    if (!isPossible(capabilities.relaxedFloat32toFloat16Tensor())) {
-      return impossible("relaxed tensors", capabilities.relaxedFloat32toFloat16Tensor());
-    }
-    if (!isPossible(capabilities.ifPerformance())) {
-      return impossible("IF", capabilities.ifPerformance());
-    }
-    if (!isPossible(capabilities.whilePerformance())) {
-      return impossible("WHILE", capabilities.whilePerformance());
-    }
-    return Optional.empty();
+    return objection("relaxed scalars", capabilities.relaxedFloat32toFloat16Scalar())
+        .or(() -> objection("relaxed tensors", capabilities.relaxedFloat32toFloat16Tensor()))
+        .or(() -> objection("IF", capabilities.ifPerformance()))
+        .or(() -> objection("WHILE", capabilities.whilePerformance()));
   }
 
-  private static boolean isPossible(PerformanceInfo info) {
-    return info.execTime() > 0
-        && info.powerUsage() > 0
-        && Float.isFinite(info.execTime())
-        && Float.isFinite(info.powerUsage());
+  private static Optional<String> objection(String what, PerformanceInfo cost) {
+    return isPossible(cost.execTime()) && isPossible(cost.powerUsage())
+        ? Optional.empty()
+        : Optional.of(
+            "its cost for %s must be positive and finite: time %s, power %s"
+                .formatted(what, cost.execTime(), cost.powerUsage()));
   }
 
-  private static Optional<String> impossible(String what, PerformanceInfo info) {
-    return Optional.of(
-        "its cost for %s must be positive and finite: time %s, power %s"
-            .formatted(what, info.execTime(), info.powerUsage()));
+  private static boolean isPossible(float cost) {
+    return cost > 0 && Float.isFinite(cost);
   }
 }

@@ -22,6 +22,7 @@ import java.util.function.Consumer;
  */
 public final class DeviceMemory implements DeviceResource {
   private final RegisteredDevice device;
+  private final int token;
   private final Consumer<DeviceMemory> onDeparture;
 
   /** The calls that use it, until its users are gone or the device leaves. */
@@ -32,8 +33,10 @@ public final class DeviceMemory implements DeviceResource {
   /** Null once the driver has it back. */
   private volatile DeviceBuffer buffer;
 
-  DeviceMemory(RegisteredDevice device, DeviceBuffer buffer, Consumer<DeviceMemory> onDeparture) {
+  DeviceMemory(
+      RegisteredDevice device, DeviceBuffer buffer, int token, Consumer<DeviceMemory> onDeparture) {
     this.device = device;
+    this.token = token;
     this.buffer = buffer;
     this.onDeparture = onDeparture;
   }
@@ -49,6 +52,16 @@ public final class DeviceMemory implements DeviceResource {
     return calls.isClosed() || open == null
         ? Optional.empty()
         : Optional.of(new MemoryPool.Device(open));
+  }
+
+  /** Returns the token that the driver gave it. */
+  int token() {
+    return token;
+  }
+
+  /** Returns the buffer; null when the driver has it back. */
+  DeviceBuffer open() {
+    return buffer;
   }
 
   /** Keeps it open until {@link #release}, unless it is closed. */

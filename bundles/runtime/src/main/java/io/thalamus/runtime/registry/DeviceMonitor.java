@@ -12,9 +12,6 @@ import java.util.Optional;
  * Implemented above the registry, which only reports.
  */
 public interface DeviceMonitor {
-  /** A monitor that holds nothing against a device. */
-  DeviceMonitor NONE = new DeviceMonitor() {};
-
   /** Makes the monitors. Thread-safe; a service. */
   @FunctionalInterface
   interface Factory {

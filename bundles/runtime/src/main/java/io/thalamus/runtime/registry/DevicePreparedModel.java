@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.registry;
 
+import io.thalamus.burst.BurstClient;
+import io.thalamus.burst.BurstSettings;
+import io.thalamus.hal.BurstConfig;
+import io.thalamus.hal.BurstContext;
+import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
-import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.MemoryPool;
@@ -16,19 +20,26 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Unanswered;
+import io.thalamus.runtime.call.Supervisor;
+import io.thalamus.runtime.call.Supervisor.Work;
 import io.thalamus.runtime.call.Terms;
 import io.thalamus.runtime.call.Terms.Admission;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 
 /**
  * A prepared model together with the device it lives on. Thread-safe. Owned by whoever prepared it;
  * a departing device closes it too. While calls run that were given up, closing waits for them.
  */
 public final class DevicePreparedModel implements DeviceResource {
+  private static final ExecutionResult UNAVAILABLE =
+      new Failed(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
+
   private final RegisteredDevice device;
-  private final Purpose purpose;
+  private final Admission admission;
   private final boolean hasLoop;
   private final ReferenceCount uses = new ReferenceCount(this::closeNow);
 
@@ -38,9 +49,9 @@ public final class DevicePreparedModel implements DeviceResource {
   private volatile long longestNanos;
 
   DevicePreparedModel(
-      RegisteredDevice device, PreparedModel prepared, Model model, Purpose purpose) {
+      RegisteredDevice device, PreparedModel prepared, Model model, Admission admission) {
     this.device = device;
-    this.purpose = purpose;
+    this.admission = admission;
     this.model = prepared;
     this.hasLoop =
         model
@@ -65,31 +76,106 @@ public final class DevicePreparedModel implements DeviceResource {
    *
    * <p>A CPU device computes in the calling thread. Any other device is called in a thread of the
    * runtime: hardware can hang, and its caller must get an answer all the same.
-   */
-  public Answer<ExecutionResult> execute(Request request, ExecutionConfig config) {
-    return execute(request, config, List.of());
-  }
-
-  /**
-   * Executes with buffers of the device.
    *
-   * @param buffers those that the request names; they are not closed before the driver returns
+   * @param buffers of the device, those that the request names; they are not closed before the
+   *     driver returns
    */
   public Answer<ExecutionResult> execute(
       Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
-    Optional<Duration> limit = device.isGuarded() ? Optional.of(limit(config)) : Optional.empty();
+    boolean isGuarded = device.isGuarded();
+    Terms terms = executionTerms(config, isGuarded ? device.supervisor().size() : 1);
     long start = device.time().nanoTime();
     Answer<ExecutionResult> answer =
-        device.call(
-            purpose,
-            new Terms(
-                "execute", Admission.UNTIL_DEPARTURE, limit, config.control(), config.control()),
-            (driver, control) -> ask(request, config, buffers, control),
-            late -> {});
-    if (answer instanceof Answered && limit.isPresent()) {
+        device.supervisor().call(terms, execution(request, config, buffers), late -> {});
+    if (answer instanceof Answered && isGuarded) {
       measured(device.time().nanoTime() - start);
     }
     return answer;
+  }
+
+  /**
+   * Returns the terms of an execution.
+   *
+   * @param together how many executions the device works on
+   */
+  Terms executionTerms(ExecutionConfig config, int together) {
+    return new Terms(
+        "execute",
+        admission,
+        device.isGuarded() ? Optional.of(limit(config, together)) : Optional.empty(),
+        config.control(),
+        config.control());
+  }
+
+  /**
+   * Opens a burst, which the caller owns. If that fails, it is tried again when it is used.
+   *
+   * @param depth how many executions it takes at once
+   * @param pollWindow how long its readers poll before they sleep
+   * @param onEnd gets the number of requests that a server has read when it is done
+   */
+  public DeviceBurst createBurst(
+      Bursts bursts, int depth, Duration pollWindow, LongConsumer onEnd) {
+    BurstSettings settings =
+        new BurstSettings(
+            depth,
+            pollWindow,
+            BurstSettings.DEFAULT_QUEUE_LENGTH,
+            2,
+            device::buffer,
+            !device.isGuarded());
+    DeviceBurst burst = new DeviceBurst(this, bursts, settings, onEnd);
+    if (device.keep(burst)) {
+      burst.isOpen();
+    }
+    return burst;
+  }
+
+  /** Returns until when the device takes executions: for a probe, also in quarantine. */
+  Admission admission() {
+    return admission;
+  }
+
+  /** What opens a burst. */
+  @FunctionalInterface
+  interface Opening {
+    BurstClient open(PreparedModel served) throws DeviceException;
+  }
+
+  /** Opens a burst on the model, which then is served by the driver or for it. */
+  Answer<BurstClient> openBurst(Opening opening, Consumer<BurstClient> late) {
+    Answer<BurstClient> answer =
+        device
+            .supervisor()
+            .call(
+                device.terms("configureExecutionBurst", admission),
+                (driver, control) -> opening.open(new Served()),
+                unneeded -> unneeded.ifAnswered(late));
+    device.blame(answer, false);
+    return answer;
+  }
+
+  /** The model for executions that a thread of a burst asks for. Thread-safe. */
+  private final class Served implements PreparedModel {
+    @Override
+    public ExecutionResult execute(Request request, ExecutionConfig config) {
+      return resultOf(
+          Supervisor.ask(execution(request, config, List.of()), null, config.control()));
+    }
+
+    @Override
+    public BurstContext configureExecutionBurst(BurstConfig config) throws DeviceException {
+      PreparedModel open = model;
+      if (open == null) {
+        throw new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
+      }
+      return open.configureExecutionBurst(config);
+    }
+
+    @Override
+    public void close() {
+      // Whoever prepared the model closes it.
+    }
   }
 
   /** Returns the result of an execution; a failure with the same words when there is no answer. */
@@ -104,56 +190,51 @@ public final class DevicePreparedModel implements DeviceResource {
    * Returns how long an execution may take: some times the longest until now, for each of those
    * that the device works on together. A loop may take its time on top of that.
    */
-  private Duration limit(ExecutionConfig config) {
-    HealthSettings settings = device.settings();
+  private Duration limit(ExecutionConfig config, int together) {
+    DeviceSettings settings = device.settings();
     long longest = longestNanos;
     Duration limit =
         longest == 0
-            ? settings.firstExecution()
-            : device.limit(
-                longest * Math.max(1, device.supervisor().size()), settings.executionFloor());
+            ? Duration.ofMillis(settings.firstExecutionMillis())
+            : device.limit(longest * Math.max(1, together), settings.executionFloorMillis());
     return hasLoop ? limit.plus(config.loopTimeout()) : limit;
   }
 
-  private ExecutionResult ask(
-      Request request,
-      ExecutionConfig config,
-      List<DeviceMemory> buffers,
-      ExecutionControl control) {
-    if (!uses.retain()) {
-      return unavailable();
-    }
-    int entered = 0;
-    try (Leases leases = new Leases()) {
-      for (MemoryPool pool : request.pools()) {
-        if (pool instanceof MemoryPool.Shared shared) {
-          leases.add(shared.memory());
+  /** Returns one execution: keeps model, memories and buffers until the driver returns. */
+  private Work<ExecutionResult> execution(
+      Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
+    return (driver, control) -> {
+      if (!uses.retain()) {
+        return UNAVAILABLE;
+      }
+      int entered = 0;
+      try (Leases leases = new Leases()) {
+        for (MemoryPool pool : request.pools()) {
+          if (pool instanceof MemoryPool.Shared shared) {
+            leases.add(shared.memory());
+          }
         }
-      }
-      for (DeviceMemory buffer : buffers) {
-        if (buffer.enter() == null) {
-          return unavailable();
+        for (DeviceMemory buffer : buffers) {
+          if (buffer.enter() == null) {
+            return UNAVAILABLE;
+          }
+          entered++;
         }
-        entered++;
+        ExecutionResult result = model.execute(request, config.with(control));
+        return result != null
+            ? result
+            : new Failed(ErrorStatus.GENERAL_FAILURE, "it returned no result");
+      } finally {
+        for (int i = 0; i < entered; i++) {
+          buffers.get(i).exit();
+        }
+        uses.release();
       }
-      ExecutionResult result = model.execute(request, config.with(control));
-      return result != null
-          ? result
-          : new Failed(ErrorStatus.GENERAL_FAILURE, "it returned no result");
-    } finally {
-      for (int i = 0; i < entered; i++) {
-        buffers.get(i).exit();
-      }
-      uses.release();
-    }
-  }
-
-  private static ExecutionResult unavailable() {
-    return new Failed(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
+    };
   }
 
   /** Remembers the longest time, and forgets it slowly: the first one may have been compiling. */
-  private void measured(long nanos) {
+  void measured(long nanos) {
     // Two threads may overwrite each other's value: an estimate is all it is.
     long decayed = longestNanos - (longestNanos >> 6);
     longestNanos = Math.max(1, Math.max(nanos, decayed));

@@ -2,19 +2,19 @@
 package io.thalamus.runtime.registry;
 
 import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.DeviceDescription.State;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Unanswered;
-import io.thalamus.runtime.call.CallThreads;
+import io.thalamus.runtime.call.RuntimeThreads;
 import io.thalamus.runtime.call.Supervisor;
 import io.thalamus.runtime.call.SystemTime;
 import io.thalamus.runtime.call.Terms;
 import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.call.Timekeeper;
-import io.thalamus.runtime.registry.DeviceEntry.Presence;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
@@ -53,36 +54,46 @@ public final class DeviceRegistry implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeviceRegistry.class.getPackageName());
 
   private final Object lock = new Object();
-  private final List<DeviceEntry> entries = new ArrayList<>();
-  private final List<DeviceEntry> departed = new ArrayList<>();
-  private final CallThreads callThreads = new CallThreads();
+  private final List<RegisteredDevice> present = new ArrayList<>();
+  private final List<RegisteredDevice> departed = new ArrayList<>();
+  private final ExecutorService callThreads = RuntimeThreads.forCalls();
   private final Timekeeper time;
   private final DeviceMonitor.Factory monitors;
   private final List<DeviceListener> listeners = new CopyOnWriteArrayList<>();
   private long changes;
-  private volatile HealthSettings settings;
+  private volatile DeviceSettings settings;
+  private volatile double samplingRate;
 
   @Activate
   public DeviceRegistry(DeviceSettings settings, @Reference DeviceMonitor.Factory monitors) {
-    this(HealthSettings.of(settings), new SystemTime(), monitors);
-  }
-
-  /** A registry that lives by the machine's clock. */
-  public DeviceRegistry(HealthSettings settings, DeviceMonitor.Factory monitors) {
     this(settings, new SystemTime(), monitors);
   }
 
   /** A registry that lives by another clock, which it closes. */
-  public DeviceRegistry(HealthSettings settings, Timekeeper time, DeviceMonitor.Factory monitors) {
-    this.settings = settings;
+  public DeviceRegistry(DeviceSettings settings, Timekeeper time, DeviceMonitor.Factory monitors) {
     this.time = time;
     this.monitors = monitors;
+    modified(settings);
   }
 
   /** Takes over other settings at once. */
   @Modified
   void modified(DeviceSettings changed) {
-    settings = HealthSettings.of(changed);
+    requirePositive(changed.executionFactor(), "executionFactor");
+    requirePositive(changed.failures(), "failures");
+    requirePositive(changed.quarantineMillis(), "quarantineMillis");
+    double rate = changed.samplingRate();
+    if (!(rate >= 0 && rate <= 1)) {
+      throw new IllegalArgumentException("samplingRate must be from 0 to 1: " + rate);
+    }
+    settings = changed;
+    samplingRate = rate;
+  }
+
+  private static void requirePositive(long value, String name) {
+    if (value <= 0) {
+      throw new IllegalArgumentException(name + " must be positive: " + value);
+    }
   }
 
   /** Takes in a device, or refuses it and says why. */
@@ -92,7 +103,7 @@ public final class DeviceRegistry implements AutoCloseable {
       policyOption = ReferencePolicyOption.GREEDY)
   public void addDevice(Device device, Map<String, Object> properties) {
     Supervisor supervisor = new Supervisor(device, callThreads, time);
-    Optional<Duration> limit = Optional.of(settings.answerTime());
+    Optional<Duration> limit = Optional.of(Duration.ofMillis(settings.answerMillis()));
     Answer<DeviceInfo> answer =
         supervisor.call(
             new Terms("info", Admission.UNTIL_DEPARTURE, limit),
@@ -104,28 +115,22 @@ public final class DeviceRegistry implements AutoCloseable {
       refused(id(properties, null), "asked for facts, " + why);
       return;
     }
-    DeviceEntry entry =
-        new DeviceEntry(
-            new RegisteredDevice(
-                id(properties, info),
-                info,
-                ServiceProperties.of(properties),
-                supervisor,
-                () -> settings,
-                new Changes(),
-                monitors),
-            DeviceInfoValidator.objection(info).orElse(""),
-            isOnTrial(device));
-    boolean isAdmitted;
+    RegisteredDevice arrival =
+        new RegisteredDevice(
+            id(properties, info),
+            info,
+            isOnTrial(device),
+            ServiceProperties.of(properties),
+            supervisor,
+            () -> settings,
+            new Changes(),
+            monitors);
+    Optional<String> objection;
     synchronized (lock) {
-      entries.add(entry);
-      isAdmitted = admit(entry);
+      present.add(arrival);
+      objection = admit(arrival);
     }
-    if (!isAdmitted) {
-      refused(info.name(), entry.refusal());
-    } else if (!entry.isOnTrial()) {
-      announce(entry.device());
-    }
+    objection.ifPresentOrElse(why -> refused(info.name(), why), () -> announce(arrival));
   }
 
   private static void refused(String name, String why) {
@@ -134,33 +139,29 @@ public final class DeviceRegistry implements AutoCloseable {
 
   /** Lets a device go, and returns when no call runs on it but abandoned ones. */
   public void removeDevice(Device device) {
-    DeviceEntry entry;
-    Optional<DeviceEntry> next;
+    RegisteredDevice leaving;
+    Optional<RegisteredDevice> next;
     synchronized (lock) {
-      entry =
-          entries.stream()
-              .filter(e -> e.device().supervisor().isOf(device))
-              .findFirst()
-              .orElse(null);
-      if (entry == null) {
+      leaving = present.stream().filter(d -> d.supervisor().isOf(device)).findFirst().orElse(null);
+      if (leaving == null) {
         return;
       }
-      entries.remove(entry);
-      if (entry.is(Presence.REFUSED)) {
+      present.remove(leaving);
+      if (leaving.is(State.REFUSED)) {
         return;
       }
-      entry.device().supervisor().refuse();
-      entry.enter(Presence.LEAVING);
-      departed.add(entry);
+      leaving.supervisor().refuse();
+      leaving.enter(State.LEAVING, "its running calls are waited for");
+      departed.add(leaving);
       changes++;
       next = admitNext();
     }
-    depart(entry.device());
+    depart(leaving);
     synchronized (lock) {
-      entry.enter(Presence.GONE);
+      leaving.enter(State.LEAKED, "it has left, but does not give back its threads");
       forgetGone();
     }
-    next.ifPresent(waiting -> announce(waiting.device()));
+    next.ifPresent(this::announce);
   }
 
   /** Announces what health decides of a device. */
@@ -178,6 +179,9 @@ public final class DeviceRegistry implements AutoCloseable {
   }
 
   private void announce(RegisteredDevice device) {
+    if (device.isOnTrial()) {
+      return;
+    }
     LOG.log(Level.DEBUG, "device {0} {1} serves", device.id(), device.info().version());
     changed();
     listeners.forEach(listener -> listener.arrived(device));
@@ -191,7 +195,7 @@ public final class DeviceRegistry implements AutoCloseable {
 
   private void depart(RegisteredDevice device) {
     listeners.forEach(listener -> listener.departing(device));
-    int stuck = device.drain(settings.drainTime());
+    int stuck = device.drain(Duration.ofMillis(settings.drainMillis()));
     listeners.forEach(listener -> listener.departed(device));
     if (stuck > 0) {
       LOG.log(
@@ -199,7 +203,7 @@ public final class DeviceRegistry implements AutoCloseable {
           "device {0} left with {1} calls still running after {2} ms: {3}",
           device.id(),
           stuck,
-          settings.drainTime().toMillis(),
+          settings.drainMillis(),
           device.health().stuckCalls());
     }
   }
@@ -217,37 +221,47 @@ public final class DeviceRegistry implements AutoCloseable {
     return info == null ? "?" : info.name().substring(info.name().lastIndexOf('-') + 1);
   }
 
-  /** Lets a possible device serve, unless another one has its name. Under the lock. */
-  private boolean admit(DeviceEntry entry) {
-    if (entry.isImpossible()) {
-      return false;
+  /**
+   * Lets a device serve, unless its facts are impossible or another one has its name; returns why
+   * it does not. Under the lock.
+   */
+  private Optional<String> admit(RegisteredDevice device) {
+    Optional<String> objection =
+        DeviceInfoValidator.objection(device.info())
+            .or(
+                () ->
+                    here(d ->
+                            d.id().equals(device.id())
+                                || d.info().name().equals(device.info().name()))
+                        .map(d -> "a device of this name is here already: " + d.info().name())
+                        .findFirst());
+    if (objection.isEmpty()) {
+      changes++;
     }
-    Optional<DeviceEntry> twin =
-        entries.stream().filter(e -> e.is(Presence.HERE) && e.hasNameOf(entry)).findFirst();
-    if (twin.isPresent()) {
-      entry.refuse("a device of this name is here already: " + twin.get().device().info().name());
-      return false;
-    }
-    entry.enter(Presence.HERE);
-    changes++;
-    return true;
+    device.enter(
+        objection.isPresent()
+            ? State.REFUSED
+            : device.isOnTrial() ? State.ON_TRIAL : State.AVAILABLE,
+        objection.orElse(device.isOnTrial() ? "a plan looks at it" : ""));
+    return objection;
   }
 
   /** Lets the first device serve that was refused because of its name. Under the lock. */
-  private Optional<DeviceEntry> admitNext() {
-    return entries.stream().filter(e -> e.is(Presence.REFUSED)).filter(this::admit).findFirst();
+  private Optional<RegisteredDevice> admitNext() {
+    return present.stream()
+        .filter(device -> device.is(State.REFUSED) && admit(device).isEmpty())
+        .findFirst();
   }
 
   /** Forgets the devices that have left and hold no thread any more. Under the lock. */
   private void forgetGone() {
-    departed.removeIf(entry -> entry.is(Presence.GONE) && !entry.device().isStuck());
+    departed.removeIf(d -> d.is(State.LEAKED) && d.supervisor().stuckCalls().isEmpty());
   }
 
-  private Stream<RegisteredDevice> here(Predicate<DeviceEntry> condition) {
+  private Stream<RegisteredDevice> here(Predicate<RegisteredDevice> condition) {
     synchronized (lock) {
-      return entries.stream()
-          .filter(entry -> entry.is(Presence.HERE) && condition.test(entry))
-          .map(DeviceEntry::device)
+      return present.stream()
+          .filter(device -> !device.is(State.REFUSED) && condition.test(device))
           .toList()
           .stream();
     }
@@ -255,25 +269,24 @@ public final class DeviceRegistry implements AutoCloseable {
 
   /** Returns those that serve, in the order of their arrival; the reference is the last. */
   public List<RegisteredDevice> devices() {
-    return here(entry -> !entry.isOnTrial())
-        .filter(RegisteredDevice::isServing)
+    return here(device -> !device.isOnTrial() && device.isServing())
         .sorted(Comparator.comparing(RegisteredDevice::isReference))
         .toList();
   }
 
   /** Returns those that a plan may name, and nothing else. */
   public List<RegisteredDevice> onTrial() {
-    return here(DeviceEntry::isOnTrial).toList();
+    return here(RegisteredDevice::isOnTrial).toList();
   }
 
   /** Returns those that are in quarantine, in the order of their arrival. */
   public List<RegisteredDevice> quarantined() {
-    return here(entry -> entry.device().isSuspended()).toList();
+    return here(RegisteredDevice::isSuspended).toList();
   }
 
   /** Returns the share of executions that are compared with the reference by default. */
   public double samplingRate() {
-    return settings.samplingRate();
+    return samplingRate;
   }
 
   /** Returns the number of arrivals and departures: a mark to see whether anything changed. */
@@ -291,9 +304,10 @@ public final class DeviceRegistry implements AutoCloseable {
     synchronized (lock) {
       forgetGone();
       return Stream.concat(
-              entries.stream().sorted(Comparator.comparing(DeviceEntry::isServingReference)),
+              present.stream()
+                  .sorted(Comparator.comparing(d -> !d.is(State.REFUSED) && d.isReference())),
               departed.stream())
-          .map(DeviceEntry::describe)
+          .map(RegisteredDevice::describe)
           .toList();
     }
   }
@@ -314,9 +328,9 @@ public final class DeviceRegistry implements AutoCloseable {
   public void close() {
     List<RegisteredDevice> left;
     synchronized (lock) {
-      left = entries.stream().map(DeviceEntry::device).toList();
+      left = List.copyOf(present);
     }
-    callThreads.close();
+    callThreads.shutdown();
     left.forEach(RegisteredDevice::abandon);
     time.close();
   }

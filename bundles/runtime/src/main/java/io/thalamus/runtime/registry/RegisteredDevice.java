@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.registry;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.DeviceDescription.State;
 import io.thalamus.api.DeviceHealth;
 import io.thalamus.hal.BufferDesc;
 import io.thalamus.hal.BufferRole;
-import io.thalamus.hal.CacheFile;
-import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionControl;
@@ -22,10 +24,8 @@ import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Failed;
 import io.thalamus.runtime.call.Answer.Refused;
-import io.thalamus.runtime.call.CallThreads;
 import io.thalamus.runtime.call.Supervisor;
 import io.thalamus.runtime.call.Supervisor.Work;
-import io.thalamus.runtime.call.SystemTime;
 import io.thalamus.runtime.call.Terms;
 import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.call.Timekeeper;
@@ -34,8 +34,10 @@ import java.time.Duration;
 import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -58,68 +60,53 @@ public final class RegisteredDevice {
 
   private final String id;
   private final DeviceInfo info;
+  private final boolean isOnTrial;
   private final ServiceProperties service;
   private final Supervisor supervisor;
-  private final Supplier<HealthSettings> settings;
-  private final boolean isWatched;
+  private final Supplier<DeviceSettings> settings;
   private final DeviceListener listener;
   private final DeviceMonitor monitor;
   private final Object lock = new Object();
   private final Set<DeviceResource> open = new HashSet<>();
+
+  /** The open buffers by token. */
+  private final Map<Integer, DeviceMemory> buffers = new ConcurrentHashMap<>();
+
   private boolean isDrained;
-  private volatile String suspension = "";
   private volatile long longestPrepareNanos;
   private volatile boolean doesNotCopy;
+
+  /** The place in the registry, and the reason for it; under the registry's lock. */
+  private State state = State.REFUSED;
+
+  private String reason = "";
 
   /**
    * A device that has arrived.
    *
+   * @param isOnTrial whether plans may name it, and nothing is prepared on it
    * @param settings those of the moment
    * @param listener learns when the device is suspended and resumed
    * @param monitors makes its monitor
    */
-  RegisteredDevice(
+  public RegisteredDevice(
       String id,
       DeviceInfo info,
+      boolean isOnTrial,
       ServiceProperties service,
       Supervisor supervisor,
-      Supplier<HealthSettings> settings,
+      Supplier<DeviceSettings> settings,
       DeviceListener listener,
       DeviceMonitor.Factory monitors) {
-    this(id, info, service, supervisor, settings, listener, monitors, !isReference(info));
-    supervisor.setOnHang(monitor::hung);
-  }
-
-  /** A device whose calls are not watched. */
-  public RegisteredDevice(String id, Device device, DeviceInfo info) {
-    this(
-        id,
-        info,
-        ServiceProperties.NONE,
-        new Supervisor(device, new CallThreads(), new SystemTime()),
-        () -> HealthSettings.DEFAULT,
-        DeviceListener.NONE,
-        unwatched -> DeviceMonitor.NONE,
-        false);
-  }
-
-  private RegisteredDevice(
-      String id,
-      DeviceInfo info,
-      ServiceProperties service,
-      Supervisor supervisor,
-      Supplier<HealthSettings> settings,
-      DeviceListener listener,
-      DeviceMonitor.Factory monitors,
-      boolean isWatched) {
     this.id = id;
     this.info = info;
+    this.isOnTrial = isOnTrial;
     this.service = service;
     this.supervisor = supervisor;
     this.settings = settings;
     this.listener = listener;
-    this.isWatched = isWatched;
     this.monitor = monitors.watch(this);
+    supervisor.setOnHang(monitor::hung);
   }
 
   /** Returns the short name, for example {@code cpu}. */
@@ -138,7 +125,7 @@ public final class RegisteredDevice {
   }
 
   /** Returns the settings of the moment. */
-  public HealthSettings settings() {
+  public DeviceSettings settings() {
     return settings.get();
   }
 
@@ -147,22 +134,44 @@ public final class RegisteredDevice {
     return supervisor.time();
   }
 
+  /** Enters a place of the registry; under its lock. */
+  void enter(State place, String why) {
+    state = place;
+    reason = why;
+  }
+
+  /** Returns whether that is its place in the registry; under the registry's lock. */
+  boolean is(State place) {
+    return state == place;
+  }
+
+  boolean isOnTrial() {
+    return isOnTrial;
+  }
+
+  /** Returns what people see of it; under the registry's lock. */
+  DeviceDescription describe() {
+    boolean isQuarantined = state == State.AVAILABLE && isSuspended();
+    return new DeviceDescription(
+        id,
+        info,
+        isQuarantined ? State.QUARANTINED : state,
+        isQuarantined ? quarantineReason() : reason,
+        is(State.REFUSED) ? DeviceHealth.GOOD : health());
+  }
+
   Supervisor supervisor() {
     return supervisor;
   }
 
   /** Returns whether it is the CPU device that everything falls back to. */
   public boolean isReference() {
-    return isReference(info);
-  }
-
-  private static boolean isReference(DeviceInfo info) {
     return info.type() == DeviceType.CPU && info.name().equals(REFERENCE_NAME);
   }
 
   /** Returns whether its executions may be given up while they still write. */
   public boolean isGuarded() {
-    return isWatched && info.type() != DeviceType.CPU;
+    return info.type() != DeviceType.CPU;
   }
 
   /**
@@ -184,18 +193,18 @@ public final class RegisteredDevice {
   }
 
   boolean isSuspended() {
-    return !suspension.isEmpty();
+    return !quarantineReason().isEmpty();
   }
 
   /** Returns why it is in quarantine; empty when it is not. */
   public String quarantineReason() {
-    return suspension;
+    return supervisor.suspension();
   }
 
   /** Takes it out of use but for probes, or gives another reason for that. */
   public void suspend(String reason) {
     boolean isNew = !isSuspended();
-    suspension = reason;
+    supervisor.suspend(reason);
     if (isNew) {
       listener.departing(this);
     }
@@ -203,18 +212,13 @@ public final class RegisteredDevice {
 
   /** Lets it serve again. */
   public void resume() {
-    suspension = "";
+    supervisor.suspend("");
     listener.arrived(this);
   }
 
   /** Returns how it has behaved. */
   public DeviceHealth health() {
     return monitor.health(supervisor.stuckCalls());
-  }
-
-  /** Returns whether a thread is in it that nobody waits for. */
-  boolean isStuck() {
-    return !supervisor.stuckCalls().isEmpty();
   }
 
   /** Returns whether it can map memories of all these kinds: else a failure is no fault of it. */
@@ -230,18 +234,13 @@ public final class RegisteredDevice {
   /**
    * Asks which operations of the main graph the device supports.
    *
+   * @param admission WHILE_SERVING, or UNTIL_DEPARTURE for a probe
    * @return what it promised; nothing when it failed to answer
    */
-  public Support supportedOperations(Model model) {
-    return supportedOperations(model, Purpose.WORK);
-  }
-
-  /** Asks as {@link #supportedOperations(Model)} does, for a purpose. */
-  public Support supportedOperations(Model model, Purpose purpose) {
+  public Support supportedOperations(Model model, Admission admission) {
     Answer<BitSet> answer =
-        call(
-            purpose,
-            terms("supportedOperations", settings().answerTime()),
+        supervisor.call(
+            terms("supportedOperations", admission),
             (driver, control) -> {
               try (Leases constants = new Leases()) {
                 model.pools().forEach(constants::add);
@@ -266,41 +265,36 @@ public final class RegisteredDevice {
    * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE when it has left, is in
    *     quarantine or did not answer
    */
-  public DevicePreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
-    return prepare(model, config, Purpose.WORK);
-  }
-
-  /** Prepares as {@link #prepare(Model, PrepareConfig)} does, a model for a purpose. */
-  public DevicePreparedModel prepare(Model model, PrepareConfig config, Purpose purpose)
+  public DevicePreparedModel prepare(Model model, PrepareConfig config, Admission admission)
       throws DeviceException {
-    return prepare(model, config, purpose, false);
+    return prepare(model, config, admission, false);
   }
 
   /**
-   * Restores a model from the cache files of the config; in all else as {@link #prepare(Model,
-   * PrepareConfig)}. A device is not to blame when the files do not hold it.
+   * Restores a model from the cache files of the config; in all else as {@link #prepare}. A device
+   * is not to blame when the files do not hold it.
    *
    * @param model what was stored
    */
   public DevicePreparedModel prepareFromCache(Model model, PrepareConfig config)
       throws DeviceException {
-    return prepare(model, config, Purpose.WORK, true);
+    return prepare(model, config, Admission.WHILE_SERVING, true);
   }
 
   private DevicePreparedModel prepare(
-      Model model, PrepareConfig config, Purpose purpose, boolean restores) throws DeviceException {
+      Model model, PrepareConfig config, Admission admission, boolean restores)
+      throws DeviceException {
     ExecutionControl stop =
         () -> config.deadline().hasPassed() ? Signal.DEADLINE : config.control().checkpoint();
     Terms terms =
         new Terms(
             restores ? "prepareFromCache" : "prepare",
-            Admission.UNTIL_DEPARTURE,
-            watched(limit(longestPrepareNanos, settings().prepareFloor())),
+            admission,
+            watched(limit(longestPrepareNanos, settings().prepareMillis())),
             stop,
             stop);
     Answer<DevicePreparedModel> answer =
-        call(
-            purpose,
+        supervisor.call(
             terms,
             (driver, control) -> {
               try (Leases constants = new Leases()) {
@@ -311,21 +305,19 @@ public final class RegisteredDevice {
                     restores ? driver.prepareFromCache(own) : driver.prepare(model, own);
                 longestPrepareNanos = Math.max(longestPrepareNanos, time().nanoTime() - start);
                 if (prepared == null) {
-                  throw new DeviceException(
-                      ErrorStatus.GENERAL_FAILURE,
-                      id + (restores ? " restored nothing" : " prepared nothing"));
+                  throw failed(restores ? "restored nothing" : "prepared nothing");
                 }
-                return adopt(new DevicePreparedModel(this, prepared, model, purpose));
+                return adopt(new DevicePreparedModel(this, prepared, model, admission));
               } finally {
-                closeFiles(config);
+                config.cache().ifPresent(PrepareConfig.Cache::close);
               }
             },
             late -> {
               blame(late, false);
-              closeLate(late);
+              late.ifAnswered(DevicePreparedModel::close);
             });
     if (answer instanceof Refused) {
-      closeFiles(config);
+      config.cache().ifPresent(PrepareConfig.Cache::close);
     }
     // A device that ends because it is told to does nothing wrong.
     blame(answer, !restores && stop.checkpoint() == Signal.CONTINUE && reads(model.pools()));
@@ -333,23 +325,14 @@ public final class RegisteredDevice {
   }
 
   /** Reports what a driver threw; exceptions of the HAL only when it is to blame for them. */
-  private void blame(Answer<?> answer, boolean alsoForExceptions) {
+  void blame(Answer<?> answer, boolean alsoForExceptions) {
     if (answer instanceof Failed<?> failed && (failed.isBroken() || alsoForExceptions)) {
       monitor.failed(failed.status(), failed.message());
     }
   }
 
-  private static void closeLate(Answer<? extends DeviceResource> late) {
-    if (late instanceof Answered<? extends DeviceResource> answered) {
-      answered.value().close();
-    }
-  }
-
-  private static void closeFiles(PrepareConfig config) {
-    if (config.cache().isPresent()) {
-      config.cache().get().modelCache().forEach(CacheFile::close);
-      config.cache().get().dataCache().forEach(CacheFile::close);
-    }
+  private DeviceException failed(String what) {
+    return new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " " + what);
   }
 
   /**
@@ -365,47 +348,62 @@ public final class RegisteredDevice {
       BufferDesc desc, List<BufferRole> roles, Consumer<DeviceMemory> onDeparture)
       throws DeviceException {
     if (!info.memoryDomain()) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " has no memory of its own");
+      throw failed("has no memory of its own");
     }
     Answer<DeviceMemory> answer =
-        call(
-            Purpose.WORK,
-            terms("allocate", settings().answerTime()),
+        supervisor.call(
+            terms("allocate", Admission.WHILE_SERVING),
             (driver, control) -> {
               DeviceBuffer buffer = driver.allocate(desc, roles);
               if (buffer == null) {
-                throw new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " allocated nothing");
+                throw failed("allocated nothing");
               }
-              DeviceMemory memory = adopt(new DeviceMemory(this, buffer, onDeparture));
               int token = buffer.token();
+              DeviceMemory memory = adopt(new DeviceMemory(this, buffer, token, onDeparture));
               if (token <= 0) {
                 memory.close();
-                throw new DeviceException(
-                    ErrorStatus.GENERAL_FAILURE,
-                    id + " allocated a buffer with the token " + token);
+                throw failed("allocated a buffer with the token " + token);
               }
+              buffers.put(token, memory);
               return memory;
             },
-            RegisteredDevice::closeLate);
+            late -> late.ifAnswered(DeviceMemory::close));
     // A device that has no room, or no such memory, is not to blame.
     blame(answer, false);
     return answer.orThrow(id);
   }
 
+  /** Returns the buffer of a token that was allocated here and is open; null if there is none. */
+  DeviceBuffer buffer(int token) {
+    DeviceMemory memory = buffers.get(token);
+    return memory == null ? null : memory.open();
+  }
+
   /** Keeps a resource open until its owner closes it or the device leaves. */
   private <T extends DeviceResource> T adopt(T resource) throws DeviceException {
+    if (!keep(resource)) {
+      throw new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, id + " left meanwhile");
+    }
+    return resource;
+  }
+
+  /** Keeps a resource open as {@link #adopt} does; closes it and returns false if that is over. */
+  boolean keep(DeviceResource resource) {
     synchronized (lock) {
       // While the device leaves, the departure waits for the call that made it, and closes it then.
       if (!isDrained) {
         open.add(resource);
-        return resource;
+        return true;
       }
     }
     resource.close();
-    throw new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, id + " left meanwhile");
+    return false;
   }
 
   void forget(DeviceResource resource) {
+    if (resource instanceof DeviceMemory memory) {
+      buffers.remove(memory.token(), memory);
+    }
     synchronized (lock) {
       open.remove(resource);
     }
@@ -417,22 +415,13 @@ public final class RegisteredDevice {
     }
   }
 
-  /** Calls the driver, unless the device is in quarantine and this is no probe. */
-  <T> Answer<T> call(Purpose purpose, Terms terms, Work<T> work, Consumer<Answer<T>> late) {
-    String reason = purpose == Purpose.PROBE || isLeaving() ? "" : suspension;
-    return reason.isEmpty()
-        ? supervisor.call(terms, work, late)
-        : new Refused<>(ErrorStatus.DEVICE_UNAVAILABLE, "it is in quarantine: " + reason);
-  }
-
   /** Has the driver copy from or to a buffer, also while the device leaves or is suspended. */
   Answer<Void> copy(String name, Work<Void> copying) {
     // One that hung once will hardly answer the next time: then nobody waits.
     if (doesNotCopy && !isServing()) {
       return new Refused<>(ErrorStatus.DEVICE_UNAVAILABLE, "it does not answer");
     }
-    Terms terms = new Terms(name, Admission.UNTIL_LEFT, watched(settings().answerTime()));
-    Answer<Void> answer = supervisor.call(terms, copying, late -> {});
+    Answer<Void> answer = supervisor.call(terms(name, Admission.UNTIL_LEFT), copying, late -> {});
     doesNotCopy = answer.isHung();
     return answer;
   }
@@ -446,21 +435,25 @@ public final class RegisteredDevice {
             LOG.log(Level.WARNING, id + " failed to close " + what, failed.thrown());
           }
         };
-    warn.accept(supervisor.close(watched(settings().answerTime()), closing, warn));
+    warn.accept(supervisor.close(answerTime(), closing, warn));
   }
 
-  private Terms terms(String name, Duration limit) {
-    return new Terms(name, Admission.UNTIL_DEPARTURE, watched(limit));
+  Terms terms(String name, Admission admission) {
+    return new Terms(name, admission, answerTime());
+  }
+
+  private Optional<Duration> answerTime() {
+    return watched(Duration.ofMillis(settings().answerMillis()));
   }
 
   private Optional<Duration> watched(Duration limit) {
-    return isWatched ? Optional.of(limit) : Optional.empty();
+    return isReference() ? Optional.empty() : Optional.of(limit);
   }
 
   /** Returns how long a call may take, when the longest until now took so long. */
-  Duration limit(long longestNanos, Duration floor) {
-    long estimate = longestNanos * settings().executionFactor();
-    return estimate > floor.toNanos() ? Duration.ofNanos(estimate) : floor;
+  Duration limit(long longestNanos, long floorMillis) {
+    return Duration.ofNanos(
+        Math.max(longestNanos * settings().executionFactor(), MILLISECONDS.toNanos(floorMillis)));
   }
 
   /**
@@ -486,6 +479,8 @@ public final class RegisteredDevice {
       isDrained = true;
     }
     monitor.close();
+    // A burst ends before the model that it is on.
+    open().stream().filter(DeviceBurst.class::isInstance).forEach(DeviceResource::close);
     open().forEach(DeviceResource::close);
     // Some of them others may have begun to close meanwhile: they are not open when this returns.
     supervisor.await(end);

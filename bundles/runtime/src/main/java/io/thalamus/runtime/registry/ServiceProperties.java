@@ -18,9 +18,6 @@ import java.util.TreeMap;
  * @param settings its properties as text, but for those that count or name registrations
  */
 public record ServiceProperties(OptionalLong bundle, Map<String, String> settings) {
-  /** No properties. */
-  static final ServiceProperties NONE = new ServiceProperties(OptionalLong.empty(), Map.of());
-
   private static final String BUNDLE = "service.bundleid";
 
   /** Beginnings of names whose values differ from one start to the next. */
@@ -28,7 +25,7 @@ public record ServiceProperties(OptionalLong bundle, Map<String, String> setting
       List.of("service.", "component.", "objectclass", "felix.", "event.");
 
   /** Returns those of a registration. */
-  static ServiceProperties of(Map<String, Object> properties) {
+  public static ServiceProperties of(Map<String, Object> properties) {
     SortedMap<String, String> settings = new TreeMap<>();
     properties.forEach(
         (name, value) -> {

@@ -16,7 +16,6 @@ final class CutCost {
   private final int[] choiceOf;
   private final int[] seen;
   private int steps;
-  private double nanos;
   private double energy;
 
   CutCost(GraphCosts costs, Dependencies dependencies) {
@@ -29,7 +28,7 @@ final class CutCost {
 
   /** Evaluates; infinite where the cut cannot be. */
   double of(int[] choices, Goal goal) {
-    nanos = 0;
+    double nanos = 0;
     energy = 0;
     steps = 0;
     queues.begin(choices);
@@ -75,11 +74,6 @@ final class CutCost {
       }
     }
     return sum;
-  }
-
-  /** The time of the cut evaluated last. */
-  double nanos() {
-    return nanos;
   }
 
   /** The energy of the cut evaluated last. */

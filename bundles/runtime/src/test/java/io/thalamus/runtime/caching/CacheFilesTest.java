@@ -23,6 +23,7 @@ import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
+import io.thalamus.runtime.registry.Bursts;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -208,7 +209,8 @@ class CacheFilesTest {
               other.threads,
               TestRuntime.LENIENT,
               other.measurements,
-              broken);
+              broken,
+              new Bursts(other.burstService));
       try (compiler;
           broken;
           Compilation compilation =

@@ -20,6 +20,7 @@ import io.thalamus.runtime.fakes.CachingDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
+import io.thalamus.runtime.registry.Bursts;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -169,7 +170,8 @@ class CacheViewTest {
                 runtime.threads,
                 TestRuntime.LENIENT,
                 runtime.measurements,
-                tight)) {
+                tight,
+                new Bursts(runtime.burstService))) {
       for (Priority priority : List.of(Priority.LOW, Priority.HIGH)) {
         compiler.compile(Graphs.addThenMul(), options().with(priority), closed -> {}).close();
       }

@@ -3,7 +3,6 @@ package io.thalamus.runtime.call;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.thalamus.api.ResultCode;
 import io.thalamus.model.ErrorStatus;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -16,19 +15,6 @@ class StatusMappingTest {
   })
   void toTheNdk(int hal, int ndk) {
     assertEquals(ndk, StatusMapping.toResultCode(status(hal)).code());
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "0, 0", "1, 2", "2, 2", "3, 4", "4, 4", "5, 2", "6, 2", "7, 2", "8, 3", "9, 1", "10, 5",
-    "11, 6", "12, 7", "13, 8", "14, 2",
-  })
-  void toTheHal(int ndk, int hal) {
-    for (ResultCode code : ResultCode.values()) {
-      if (code.code() == ndk) {
-        assertEquals(hal, StatusMapping.toErrorStatus(code).code(), code.name());
-      }
-    }
   }
 
   private static ErrorStatus status(int code) {

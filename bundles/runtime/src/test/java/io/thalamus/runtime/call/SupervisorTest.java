@@ -40,7 +40,7 @@ class SupervisorTest {
   private static final Duration LIMIT = Duration.ofSeconds(10);
 
   private final SteppedTime time = new SteppedTime();
-  private final CallThreads callThreads = new CallThreads();
+  private final ExecutorService callThreads = RuntimeThreads.forCalls();
   private final Device driver = LimitedDevice.all("npu", 0.5);
   private final Supervisor supervisor = new Supervisor(driver, callThreads, time);
   private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -56,7 +56,7 @@ class SupervisorTest {
   @AfterEach
   void closeAll() {
     gate.countDown();
-    callThreads.close();
+    callThreads.shutdown();
     threads.shutdownNow();
     time.close();
   }
@@ -187,7 +187,7 @@ class SupervisorTest {
     time.advance(LIMIT);
     assertEquals(new Abandoned<>(Abandonment.HUNG, LIMIT), get(running));
     assertEquals(1, get(departure), "long before its end");
-    assertTrue(supervisor.hasLeft());
+    assertFalse(supervisor.isOf(driver));
   }
 
   @Test
@@ -200,7 +200,7 @@ class SupervisorTest {
 
   @Test
   void withoutAThreadNothingIsCalledButWhatCloses() {
-    callThreads.close();
+    callThreads.shutdown();
     Answer<String> answer = supervisor.call(guarded(), (asked, control) -> "done", late::add);
     assertEquals(
         new Refused<>(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "too many calls wait for devices"),

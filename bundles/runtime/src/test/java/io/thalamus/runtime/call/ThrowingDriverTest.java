@@ -32,6 +32,7 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
@@ -95,7 +96,8 @@ class ThrowingDriverTest {
             new Mistake("linkage", new NoClassDefFoundError("gone/with/the/Bundle")),
             new Mistake("error", new Error("of its own")),
             new Mistake("unchecked", new IllegalStateException("boom")),
-            new Mistake("undeclared", new IOException("not in the signature")));
+            new Mistake("undeclared", new IOException("not in the signature")),
+            new Mistake("neither exception nor error", new Throwable("of another language")));
     List<Arguments> all = new ArrayList<>();
     for (DeviceType type : List.of(DeviceType.ACCELERATOR, DeviceType.CPU)) {
       mistakes.forEach(mistake -> all.add(Arguments.of(type, mistake)));
@@ -276,7 +278,10 @@ class ThrowingDriverTest {
                             new BufferDesc(Shape.of(4)), List.of(), departing -> {})));
     assertFailed(mistake, refusal.status(), refusal.getMessage());
     DevicePreparedModel model =
-        within(() -> registered.prepare(Graphs.twice(2, 2), PrepareConfig.DEFAULT));
+        within(
+            () ->
+                registered.prepare(
+                    Graphs.twice(2, 2), PrepareConfig.DEFAULT, Admission.WHILE_SERVING));
     BufferRole role = new BufferRole(model.unwrap().orElseThrow(), Direction.INPUT, 0, 1);
     try (SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 16)) {
       DeviceMemory buffer =

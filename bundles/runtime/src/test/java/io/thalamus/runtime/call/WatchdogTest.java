@@ -20,67 +20,25 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.fakes.Eventually;
 import io.thalamus.runtime.fakes.Graphs;
-import io.thalamus.runtime.fakes.HangingDevice;
 import io.thalamus.runtime.fakes.HangingDevice.Call;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.SteppedTime;
-import io.thalamus.runtime.fakes.TestRuntime;
-import io.thalamus.runtime.registry.HealthSettings;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Devices that do not answer, by a clock that the test moves. */
-class WatchdogTest {
-  private static final long PATIENCE_SECONDS = 60;
-  private static final HealthSettings SETTINGS = TestRuntime.SETTINGS;
-
-  private final SteppedTime time = new SteppedTime();
-  private final LimitedDevice cpu = LimitedDevice.cpu();
-  private final LimitedDevice inner = LimitedDevice.floats("npu", 0.5);
-  private final HangingDevice npu = new HangingDevice(inner);
-  private final TestRuntime runtime = TestRuntime.stepped(time, SETTINGS, cpu);
-  private final ExecutorService threads = Executors.newCachedThreadPool();
-
-  @AfterEach
-  void closeAll() throws Exception {
-    npu.letGo();
-    runtime.close();
-    threads.shutdownNow();
-    assertTrue(threads.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
-    Eventually.that("all is closed", () -> cpu.open() == 0 && inner.open() == 0);
-  }
-
+class WatchdogTest extends HangingDeviceFixture {
   private Compilation compile(Fallback fallback) throws Exception {
     return runtime
         .networks()
         .compile(Graphs.addThenMul(), CompilationOptions.DEFAULT.with(fallback));
   }
 
-  private DeviceDescription description() {
-    return runtime.networks().devices().stream()
-        .filter(device -> device.id().equals("npu"))
-        .findFirst()
-        .orElseThrow();
-  }
-
   private static List<String> planned(Compilation compilation) {
     return compilation.plan().steps().stream().map(Plan.Step::device).toList();
-  }
-
-  private <T> Future<T> start(Callable<T> task) {
-    return threads.submit(task);
-  }
-
-  private static <T> T get(Future<T> future) throws Exception {
-    return future.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
   }
 
   private ExecutionReport run(Compilation compilation) {
@@ -103,7 +61,7 @@ class WatchdogTest {
                       .setOutput(0, memory, 16, 16, Shape.NONE)
                       .compute());
       npu.awaitInside();
-      time.advance(SETTINGS.firstExecution().minusNanos(1));
+      time.advance(Duration.ofMillis(SETTINGS.firstExecutionMillis()).minusNanos(1));
       assertFalse(running.isDone(), "it may take that long");
       time.advance(Duration.ofNanos(1));
       ExecutionReport report = get(running);
@@ -118,10 +76,12 @@ class WatchdogTest {
       StuckCall stuck = shown.health().stuckCalls().get(0);
       assertTrue(stuck.thread().startsWith("thalamus-call-"), stuck.thread());
       assertEquals("execute", stuck.call());
-      assertEquals(SETTINGS.firstExecution(), stuck.age());
+      assertEquals(Duration.ofMillis(SETTINGS.firstExecutionMillis()), stuck.age());
       assertEquals("execute did not return in time", shown.reason());
       assertEquals(
-          SteppedTime.START.plus(SETTINGS.firstExecution()).plus(SETTINGS.firstQuarantine()),
+          SteppedTime.START
+              .plus(Duration.ofMillis(SETTINGS.firstExecutionMillis()))
+              .plus(Duration.ofMillis(SETTINGS.quarantineMillis())),
           shown.health().quarantinedUntil().orElseThrow());
 
       // What the device writes after it was given up reaches nobody.
@@ -143,7 +103,7 @@ class WatchdogTest {
     npu.hang(Call.EXECUTE);
     Future<ExecutionReport> running = start(() -> run(compilation));
     npu.awaitInside();
-    time.advance(SETTINGS.executionFloor());
+    time.advance(Duration.ofMillis(SETTINGS.executionFloorMillis()));
     assertEquals(List.of("npu", "cpu"), Graphs.ranOn(get(running)));
   }
 
@@ -154,7 +114,7 @@ class WatchdogTest {
     Future<ExecutionReport> running =
         start(() -> Graphs.addThenMulExecution(compilation, new float[4]).compute());
     npu.awaitInside();
-    time.advance(SETTINGS.firstExecution());
+    time.advance(Duration.ofMillis(SETTINGS.firstExecutionMillis()));
     ExecutionReport report = get(running);
     assertEquals(ResultCode.UNAVAILABLE_DEVICE, report.code());
     assertEquals(
@@ -181,7 +141,8 @@ class WatchdogTest {
     assertEquals(State.AVAILABLE, description().state(), "slow is legal");
     Eventually.that("it is to be looked at again", () -> time.pending() > pending);
     Duration toLimit =
-        Duration.between(time.now(), SteppedTime.START.plus(SETTINGS.firstExecution()));
+        Duration.between(
+            time.now(), SteppedTime.START.plus(Duration.ofMillis(SETTINGS.firstExecutionMillis())));
     time.advance(toLimit.minusMillis(1));
     assertEquals(State.AVAILABLE, description().state(), "slow is legal until the limit");
     // The clock may have moved between the look at it and the begin of the delay, which ends as
@@ -199,7 +160,7 @@ class WatchdogTest {
     runtime.add(npu.hang(Call.PREPARE));
     Future<Compilation> compiling = start(() -> compile(Fallback.ALLOW));
     npu.awaitInside();
-    time.advance(SETTINGS.prepareFloor());
+    time.advance(Duration.ofMillis(SETTINGS.prepareMillis()));
     Compilation compilation = get(compiling);
     assertEquals(List.of("cpu"), planned(compilation));
     run(compilation);
@@ -214,7 +175,7 @@ class WatchdogTest {
     runtime.add(npu.hang(Call.SUPPORTED_OPERATIONS));
     Future<Compilation> compiling = start(() -> compile(Fallback.ALLOW));
     npu.awaitInside();
-    time.advance(SETTINGS.answerTime());
+    time.advance(Duration.ofMillis(SETTINGS.answerMillis()));
     assertEquals(List.of("cpu"), planned(get(compiling)));
     assertEquals(State.QUARANTINED, description().state());
   }
@@ -229,7 +190,7 @@ class WatchdogTest {
               return null;
             });
     npu.awaitInside();
-    time.advance(SETTINGS.answerTime());
+    time.advance(Duration.ofMillis(SETTINGS.answerMillis()));
     get(arrival);
     assertEquals(1, runtime.registry.devices().size());
     run(compile(Fallback.ALLOW));
@@ -253,7 +214,7 @@ class WatchdogTest {
     Eventually.that(
         "it is over",
         () -> {
-          time.advance(SETTINGS.answerTime());
+          time.advance(Duration.ofMillis(SETTINGS.answerMillis()));
           return departure.isDone();
         });
     run(first);
@@ -266,7 +227,7 @@ class WatchdogTest {
     Compilation compilation = compile(Fallback.ALLOW);
     Future<ExecutionReport> running = start(() -> run(compilation));
     npu.awaitInside();
-    time.advance(SETTINGS.firstExecution());
+    time.advance(Duration.ofMillis(SETTINGS.firstExecutionMillis()));
     get(running);
     runtime.remove(npu);
     DeviceDescription shown = description();

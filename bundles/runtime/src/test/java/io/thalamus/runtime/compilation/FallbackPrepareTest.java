@@ -224,12 +224,9 @@ class FallbackPrepareTest {
     try {
       assertTrue(inside.await(PATIENCE, TimeUnit.SECONDS));
       ExecutionReport second =
-          CompletableFuture.supplyAsync(
-                  () ->
-                      Graphs.addThenMulExecution(compilation, new float[4])
-                          .setTimeout(Duration.ofMillis(100))
-                          .compute(),
-                  runtime.threads)
+          Graphs.addThenMulExecution(compilation, new float[4])
+              .setTimeout(Duration.ofMillis(100))
+              .computeAsync()
               .get(PATIENCE, TimeUnit.SECONDS);
       assertEquals(ResultCode.MISSED_DEADLINE_TRANSIENT, second.code(), second.message());
     } finally {

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.Burst;
+import io.thalamus.api.BurstOptions;
 import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
@@ -156,6 +158,11 @@ class MemoryDescTest {
 
     @Override
     public Execution createExecution() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Burst createBurst(BurstOptions options) {
       throw new UnsupportedOperationException();
     }
 

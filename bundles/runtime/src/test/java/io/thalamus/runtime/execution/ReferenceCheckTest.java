@@ -30,7 +30,9 @@ import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.SteppedTime;
 import io.thalamus.runtime.fakes.TestRuntime;
+import io.thalamus.runtime.registry.DeviceSettings;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -43,6 +45,10 @@ class ReferenceCheckTest {
   private final LimitedDevice cpu = LimitedDevice.cpu();
   private final LimitedDevice multiplier = LimitedDevice.of("npu", 0.5, OperationCode.MUL);
   private final FaultyDevice npu = new FaultyDevice(multiplier);
+
+  @DeviceSettings(drainMillis = 60_000, samplingRate = 1)
+  private static final class Sampling {}
+
   private TestRuntime runtime = TestRuntime.stepped(time, TestRuntime.SETTINGS, npu, cpu);
 
   @AfterEach
@@ -115,7 +121,7 @@ class ReferenceCheckTest {
             + " reference 22.0; 4 of 4 differ",
         description().reason());
     npu.onExecute(null);
-    time.advance(TestRuntime.SETTINGS.firstQuarantine());
+    time.advance(Duration.ofMillis(TestRuntime.SETTINGS.quarantineMillis()));
     assertEquals(State.AVAILABLE, description().state());
   }
 
@@ -160,14 +166,14 @@ class ReferenceCheckTest {
   void aDeviceComesBackOnlyOnceItComputesWhatWasWrong() throws Exception {
     FaultyDevice faulty = addSubtractor();
     assertEquals(List.of("sub", "cpu"), Graphs.ranOn(subtract(sampledSubtraction())));
-    time.advance(TestRuntime.SETTINGS.firstQuarantine());
+    time.advance(Duration.ofMillis(TestRuntime.SETTINGS.quarantineMillis()));
     assertEquals(State.QUARANTINED, subtractor().state());
     assertEquals(
         "it computed SUB (operation 0) wrongly, and not better when tried again: output 0: element"
             + " 0 is 1.0, on the reference 4.0; 4 of 4 differ",
         subtractor().reason());
     faulty.onExecute(null);
-    time.advance(TestRuntime.SETTINGS.firstQuarantine().multipliedBy(2));
+    time.advance(Duration.ofMillis(TestRuntime.SETTINGS.quarantineMillis()).multipliedBy(2));
     assertEquals(State.AVAILABLE, subtractor().state());
     assertEquals(List.of("sub"), Graphs.ranOn(subtract(sampledSubtraction())));
   }
@@ -181,11 +187,11 @@ class ReferenceCheckTest {
         model -> {
           throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "not again");
         });
-    time.advance(TestRuntime.SETTINGS.firstQuarantine());
+    time.advance(Duration.ofMillis(TestRuntime.SETTINGS.quarantineMillis()));
     assertEquals(State.QUARANTINED, subtractor().state());
     assertTrue(subtractor().reason().endsWith("not again"), subtractor().reason());
     runtime.remove(faulty);
-    time.advance(TestRuntime.SETTINGS.longestQuarantine());
+    time.advance(Duration.ofMillis(TestRuntime.SETTINGS.longestQuarantineMillis()));
     assertEquals(0, time.pending(), "nobody looks at a device that has left");
   }
 
@@ -254,7 +260,7 @@ class ReferenceCheckTest {
   @Test
   void whatTheRuntimeIsConfiguredToCountsWhereTheOptionsSayNothing() throws Exception {
     runtime.close();
-    runtime = TestRuntime.stepped(time, TestRuntime.SETTINGS.withSamplingRate(1), npu, cpu);
+    runtime = TestRuntime.stepped(time, TestRuntime.settings(Sampling.class), npu, cpu);
     run(compile(CompilationOptions.DEFAULT));
     run(sampled(0));
     assertEquals(1, description().health().samples());

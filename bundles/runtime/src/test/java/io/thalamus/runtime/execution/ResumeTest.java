@@ -20,6 +20,7 @@ import io.thalamus.runtime.fakes.HangingDevice.Call;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.SteppedTime;
 import io.thalamus.runtime.fakes.TestRuntime;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -99,7 +100,7 @@ class ResumeTest {
     try {
       Future<ExecutionReport> running = thread.submit(() -> run(compilation));
       hanging.awaitInside();
-      time.advance(TestRuntime.SETTINGS.firstExecution());
+      time.advance(Duration.ofMillis(TestRuntime.SETTINGS.firstExecutionMillis()));
       ExecutionReport report = running.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
       assertEquals(List.of("adder", "multiplier", "subtractor", "cpu"), Graphs.ranOn(report));
       assertEquals(1, adder.executions());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.fakes;
 
+import io.thalamus.hal.DelegatingDevice;
+import io.thalamus.hal.DelegatingPreparedModel;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
@@ -8,13 +10,11 @@ import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
-import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.Model;
 import java.util.BitSet;
 
 /** Wraps a device, and fails where a test says so. */
-public class FaultyDevice implements Device {
-  private final Device inner;
+public class FaultyDevice extends DelegatingDevice {
   private volatile Support support;
   private volatile Prepare prepare;
   private volatile Execute execute;
@@ -38,7 +38,7 @@ public class FaultyDevice implements Device {
   }
 
   public FaultyDevice(Device inner) {
-    this.inner = inner;
+    super(inner);
   }
 
   public FaultyDevice onSupport(Support fault) {
@@ -57,14 +57,9 @@ public class FaultyDevice implements Device {
   }
 
   @Override
-  public DeviceInfo info() {
-    return inner.info();
-  }
-
-  @Override
   public BitSet supportedOperations(Model model) throws DeviceException {
     Support fault = support;
-    return fault != null ? fault.answer(model) : inner.supportedOperations(model);
+    return fault != null ? fault.answer(model) : super.supportedOperations(model);
   }
 
   @Override
@@ -73,19 +68,13 @@ public class FaultyDevice implements Device {
     if (fault != null) {
       fault.before(model);
     }
-    PreparedModel prepared = inner.prepare(model, config);
-    return new PreparedModel() {
+    return new DelegatingPreparedModel(this, super.prepare(model, config)) {
       @Override
       public ExecutionResult execute(Request request, ExecutionConfig executionConfig) {
         Execute executeFault = execute;
         ExecutionResult instead =
             executeFault == null ? null : executeFault.instead(request, executionConfig);
-        return instead != null ? instead : prepared.execute(request, executionConfig);
-      }
-
-      @Override
-      public void close() {
-        prepared.close();
+        return instead != null ? instead : super.execute(request, executionConfig);
       }
     };
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.fakes;
 
+import io.thalamus.hal.DelegatingDevice;
+import io.thalamus.hal.DelegatingPreparedModel;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
@@ -20,7 +22,7 @@ import java.util.concurrent.TimeUnit;
  * Wraps a device, and does not return from the calls that a test names, whatever interrupts it,
  * until the test lets it.
  */
-public final class HangingDevice implements Device {
+public final class HangingDevice extends DelegatingDevice {
   private static final long PATIENCE_SECONDS = 60;
 
   /** What can hang. */
@@ -32,13 +34,12 @@ public final class HangingDevice implements Device {
     CLOSE
   }
 
-  private final Device inner;
   private final Set<Call> hanging = EnumSet.noneOf(Call.class);
   private CountDownLatch gate = new CountDownLatch(1);
   private CountDownLatch inside = new CountDownLatch(1);
 
   public HangingDevice(Device inner) {
-    this.inner = inner;
+    super(inner);
   }
 
   /** From now on, such calls hang. */
@@ -94,30 +95,29 @@ public final class HangingDevice implements Device {
   @Override
   public DeviceInfo info() {
     pass(Call.INFO);
-    return inner.info();
+    return super.info();
   }
 
   @Override
   public BitSet supportedOperations(Model model) throws DeviceException {
     pass(Call.SUPPORTED_OPERATIONS);
-    return inner.supportedOperations(model);
+    return super.supportedOperations(model);
   }
 
   @Override
   public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
     pass(Call.PREPARE);
-    PreparedModel prepared = inner.prepare(model, config);
-    return new PreparedModel() {
+    return new DelegatingPreparedModel(this, super.prepare(model, config)) {
       @Override
       public ExecutionResult execute(Request request, ExecutionConfig executionConfig) {
         pass(Call.EXECUTE);
-        return prepared.execute(request, executionConfig);
+        return super.execute(request, executionConfig);
       }
 
       @Override
       public void close() {
         pass(Call.CLOSE);
-        prepared.close();
+        super.close();
       }
     };
   }

@@ -8,6 +8,9 @@ import io.thalamus.runtime.CompilationCacheComponent;
 import io.thalamus.runtime.ModelLoader;
 import io.thalamus.runtime.NeuralNetworksComponent;
 import io.thalamus.runtime.caching.StepCache;
+import io.thalamus.runtime.call.RuntimeThreads;
+import io.thalamus.runtime.call.Supervisor;
+import io.thalamus.runtime.call.SystemTime;
 import io.thalamus.runtime.compilation.Compiler;
 import io.thalamus.runtime.compilation.NnapiRules;
 import io.thalamus.runtime.compilation.Policies;
@@ -17,21 +20,34 @@ import io.thalamus.runtime.health.Health;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.ModelRules;
 import io.thalamus.runtime.partition.NnapiPolicy;
+import io.thalamus.runtime.registry.Bursts;
+import io.thalamus.runtime.registry.DeviceListener;
+import io.thalamus.runtime.registry.DeviceMonitor;
 import io.thalamus.runtime.registry.DeviceRegistry;
-import io.thalamus.runtime.registry.HealthSettings;
+import io.thalamus.runtime.registry.DeviceSettings;
+import io.thalamus.runtime.registry.RegisteredDevice;
+import io.thalamus.runtime.registry.ServiceProperties;
 import io.thalamus.runtime.search.SearchPolicy;
 import java.time.Clock;
-import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
 
 /** The parts of the runtime, put together without a framework. */
+@DeviceSettings(drainMillis = 60_000)
 public final class TestRuntime implements AutoCloseable {
   /** Rules that accept everything, for operations that the catalogue may not have yet. */
   public static final ModelRules LENIENT = (model, graph, operation) -> FeatureLevel.V1_0;
 
   /** What tests run with where they say nothing: a departure waits as long as a test does. */
-  public static final HealthSettings SETTINGS =
-      HealthSettings.DEFAULT.withDrainTime(Duration.ofMinutes(1));
+  public static final DeviceSettings SETTINGS = settings(TestRuntime.class);
+
+  /** Those with which a departure does not wait for long. */
+  public static final DeviceSettings IMPATIENT = settings(Impatient.class);
+
+  @DeviceSettings(drainMillis = 100)
+  private static final class Impatient {}
+
+  private static final ExecutorService CALLS = RuntimeThreads.forCalls();
 
   public final DeviceRegistry registry;
   public final Policies policies = new Policies(NnapiPolicy.NAME);
@@ -40,6 +56,7 @@ public final class TestRuntime implements AutoCloseable {
   public final Measurements measurements = new Measurements(null, Clock.systemUTC());
   public final MemoryDomains domains = new MemoryDomains();
   public final StepCache cache;
+  public final ThreadBursts burstService = new ThreadBursts();
 
   /** What stands for the code of all devices; a test may change it. */
   public volatile byte[] code = new byte[] {1};
@@ -51,7 +68,9 @@ public final class TestRuntime implements AutoCloseable {
     this.registry = registry;
     policies.addPolicy(new SearchPolicy());
     cache = new StepCache(registry, device -> code, 1L << 30);
-    compiler = new Compiler(registry, policies, threads, rules, measurements, cache);
+    compiler =
+        new Compiler(
+            registry, policies, threads, rules, measurements, cache, new Bursts(burstService));
     networks = new NeuralNetworksComponent(registry, compiler, loader, domains);
   }
 
@@ -72,13 +91,30 @@ public final class TestRuntime implements AutoCloseable {
 
   /** With NNAPI's rules and these devices, whose departure waits for no call. */
   public static TestRuntime impatient(Device... devices) {
-    HealthSettings settings = SETTINGS.withDrainTime(Duration.ofMillis(100));
-    return of(new NnapiRules(), new DeviceRegistry(settings, new Health()), devices);
+    return of(new NnapiRules(), new DeviceRegistry(IMPATIENT, new Health()), devices);
   }
 
   /** With a clock that the test moves, and these devices, in order. */
-  public static TestRuntime stepped(SteppedTime time, HealthSettings settings, Device... devices) {
+  public static TestRuntime stepped(SteppedTime time, DeviceSettings settings, Device... devices) {
     return of(new NnapiRules(), new DeviceRegistry(settings, time, new Health()), devices);
+  }
+
+  /** Settings as a class states them. */
+  public static DeviceSettings settings(Class<?> annotated) {
+    return annotated.getAnnotation(DeviceSettings.class);
+  }
+
+  /** A device without a registry, and without a judge. */
+  public static RegisteredDevice registered(String id, Device device) {
+    return new RegisteredDevice(
+        id,
+        device.info(),
+        false,
+        ServiceProperties.of(Map.of()),
+        new Supervisor(device, CALLS, new SystemTime()),
+        () -> SETTINGS,
+        new DeviceListener() {},
+        unwatched -> new DeviceMonitor() {});
   }
 
   private static TestRuntime of(ModelRules rules, DeviceRegistry registry, Device... devices) {

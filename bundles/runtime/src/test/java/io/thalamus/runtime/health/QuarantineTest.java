@@ -25,7 +25,7 @@ import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.SteppedTime;
 import io.thalamus.runtime.fakes.TestRuntime;
-import io.thalamus.runtime.registry.HealthSettings;
+import io.thalamus.runtime.registry.DeviceSettings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** What happens to devices that fail again and again, by a clock that the test moves. */
 class QuarantineTest {
-  private static final HealthSettings SETTINGS = TestRuntime.SETTINGS;
+  private static final DeviceSettings SETTINGS = TestRuntime.SETTINGS;
 
   private final SteppedTime time = new SteppedTime();
   private final LimitedDevice cpu = LimitedDevice.cpu();
@@ -104,7 +104,7 @@ class QuarantineTest {
     Eventually.that("it moves", () -> planned(compilation).equals(List.of("cpu")));
     assertEquals(List.of("cpu"), planned(compile()), "nor is anything new planned there");
 
-    time.advance(SETTINGS.firstQuarantine());
+    time.advance(Duration.ofMillis(SETTINGS.quarantineMillis()));
     assertEquals(State.QUARANTINED, description().state(), "the probe failed");
     assertTrue(description().reason().contains("probe ADD failed: out of order"));
     npu.onExecute(null);
@@ -120,23 +120,23 @@ class QuarantineTest {
     Compilation compilation = compile();
     failWith(ErrorStatus.GENERAL_FAILURE);
     run(compilation, SETTINGS.failures());
-    Duration expected = SETTINGS.firstQuarantine();
+    Duration expected = Duration.ofMillis(SETTINGS.quarantineMillis());
     for (int i = 0; i < 15; i++) {
       assertEquals(expected, delay());
       time.advance(delay());
       expected = expected.multipliedBy(2);
-      if (expected.compareTo(SETTINGS.longestQuarantine()) > 0) {
-        expected = SETTINGS.longestQuarantine();
+      if (expected.compareTo(Duration.ofMillis(SETTINGS.longestQuarantineMillis())) > 0) {
+        expected = Duration.ofMillis(SETTINGS.longestQuarantineMillis());
       }
     }
-    assertEquals(SETTINGS.longestQuarantine(), expected);
+    assertEquals(Duration.ofMillis(SETTINGS.longestQuarantineMillis()), expected);
     npu.onExecute(null);
     time.advance(delay());
     Eventually.that("it serves", () -> planned(compilation).equals(List.of("npu")));
-    time.advance(SETTINGS.longestQuarantine());
+    time.advance(Duration.ofMillis(SETTINGS.longestQuarantineMillis()));
     failWith(ErrorStatus.GENERAL_FAILURE);
     run(compilation, SETTINGS.failures());
-    assertEquals(SETTINGS.firstQuarantine(), delay());
+    assertEquals(Duration.ofMillis(SETTINGS.quarantineMillis()), delay());
   }
 
   @Test
@@ -149,7 +149,7 @@ class QuarantineTest {
     Eventually.that("it serves", () -> planned(compilation).equals(List.of("npu")));
     failWith(ErrorStatus.GENERAL_FAILURE);
     run(compilation, SETTINGS.failures());
-    assertEquals(SETTINGS.firstQuarantine().multipliedBy(2), delay());
+    assertEquals(Duration.ofMillis(SETTINGS.quarantineMillis()).multipliedBy(2), delay());
     assertEquals(2, description().health().quarantines());
   }
 
@@ -175,7 +175,10 @@ class QuarantineTest {
     failWith(ErrorStatus.GENERAL_FAILURE);
     for (int i = 0; i < 3 * SETTINGS.failures(); i++) {
       run(compilation);
-      time.advance(SETTINGS.window().dividedBy(SETTINGS.failures() - 1).plusMillis(1));
+      time.advance(
+          Duration.ofMillis(SETTINGS.windowMillis())
+              .dividedBy(SETTINGS.failures() - 1)
+              .plusMillis(1));
     }
     assertEquals(State.AVAILABLE, description().state());
   }

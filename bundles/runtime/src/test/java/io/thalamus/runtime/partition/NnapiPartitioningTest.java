@@ -28,6 +28,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
+import io.thalamus.runtime.fakes.TestRuntime;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PlannedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
@@ -46,7 +47,7 @@ class NnapiPartitioningTest {
     List<RegisteredDevice> all = new ArrayList<>();
     for (Device device : devices) {
       String name = device.info().name();
-      all.add(new RegisteredDevice(name.substring(name.indexOf('-') + 1), device, device.info()));
+      all.add(TestRuntime.registered(name.substring(name.indexOf('-') + 1), device));
     }
     return all;
   }

@@ -13,6 +13,7 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.Model;
+import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
@@ -95,7 +96,8 @@ class DepartureTest {
       registry.addDevice(device, Map.of());
       RegisteredDevice registered = registry.devices().getFirst();
       for (int i = 0; i < 2; i++) {
-        device.handles.add(registered.prepare(Graphs.twice(2, 2), PrepareConfig.DEFAULT));
+        device.handles.add(
+            registered.prepare(Graphs.twice(2, 2), PrepareConfig.DEFAULT, Admission.WHILE_SERVING));
       }
       registry.removeDevice(device);
       assertEquals(0, device.inner.open());

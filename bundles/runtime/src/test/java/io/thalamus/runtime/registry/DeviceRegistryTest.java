@@ -16,8 +16,8 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.LimitedDevice;
+import io.thalamus.runtime.fakes.TestRuntime;
 import io.thalamus.runtime.health.Health;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -32,9 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Order, names, refusals and notices. */
 class DeviceRegistryTest {
-  private final DeviceRegistry registry =
-      new DeviceRegistry(
-          HealthSettings.DEFAULT.withDrainTime(Duration.ofMillis(100)), new Health());
+  private final DeviceRegistry registry = new DeviceRegistry(TestRuntime.IMPATIENT, new Health());
 
   @AfterEach
   void close() {

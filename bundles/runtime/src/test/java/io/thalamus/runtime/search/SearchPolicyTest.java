@@ -18,6 +18,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
+import io.thalamus.runtime.fakes.TestRuntime;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.OperationSignature;
 import io.thalamus.runtime.measurement.StepObservation;
@@ -98,7 +99,7 @@ class SearchPolicyTest {
                   .build(),
               (graph, operation) ->
                   (claims >> List.of(TYPES).indexOf((OperationCode) operation.type()) & 1) == 1);
-      devices.add(new RegisteredDevice(isReference ? "cpu" : "d" + d, device, device.info()));
+      devices.add(TestRuntime.registered(isReference ? "cpu" : "d" + d, device));
     }
     return devices;
   }
@@ -299,7 +300,7 @@ class SearchPolicyTest {
     g.op(OperationCode.ADD, x, x, y);
     LimitedDevice cpu = LimitedDevice.cpu();
     Plan.Step step =
-        plan(new SearchPolicy(0), g.model(), List.of(new RegisteredDevice("cpu", cpu, cpu.info())))
+        plan(new SearchPolicy(0), g.model(), List.of(TestRuntime.registered("cpu", cpu)))
             .steps()
             .getFirst();
     assertEquals(List.of("x"), step.inputs().stream().map(Plan.Crossing::name).toList());
@@ -320,8 +321,8 @@ class SearchPolicyTest {
     LimitedDevice multiplier = LimitedDevice.of("multiplier", 0.4, OperationCode.MUL);
     List<RegisteredDevice> devices =
         List.of(
-            new RegisteredDevice("adder", adder, adder.info()),
-            new RegisteredDevice("multiplier", multiplier, multiplier.info()));
+            TestRuntime.registered("adder", adder),
+            TestRuntime.registered("multiplier", multiplier));
     assertEquals(3, plan(new NnapiPolicy(), g.model(), devices).steps().size());
     assertEquals(1, plan(new SearchPolicy(0), g.model(), devices).steps().size());
   }
@@ -332,9 +333,7 @@ class SearchPolicyTest {
     LimitedDevice boaster = LimitedDevice.all("boaster", 0.1);
     LimitedDevice cpu = LimitedDevice.cpu();
     List<RegisteredDevice> devices =
-        List.of(
-            new RegisteredDevice("boaster", boaster, boaster.info()),
-            new RegisteredDevice("cpu", cpu, cpu.info()));
+        List.of(TestRuntime.registered("boaster", boaster), TestRuntime.registered("cpu", cpu));
     String signature =
         OperationSignature.of(model, model.main(), model.main().operations().getFirst())
             .orElseThrow();
@@ -354,9 +353,7 @@ class SearchPolicyTest {
     LimitedDevice fast = LimitedDevice.all("fast", 0.5);
     LimitedDevice cpu = LimitedDevice.cpu();
     List<RegisteredDevice> devices =
-        List.of(
-            new RegisteredDevice("fast", fast, fast.info()),
-            new RegisteredDevice("cpu", cpu, cpu.info()));
+        List.of(TestRuntime.registered("fast", fast), TestRuntime.registered("cpu", cpu));
     String signature =
         OperationSignature.of(model, model.main(), model.main().operations().getFirst())
             .orElseThrow();
@@ -404,9 +401,7 @@ class SearchPolicyTest {
         plan(
             new SearchPolicy(0),
             g.model(),
-            List.of(
-                new RegisteredDevice("adder", adder, adder.info()),
-                new RegisteredDevice("cpu", cpu, cpu.info())));
+            List.of(TestRuntime.registered("adder", adder), TestRuntime.registered("cpu", cpu)));
     assertEquals(1, plan.steps().size());
     assertEquals("cpu", plan.steps().getFirst().device());
   }
@@ -428,9 +423,9 @@ class SearchPolicyTest {
     LimitedDevice cpu = LimitedDevice.cpu();
     List<RegisteredDevice> devices =
         List.of(
-            new RegisteredDevice("fast", fast, fast.info()),
-            new RegisteredDevice("frugal", frugal, frugal.info()),
-            new RegisteredDevice("cpu", cpu, cpu.info()));
+            TestRuntime.registered("fast", fast),
+            TestRuntime.registered("frugal", frugal),
+            TestRuntime.registered("cpu", cpu));
     // Work enough that steps cost nothing beside it.
     Graphs.Builder g = new Graphs.Builder(3_000_000);
     int previous = g.input("x");

@@ -8,6 +8,7 @@ import io.thalamus.hal.DeviceDriver;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -95,18 +96,17 @@ public final class DeviceBundles {
    *
    * @param word the short name of a device bundle of the distribution, or else a file
    * @param file the word as a file
+   * @param isIsolated whether its driver runs in a process of its own
    * @throws CommandException where there is none, it runs already, or it does not start; then
    *     nothing is left of what was not here before
    */
-  public Bundle install(String word, Path file) throws CommandException {
+  public Bundle install(String word, Path file, boolean isIsolated) throws CommandException {
     boolean named = available().contains(word);
     Path jar = named ? jar(word) : file;
     if (!Files.isRegularFile(jar)) {
       throw new CommandException(
-          "there is no file "
-              + file
-              + ", and no device bundle of that name; there are: "
-              + String.join(", ", available()));
+          "there is no file %s, and no device bundle of that name; there are: %s"
+              .formatted(file, String.join(", ", available())));
     }
     String name = symbolicName(jar);
     for (Bundle bundle : framework.getBundles()) {
@@ -115,8 +115,15 @@ public final class DeviceBundles {
           throw new CommandException(
               name + " is installed already, as bundle " + bundle.getBundleId() + "; nn:update it");
         }
+        if (isIsolated != bundle.getLocation().startsWith(DeviceDriver.ISOLATED_LOCATION)) {
+          throw new CommandException(
+              name + " is installed in another way, and stopped; nn:uninstall it first");
+        }
         return start(bundle);
       }
+    }
+    if (isIsolated) {
+      return installFrom(jar, name, DeviceDriver.ISOLATED_LOCATION);
     }
     // The launcher refers to bundles of the distribution in the same way.
     return install(name, (named ? "reference:" : "") + jar.toUri(), null);
@@ -146,9 +153,13 @@ public final class DeviceBundles {
             name + " is installed, but its device does not serve; nn:devices says why");
       }
     }
-    Path jar = jar(word);
+    return installFrom(jar(word), name, DeviceDescription.TRIAL_LOCATION);
+  }
+
+  /** Installs a jar under a location that says what becomes of its device. */
+  private Bundle installFrom(Path jar, String name, String prefix) throws CommandException {
     try (InputStream in = new BufferedInputStream(Files.newInputStream(jar))) {
-      return install(name, DeviceDescription.TRIAL_LOCATION + jar.toUri(), in);
+      return install(name, prefix + jar.toUri(), in);
     } catch (IOException e) {
       throw new CommandException("cannot read " + jar + ": " + Reasons.of(e), e);
     }
@@ -209,9 +220,10 @@ public final class DeviceBundles {
           throw new CommandException(
               file.get() + " holds " + name + ", not " + bundle.getSymbolicName());
         }
-        try (InputStream in = new BufferedInputStream(Files.newInputStream(file.get()))) {
-          bundle.update(in);
-        }
+        update(bundle, file.get());
+      } else if (bundle.getLocation().startsWith(DeviceDriver.ISOLATED_LOCATION)) {
+        String source = bundle.getLocation().substring(DeviceDriver.ISOLATED_LOCATION.length());
+        update(bundle, Path.of(URI.create(source)));
       } else {
         bundle.update();
       }
@@ -222,8 +234,14 @@ public final class DeviceBundles {
       return bundle;
     } catch (BundleException e) {
       throw new CommandException(reason(bundle, e), e);
+    }
+  }
+
+  private static void update(Bundle bundle, Path file) throws BundleException, CommandException {
+    try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
+      bundle.update(in);
     } catch (IOException e) {
-      throw new CommandException("cannot read " + file.orElseThrow() + ": " + Reasons.of(e), e);
+      throw new CommandException("cannot read " + file + ": " + Reasons.of(e), e);
     }
   }
 
@@ -291,11 +309,8 @@ public final class DeviceBundles {
             });
     if (!done.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
       throw new CommandException(
-          "the framework did not let go of "
-              + bundle.getSymbolicName()
-              + " within "
-              + PATIENCE_SECONDS
-              + " s");
+          "the framework did not let go of %s within %s s"
+              .formatted(bundle.getSymbolicName(), PATIENCE_SECONDS));
     }
   }
 

@@ -5,12 +5,17 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.DeviceDescription.State;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.console.CommandException;
+import io.thalamus.hal.DeviceDriver;
 import java.util.List;
 import org.osgi.framework.Bundle;
 
 /** Waits for the devices of bundles that were started. Stateless. */
 public final class DeviceTracker {
   private static final long PATIENCE_MILLIS = 5_000;
+
+  /** For a device whose process starts first. */
+  private static final long ISOLATED_PATIENCE_MILLIS = 60_000;
+
   private static final long PAUSE_MILLIS = 10;
 
   private DeviceTracker() {}
@@ -24,7 +29,9 @@ public final class DeviceTracker {
   public static void await(NeuralNetworks networks, Bundle bundle)
       throws CommandException, InterruptedException {
     List<String> devices = DeviceBundles.devices(bundle);
-    long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000;
+    boolean isIsolated = bundle.getLocation().startsWith(DeviceDriver.ISOLATED_LOCATION);
+    long patience = isIsolated ? ISOLATED_PATIENCE_MILLIS : PATIENCE_MILLIS;
+    long end = System.nanoTime() + patience * 1_000_000;
     while (System.nanoTime() - end < 0) {
       for (DeviceDescription device : networks.devices()) {
         if (devices.contains(device.id()) && isHere(device)) {

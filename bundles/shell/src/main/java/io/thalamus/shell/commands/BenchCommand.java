@@ -68,13 +68,7 @@ public final class BenchCommand extends Command {
   private final Models models;
   private final CompilationCache cache;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param networks compiles
-   * @param models opens models
-   * @param cache forgets what would make a first compilation warm
-   */
+  /** Called by the component runtime. */
   @Activate
   public BenchCommand(
       @Reference NeuralNetworks networks,
@@ -86,7 +80,6 @@ public final class BenchCommand extends Command {
     this.models = models;
   }
 
-  /** Runs the command. */
   @Descriptor("how fast a model is here: latency, throughput, compile time")
   public Result bench(
       CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words)

@@ -48,6 +48,10 @@ public final class BundlesCommand extends Command {
                   + " file. Live compilations are planned anew where the device suits them better.",
               1,
               1)
+          .flag(
+              "isolated",
+              null,
+              "in a process of its own, whose end costs nothing but requests repeated")
           .offering(Candidates.of(Kind.INSTALLABLE, Kind.FILES));
 
   private static final Syntax UPDATE =
@@ -77,13 +81,7 @@ public final class BundlesCommand extends Command {
   private final Models models;
   private final DeviceBundles bundles;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param networks knows which devices serve
-   * @param models knows the loaded models
-   * @param context of this bundle
-   */
+  /** Called by the component runtime. */
   @Activate
   public BundlesCommand(
       @Reference NeuralNetworks networks, @Reference Models models, BundleContext context) {
@@ -93,7 +91,6 @@ public final class BundlesCommand extends Command {
     this.bundles = new DeviceBundles(context);
   }
 
-  /** Runs the command. */
   @Descriptor("install and start a device bundle, by its short name or out of a file")
   public Result install(
       CommandSession session, @Descriptor("NAME_OR_FILE " + OPTIONS) String[] words)
@@ -104,12 +101,12 @@ public final class BundlesCommand extends Command {
         words,
         invocation -> {
           String word = invocation.operand();
-          Bundle bundle = bundles.install(word, invocation.path(word));
+          Bundle bundle =
+              bundles.install(word, invocation.path(word), invocation.arguments().has("isolated"));
           return new Change("installed", bundle.getSymbolicName(), Optional.of(bundle));
         });
   }
 
-  /** Runs the command. */
   @Descriptor("replace a device bundle by its file as that is now, or by another one")
   public Result update(
       CommandSession session, @Descriptor("DEVICE [FILE] " + OPTIONS) String[] words)
@@ -129,7 +126,6 @@ public final class BundlesCommand extends Command {
         });
   }
 
-  /** Runs the command. */
   @Descriptor("remove a device bundle")
   public Result uninstall(CommandSession session, @Descriptor("DEVICE " + OPTIONS) String[] words)
       throws CommandException {

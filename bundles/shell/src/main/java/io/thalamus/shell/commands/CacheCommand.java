@@ -49,12 +49,7 @@ public final class CacheCommand extends Command {
   private final CompilationCache cache;
   private final Models models;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param cache knows what is stored
-   * @param models opens models
-   */
+  /** Called by the component runtime. */
   @Activate
   public CacheCommand(@Reference CompilationCache cache, @Reference Models models) {
     super(SYNTAX);
@@ -62,7 +57,6 @@ public final class CacheCommand extends Command {
     this.models = models;
   }
 
-  /** Runs the command. */
   @Descriptor("compilations that are kept: list, check, remove, and why one would not be used")
   public Result cache(
       CommandSession session,

@@ -22,7 +22,6 @@ final class CacheFolder {
 
   private CacheFolder() {}
 
-  /** Adds the option. */
   static Syntax addTo(Syntax syntax) {
     return syntax.option(
         OPTION,

@@ -51,13 +51,7 @@ public final class CompletionCommand {
   private final Models models;
   private final BundleContext context;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param networks knows the devices
-   * @param models knows the loaded models
-   * @param context finds commands, and the distribution
-   */
+  /** Called by the component runtime. */
   @Activate
   public CompletionCommand(
       @Reference NeuralNetworks networks, @Reference Models models, BundleContext context) {

@@ -6,9 +6,13 @@ import io.thalamus.console.Command;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
+import io.thalamus.shell.bundles.IsolatedProcess;
 import io.thalamus.shell.results.DevicesResult;
+import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
+import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
@@ -23,19 +27,25 @@ public final class DevicesCommand extends Command {
           .flag("verbose", "v", "capabilities, cache needs, memory and extensions as well");
 
   private final NeuralNetworks networks;
+  private final Supplier<Map<String, IsolatedProcess>> processes;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param networks knows the devices
-   */
+  /** Called by the component runtime. */
   @Activate
-  public DevicesCommand(@Reference NeuralNetworks networks) {
-    super(SYNTAX);
-    this.networks = networks;
+  public DevicesCommand(@Reference NeuralNetworks networks, BundleContext context) {
+    this(networks, () -> IsolatedProcess.all(context));
   }
 
-  /** Runs the command. */
+  /**
+   * For use without a framework.
+   *
+   * @param processes gives those of isolated devices
+   */
+  DevicesCommand(NeuralNetworks networks, Supplier<Map<String, IsolatedProcess>> processes) {
+    super(SYNTAX);
+    this.networks = networks;
+    this.processes = processes;
+  }
+
   @Descriptor("the devices that are here: type, version, feature level, state")
   public Result devices(CommandSession session, @Descriptor(OPTIONS) String[] words)
       throws CommandException {
@@ -45,6 +55,9 @@ public final class DevicesCommand extends Command {
         words,
         invocation ->
             new DevicesResult(
-                networks.devices(), invocation.arguments().has("verbose"), invocation.style()));
+                networks.devices(),
+                processes.get(),
+                invocation.arguments().has("verbose"),
+                invocation.style()));
   }
 }

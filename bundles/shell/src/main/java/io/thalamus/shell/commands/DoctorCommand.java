@@ -28,13 +28,7 @@ public final class DoctorCommand extends Command {
   private final CompilationCache cache;
   private final BundleContext context;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param networks knows the devices
-   * @param cache knows why compilations cannot be stored
-   * @param context of this bundle
-   */
+  /** Called by the component runtime. */
   @Activate
   public DoctorCommand(
       @Reference NeuralNetworks networks,
@@ -46,7 +40,6 @@ public final class DoctorCommand extends Command {
     this.context = context;
   }
 
-  /** Runs the command. */
   @Descriptor("what is slow or missing here, and how to mend it")
   public Result doctor(CommandSession session, @Descriptor(OPTIONS) String[] words)
       throws CommandException {

@@ -36,18 +36,13 @@ public final class InfoCommand extends Command {
 
   private final Models models;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param models opens models
-   */
+  /** Called by the component runtime. */
   @Activate
   public InfoCommand(@Reference Models models) {
     super(SYNTAX);
     this.models = models;
   }
 
-  /** Runs the command. */
   @Descriptor("what a model is: operations, inputs, outputs, constants, MACs, normalization")
   public Result info(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words)
       throws CommandException {

@@ -28,7 +28,6 @@ final class Inputs {
   /** Candidates for a model: one that is loaded, or a file. */
   static final Candidates MODEL = Candidates.of(Kind.MODELS, Kind.FILES);
 
-  /** Candidates for a file. */
   static final Candidates FILE = Candidates.of(Kind.FILES);
 
   private final Invocation invocation;
@@ -63,13 +62,9 @@ final class Inputs {
               .mapToObj(i -> InputFile.describe(main.input(i)))
               .collect(Collectors.joining(", "));
       throw invocation.usage(
-          "the model has "
-              + Units.plural(wanted, "input")
-              + " ("
-              + names
-              + "), "
-              + (words.isEmpty() ? "none" : words.size())
-              + " given");
+          "the model has %s (%s), %s given"
+              .formatted(
+                  Units.plural(wanted, "input"), names, words.isEmpty() ? "none" : words.size()));
     }
     List<Tensor> values = new ArrayList<>();
     for (int i = 0; i < wanted; i++) {

@@ -51,13 +51,8 @@ record Labels(List<String> names, boolean asked, String source) {
     }
     if (asked) {
       throw new CommandException(
-          "--labels "
-              + source
-              + ": "
-              + names.size()
-              + " labels, but the model has "
-              + classes
-              + " classes");
+          "--labels %s: %s labels, but the model has %s classes"
+              .formatted(source, names.size(), classes));
     }
     return List.of();
   }

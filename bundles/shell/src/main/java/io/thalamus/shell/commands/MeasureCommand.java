@@ -43,12 +43,7 @@ public final class MeasureCommand extends Command {
   private final NeuralNetworks networks;
   private final Models models;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param networks measures
-   * @param models opens models
-   */
+  /** Called by the component runtime. */
   @Activate
   public MeasureCommand(@Reference NeuralNetworks networks, @Reference Models models) {
     super(SYNTAX);
@@ -56,7 +51,6 @@ public final class MeasureCommand extends Command {
     this.models = models;
   }
 
-  /** Runs the command. */
   @Descriptor("time the operations of a model on each device, for predictions and policies")
   public Result measure(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words)
       throws CommandException {

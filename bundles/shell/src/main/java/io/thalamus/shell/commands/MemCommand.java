@@ -28,18 +28,13 @@ public final class MemCommand extends Command {
 
   private final NeuralNetworks networks;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param networks knows the memories
-   */
+  /** Called by the component runtime. */
   @Activate
   public MemCommand(@Reference NeuralNetworks networks) {
     super(SYNTAX);
     this.networks = networks;
   }
 
-  /** Runs the command. */
   @Descriptor("the memories that applications made: name, bytes, where, what for")
   public Result mem(CommandSession session, @Descriptor(OPTIONS) String[] words)
       throws CommandException {

@@ -50,18 +50,13 @@ public final class ModelsCommand extends Command {
 
   private final Models models;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param models keeps them
-   */
+  /** Called by the component runtime. */
   @Activate
   public ModelsCommand(@Reference Models models) {
     super(MODELS, LOAD, UNLOAD);
     this.models = models;
   }
 
-  /** Runs the command. */
   @Descriptor("the loaded models, and where their operations are")
   public Result models(CommandSession session, @Descriptor(OPTIONS) String[] words)
       throws CommandException {
@@ -69,7 +64,6 @@ public final class ModelsCommand extends Command {
         MODELS, session, words, invocation -> ModelsResult.of(models.kept(), invocation.style()));
   }
 
-  /** Runs the command. */
   @Descriptor("load a model and keep it under a name")
   public Result load(CommandSession session, @Descriptor("FILE " + OPTIONS) String[] words)
       throws CommandException {
@@ -88,7 +82,6 @@ public final class ModelsCommand extends Command {
     return ModelsResult.of(List.of(model), invocation.style());
   }
 
-  /** Runs the command. */
   @Descriptor("forget a loaded model and its compilations")
   public Result unload(CommandSession session, @Descriptor("NAME " + OPTIONS) String[] words)
       throws CommandException {

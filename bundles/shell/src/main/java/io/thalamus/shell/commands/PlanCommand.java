@@ -51,13 +51,7 @@ public final class PlanCommand extends Command {
   private final Models models;
   private final DryRuns dryRuns;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param networks plans
-   * @param models opens models
-   * @param dryRuns lets plans ask devices that are not installed
-   */
+  /** Called by the component runtime. */
   @Activate
   public PlanCommand(
       @Reference NeuralNetworks networks, @Reference Models models, @Reference DryRuns dryRuns) {
@@ -67,7 +61,6 @@ public final class PlanCommand extends Command {
     this.dryRuns = dryRuns;
   }
 
-  /** Runs the command. */
   @Descriptor("which operation goes where, at which cost, and what crosses each boundary")
   public Result plan(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words)
       throws CommandException {
@@ -129,12 +122,8 @@ public final class PlanCommand extends Command {
         }
       } else if (!here.contains(device)) {
         throw new CommandException(
-            "--what-if "
-                + change
-                + ": no device "
-                + device
-                + " serves; there are: "
-                + String.join(", ", here));
+            "--what-if %s: no device %s serves; there are: %s"
+                .formatted(change, device, String.join(", ", here)));
       } else {
         devices.remove(device);
       }

@@ -64,18 +64,13 @@ public final class RunCommand extends Command {
 
   private final Models models;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param models opens models
-   */
+  /** Called by the component runtime. */
   @Activate
   public RunCommand(@Reference Models models) {
     super(SYNTAX);
     this.models = models;
   }
 
-  /** Runs the command. */
   @Descriptor("one inference: best classes or a summary of the outputs, and what ran where")
   public Result run(
       CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words)
@@ -98,11 +93,8 @@ public final class RunCommand extends Command {
       int outputs = model.model().main().outputIndexes().size();
       if (!files.isEmpty() && files.size() != outputs) {
         throw invocation.usage(
-            "the model has "
-                + outputs
-                + " outputs; give --output once for each, not "
-                + files.size()
-                + " times");
+            "the model has %s outputs; give --output once for each, not %s times"
+                .formatted(outputs, files.size()));
       }
       List<Tensor> values =
           inputs.read(

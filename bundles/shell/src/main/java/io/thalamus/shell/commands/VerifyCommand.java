@@ -52,7 +52,7 @@ public final class VerifyCommand extends Command {
                       1)
                   .offering(Inputs.FILE))
           .option("filter", "GLOB", "only files, or examples, whose name matches: 'V1_2/conv*'")
-          .choice("mode", "M", "sync (usual), async or fenced", RunOptions.Mode.class)
+          .choice("mode", "M", "sync (usual), async, fenced or burst", RunOptions.Mode.class)
           .choice(
               "inputs",
               "I",
@@ -78,18 +78,13 @@ public final class VerifyCommand extends Command {
 
   private final NeuralNetworks networks;
 
-  /**
-   * Called by the component runtime.
-   *
-   * @param networks compiles and executes
-   */
+  /** Called by the component runtime. */
   @Activate
   public VerifyCommand(@Reference NeuralNetworks networks) {
     super(SYNTAX);
     this.networks = networks;
   }
 
-  /** Runs the command. */
   @Descriptor("run conformance vectors; the last line is: N passed, N failed, N skipped")
   public Result verify(CommandSession session, @Descriptor("DIR " + OPTIONS) String[] words)
       throws CommandException {
@@ -106,13 +101,19 @@ public final class VerifyCommand extends Command {
     }
     Optional<CacheTally> tally = CacheFolder.asked(invocation).map(CacheTally::new);
     NeuralNetworksTarget target = target(arguments);
-    SuiteReport report =
-        run(suite, tally.map(target::with).orElse(target), options(arguments), invocation);
+    NeuralNetworksTarget used = tally.map(target::with).orElse(target);
+    RunOptions options = options(arguments);
+    SuiteReport report = run(suite, used, options, invocation);
     Optional<String> file = arguments.text("report");
     if (file.isPresent()) {
       write(report, invocation.path(file.get()));
     }
-    VerifyResult result = new VerifyResult(report, tally, invocation.style());
+    VerifyResult result =
+        new VerifyResult(
+            report,
+            tally,
+            options.mode() == RunOptions.Mode.BURST ? Optional.of(used.bursts()) : Optional.empty(),
+            invocation.style());
     if (report.failed() == 0) {
       return result;
     }

@@ -6,8 +6,10 @@ import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.console.text.Units;
+import io.thalamus.memory.EventFlag;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.shell.bundles.DeviceBundles;
+import io.thalamus.shell.bundles.IsolatedProcess;
 import io.thalamus.shell.results.DevicesResult;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -63,8 +65,10 @@ public final class Diagnostics {
     vectors();
     machine();
     findings.add(SharedMemoryCheck.of(SharedMemory.directories()));
+    findings.add(WakeUpCheck.of(EventFlag.implementation()));
     simd();
     devices();
+    isolated();
     bundles();
     storage();
     caches();
@@ -215,6 +219,15 @@ public final class Diagnostics {
                       DevicesResult.threadState(device) + " " + DevicesResult.describe(call),
                       "Java cannot end it: update the device, and start this process anew"));
     }
+  }
+
+  private void isolated() {
+    IsolatedProcess.all(context)
+        .forEach(
+            (device, process) ->
+                good(
+                    "isolated " + device,
+                    "process " + process.pid() + " maps memory " + process.memory()));
   }
 
   private void bundles() {

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * The executions of a compilation, whose outputs it collects. Used by one thread. Arguments are off
@@ -34,6 +35,7 @@ public final class Inference {
   private final Compilation compilation;
   private final List<Tensor> inputs;
   private final Optional<Duration> timeout;
+  private final Function<Execution, ExecutionReport> way;
   private final Subgraph main;
   private final Arena arena = Arena.ofAuto();
   private final MemorySegment[] inputBytes;
@@ -55,6 +57,20 @@ public final class Inference {
 
   /** An inference with these inputs, each execution within a time if one is given. */
   public Inference(Compilation compilation, List<Tensor> inputs, Optional<Duration> timeout) {
+    this(compilation, inputs, timeout, Execution::compute);
+  }
+
+  /**
+   * An inference as above.
+   *
+   * @param way starts an execution and waits for its end
+   */
+  public Inference(
+      Compilation compilation,
+      List<Tensor> inputs,
+      Optional<Duration> timeout,
+      Function<Execution, ExecutionReport> way) {
+    this.way = way;
     this.compilation = compilation;
     this.inputs = inputs;
     this.timeout = timeout;
@@ -97,7 +113,7 @@ public final class Inference {
       }
       Execution execution = prepare();
       long start = System.nanoTime();
-      ExecutionReport report = execution.compute();
+      ExecutionReport report = way.apply(execution);
       long nanos = System.nanoTime() - start;
       if (report.code() == ResultCode.OUTPUT_INSUFFICIENT_SIZE && attempt < MOST_TRIES) {
         grow(sizes, report.outputs());

@@ -74,14 +74,8 @@ public final class PictureFile {
     long height = reader.getHeight(0);
     if (width <= 0 || height <= 0 || width * height > MOST_PIXELS) {
       throw new CommandException(
-          name
-              + " claims "
-              + width
-              + "x"
-              + height
-              + " pixels; at most "
-              + MOST_PIXELS
-              + " are decoded");
+          "%s claims %sx%s pixels; at most %s are decoded"
+              .formatted(name, width, height, MOST_PIXELS));
     }
     List<String> warnings = new ArrayList<>();
     reader.addIIOReadWarningListener((source, warning) -> warnings.add(warning));

@@ -82,10 +82,8 @@ public final class Models {
     }
     if (!Files.exists(file) && !kept().isEmpty()) {
       throw new CommandException(
-          "no model file and no loaded model is called "
-              + word
-              + "; loaded are "
-              + String.join(", ", names()));
+          "no model file and no loaded model is called %s; loaded are %s"
+              .formatted(word, String.join(", ", names())));
     }
     return new FileModel(networks, load(file));
   }

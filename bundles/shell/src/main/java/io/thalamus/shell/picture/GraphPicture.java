@@ -329,32 +329,21 @@ public final class GraphPicture {
   private static String corners(
       double x1, double bottom, double gutter, double top, double x2, double y2) {
     double r = 7;
-    return "L"
-        + point(x1, bottom - r)
-        + "Q"
-        + point(x1, bottom)
-        + " "
-        + point(x1 + r, bottom)
-        + "L"
-        + point(gutter - r, bottom)
-        + "Q"
-        + point(gutter, bottom)
-        + " "
-        + point(gutter, bottom - r)
-        + "L"
-        + point(gutter, top + r)
-        + "Q"
-        + point(gutter, top)
-        + " "
-        + point(gutter + r, top)
-        + "L"
-        + point(x2 - r, top)
-        + "Q"
-        + point(x2, top)
-        + " "
-        + point(x2, top + r)
-        + "L"
-        + point(x2, y2);
+    return "L%sQ%s %sL%sQ%s %sL%sQ%s %sL%sQ%s %sL%s"
+        .formatted(
+            point(x1, bottom - r),
+            point(x1, bottom),
+            point(x1 + r, bottom),
+            point(gutter - r, bottom),
+            point(gutter, bottom),
+            point(gutter, bottom - r),
+            point(gutter, top + r),
+            point(gutter, top),
+            point(gutter + r, top),
+            point(x2 - r, top),
+            point(x2, top),
+            point(x2, top + r),
+            point(x2, y2));
   }
 
   /** What comes from other devices, at each node that it comes to. */

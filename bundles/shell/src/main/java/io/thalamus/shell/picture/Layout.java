@@ -83,7 +83,6 @@ final class Layout {
     wrap();
   }
 
-  /** Where a node is. */
   Place node(int index) {
     return nodes[index];
   }

@@ -64,7 +64,6 @@ final class Palette {
         OTHER, SLATE);
   }
 
-  /** The family of an operation, by its name. */
   static String family(String operation) {
     String name = operation.substring(operation.lastIndexOf('/') + 1);
     if (name.startsWith("DEPTHWISE")) {

@@ -58,14 +58,12 @@ public record BenchResult(String model, int threads, List<Bench.Figures> figures
       lines
           .gap()
           .add(
-              figures.get(0).name()
-                  + " is "
-                  + Units.number(faster ? ratio : 1 / ratio)
-                  + " times as "
-                  + (faster ? "fast" : "slow")
-                  + " as "
-                  + figures.get(1).name()
-                  + " by median");
+              "%s is %s times as %s as %s by median"
+                  .formatted(
+                      figures.get(0).name(),
+                      Units.number(faster ? ratio : 1 / ratio),
+                      faster ? "fast" : "slow",
+                      figures.get(1).name()));
     }
     return lines.toString();
   }

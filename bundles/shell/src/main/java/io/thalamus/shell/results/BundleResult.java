@@ -42,25 +42,19 @@ public record BundleResult(
     Lines lines = new Lines().add(headline());
     for (Move move : moves) {
       lines.add(
-          move.model()
-              + " moved: "
-              + ModelsResult.text(move.from())
-              + " -> "
-              + ModelsResult.text(move.to()));
+          "%s moved: %s -> %s"
+              .formatted(
+                  move.model(), ModelsResult.text(move.from()), ModelsResult.text(move.to())));
     }
     return lines.toString();
   }
 
   private String headline() {
-    return done
-        + " "
-        + style.bold(bundle)
-        + (version.isEmpty() ? "" : " " + version)
-        + " in "
-        + Units.time(duration)
-        + "; "
-        + (devices.isEmpty()
+    String serving =
+        devices.isEmpty()
             ? "no device serves now"
-            : (devices.size() == 1 ? "device: " : "devices: ") + String.join(", ", devices));
+            : (devices.size() == 1 ? "device: " : "devices: ") + String.join(", ", devices);
+    String what = style.bold(bundle) + (version.isEmpty() ? "" : " " + version);
+    return "%s %s in %s; %s".formatted(done, what, Units.time(duration), serving);
   }
 }

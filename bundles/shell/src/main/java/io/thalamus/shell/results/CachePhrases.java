@@ -18,10 +18,8 @@ final class CachePhrases {
       return "from the cache";
     }
     if (restored > 0) {
-      return Units.count(restored)
-          + " of "
-          + Units.plural(steps.size(), "step")
-          + " from the cache";
+      return "%s of %s from the cache"
+          .formatted(Units.count(restored), Units.plural(steps.size(), "step"));
     }
     if (stored > 0) {
       return "compiled, and kept for the next time";

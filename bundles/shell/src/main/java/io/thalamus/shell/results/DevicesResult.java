@@ -13,6 +13,7 @@ import io.thalamus.console.text.Units;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.PerformanceInfo;
+import io.thalamus.shell.bundles.IsolatedProcess;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
@@ -21,21 +22,28 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
  * The answer of {@code nn:devices}. Immutable.
  *
  * @param devices in the order of their arrival
+ * @param processes of isolated devices, by the short names of these
  * @param verbose whether all facts are shown
  */
-public record DevicesResult(List<DeviceDescription> devices, boolean verbose, Style style)
+public record DevicesResult(
+    List<DeviceDescription> devices,
+    Map<String, IsolatedProcess> processes,
+    boolean verbose,
+    Style style)
     implements Result {
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("HH:mm:ss", Locale.ROOT);
 
   public DevicesResult {
     devices = List.copyOf(devices);
+    processes = Map.copyOf(processes);
   }
 
   @Override
@@ -62,6 +70,8 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
   private String all(DeviceDescription device) {
     Table facts = new Table(style, "", "").indent(2);
     facts.row("state", state(device) + (device.reason().isEmpty() ? "" : ": " + device.reason()));
+    process(device)
+        .ifPresent(process -> facts.row("process", process.pid() + ", memory " + process.memory()));
     DeviceHealth health = device.health();
     facts.row(
         "failures",
@@ -148,8 +158,9 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
   }
 
   /** Returns why a device does not serve, and which threads it never returned. */
-  private static String trouble(DeviceDescription device) {
+  private String trouble(DeviceDescription device) {
     List<String> parts = new ArrayList<>();
+    process(device).ifPresent(process -> parts.add("isolated in process " + process.pid()));
     if (!device.reason().isEmpty()) {
       parts.add(device.reason());
     }
@@ -184,10 +195,14 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
 
   @Override
   public Object data() {
-    return Json.object("devices", devices.stream().map(DevicesResult::fields).toList());
+    return Json.object("devices", devices.stream().map(this::fields).toList());
   }
 
-  private static Object fields(DeviceDescription device) {
+  private Optional<IsolatedProcess> process(DeviceDescription device) {
+    return Optional.ofNullable(processes.get(device.id()));
+  }
+
+  private Object fields(DeviceDescription device) {
     return Json.object(
         "id", device.id(),
         "name", device.info().name(),
@@ -196,6 +211,7 @@ public record DevicesResult(List<DeviceDescription> devices, boolean verbose, St
         "featureLevel", device.info().featureLevel(),
         "featureLevelNumber", device.info().featureLevel().level(),
         "state", device.state(),
+        "process", process(device).map(IsolatedProcess::pid),
         "reason", device.reason(),
         "health", device.health(),
         "exactQuantized", device.info().exactQuantized(),

@@ -104,16 +104,15 @@ public record InfoResult(
 
   /** Returns the model in one line. */
   public String summary() {
-    return format
-        + " · "
-        + Units.plural(operations.values().stream().mapToInt(Integer::intValue).sum(), "operation")
-        + " · "
-        + Units.bytes(constantBytes)
-        + " of constants · "
-        + (openMacs > 0 ? "at least " : "")
-        + Units.count(macs)
-        + " MACs"
-        + (graphs > 1 ? " · the main one of " + graphs + " graphs" : "");
+    return "%s · %s · %s of constants · %s%s MACs%s"
+        .formatted(
+            format,
+            Units.plural(
+                operations.values().stream().mapToInt(Integer::intValue).sum(), "operation"),
+            Units.bytes(constantBytes),
+            openMacs > 0 ? "at least " : "",
+            Units.count(macs),
+            graphs > 1 ? " · the main one of " + graphs + " graphs" : "");
   }
 
   @Override

@@ -53,14 +53,12 @@ public record PlanResult(String model, Plan plan, boolean verbose, Style style) 
 
   /** Returns the plan in one line. */
   public String summary() {
-    return Units.plural(plan.operations().size(), "operation")
-        + " in "
-        + Units.plural(plan.steps().size(), "step")
-        + ", policy "
-        + plan.policy()
-        + ", "
-        + Units.bytes(crossing())
-        + " between steps"
+    return "%s in %s, policy %s, %s between steps"
+            .formatted(
+                Units.plural(plan.operations().size(), "operation"),
+                Units.plural(plan.steps().size(), "step"),
+                plan.policy(),
+                Units.bytes(crossing()))
         + (plan.prediction().steps().isEmpty()
             ? ""
             : ", " + time(plan.prediction().nanos(), plan.prediction().isMeasured()) + " expected");

@@ -7,6 +7,7 @@ import io.thalamus.console.text.Lines;
 import io.thalamus.console.text.Style;
 import io.thalamus.console.text.Table;
 import io.thalamus.console.text.Units;
+import io.thalamus.vectors.BurstTally;
 import io.thalamus.vectors.CacheTally;
 import io.thalamus.vectors.Outcome;
 import io.thalamus.vectors.SuiteReport;
@@ -15,8 +16,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The answer of {@code nn:verify}. Immutable but for the tally, which counts no more. */
-public record VerifyResult(SuiteReport report, Optional<CacheTally> tally, Style style)
+/** The answer of {@code nn:verify}. Immutable but for the tallies, which count no more. */
+public record VerifyResult(
+    SuiteReport report, Optional<CacheTally> tally, Optional<BurstTally> bursts, Style style)
     implements Result {
   private static final int MOST = 20;
 
@@ -50,9 +52,29 @@ public record VerifyResult(SuiteReport report, Optional<CacheTally> tally, Style
                 "%s of %s came from the cache"
                     .formatted(
                         Units.count(counted.restored()), Units.plural(counted.steps(), "step"))));
+    bursts.ifPresent(counted -> lines.add(text(counted)));
     return lines
         .add(report.failed() == 0 ? style.good(report.summary()) : style.bad(report.summary()))
         .toString();
+  }
+
+  private static String text(BurstTally bursts) {
+    StringBuilder text =
+        new StringBuilder(
+            ("%s by burst: %s sent, %s read by the servers;"
+                    + " %s wrote the same bytes as the synchronous execution")
+                .formatted(
+                    Units.plural(bursts.executions(), "execution"),
+                    Units.plural(bursts.sent(), "request"),
+                    Units.count(bursts.received()),
+                    Units.count(bursts.same())));
+    bursts
+        .fallbacks()
+        .forEach(
+            (reason, count) ->
+                text.append(
+                    "; %s synchronously: %s".formatted(Units.plural(count, "step"), reason)));
+    return text.toString();
   }
 
   @Override
@@ -64,6 +86,11 @@ public record VerifyResult(SuiteReport report, Optional<CacheTally> tally, Style
         "skipped", report.skipped(),
         "steps", tally.map(CacheTally::steps),
         "restoredSteps", tally.map(CacheTally::restored),
+        "burstExecutions", bursts.map(BurstTally::executions),
+        "burstRequestsSent", bursts.map(BurstTally::sent),
+        "burstRequestsRead", bursts.map(BurstTally::received),
+        "burstSameBytes", bursts.map(BurstTally::same),
+        "burstFallbacks", bursts.map(BurstTally::fallbacks),
         "duration", report.duration(),
         "failures", report.failures().stream().map(VerifyResult::failure).toList(),
         "skipReasons", report.skipReasons());

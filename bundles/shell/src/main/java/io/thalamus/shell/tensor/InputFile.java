@@ -106,17 +106,10 @@ public final class InputFile {
       Operand whole = withBatch(input);
       throw new CommandException(
           whole.isSizeKnown()
-              ? name
-                  + " holds "
-                  + size
-                  + " bytes, but "
-                  + describe(input)
-                  + " takes "
-                  + whole.byteSize()
-              : name
-                  + ": the model leaves the dimensions of "
-                  + describe(input)
-                  + " open; give it as .npy");
+              ? "%s holds %s bytes, but %s takes %s"
+                  .formatted(name, size, describe(input), whole.byteSize())
+              : "%s: the model leaves the dimensions of %s open; give it as .npy"
+                  .formatted(name, describe(input)));
     }
     return Tensor.of(input, shape, bytes(file));
   }
@@ -192,14 +185,8 @@ public final class InputFile {
             || value == Math.rint(value) && value >= elements.least() && value <= elements.most();
     if (!fits) {
       throw new CommandException(
-          name
-              + ": element "
-              + index
-              + " is "
-              + value
-              + ", which no "
-              + tensor.type().text()
-              + " can hold");
+          "%s: element %s is %s, which no %s can hold"
+              .formatted(name, index, value, tensor.type().text()));
     }
     tensor.store(index, value);
   }

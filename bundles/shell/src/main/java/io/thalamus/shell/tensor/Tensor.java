@@ -125,11 +125,4 @@ public final class Tensor {
   Elements elements() {
     return elements;
   }
-
-  /** The least real number that an element can stand for. */
-  public double leastReal() {
-    return isQuantized()
-        ? (elements.least() - quantization.zeroPoint()) * quantization.scale()
-        : elements.least();
-  }
 }

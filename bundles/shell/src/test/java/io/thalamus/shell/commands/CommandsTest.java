@@ -58,7 +58,7 @@ class CommandsTest {
     terminal =
         new Terminal(
             folder,
-            new DevicesCommand(networks),
+            new DevicesCommand(networks, Map::of),
             new MemCommand(networks),
             new InfoCommand(models),
             new RunCommand(models),

@@ -40,6 +40,7 @@ class DescriptorTest {
           "mean",
           "name",
           "power-budget",
+          "rate",
           "repeat",
           "sampling",
           "seconds",

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.commands;
 
+import io.thalamus.api.Burst;
+import io.thalamus.api.BurstInfo;
+import io.thalamus.api.BurstOptions;
 import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
@@ -243,6 +246,28 @@ final class FakeNetworks implements NeuralNetworks {
     }
 
     @Override
+    public Burst createBurst(BurstOptions wishes) {
+      open.incrementAndGet();
+      return new FakeBurst();
+    }
+
+    @Override
+    public void close() {
+      open.decrementAndGet();
+    }
+  }
+
+  /** Sends all but the first execution. */
+  private final class FakeBurst implements Burst {
+    private long executions;
+
+    @Override
+    public BurstInfo describe() {
+      return new BurstInfo(
+          1, executions, executions - 1, executions - 1, Map.of("the first is odd", 1L));
+    }
+
+    @Override
     public void close() {
       open.decrementAndGet();
     }
@@ -305,6 +330,12 @@ final class FakeNetworks implements NeuralNetworks {
     @Override
     public Execution setLoopTimeout(Duration value) {
       return this;
+    }
+
+    @Override
+    public ExecutionReport burstCompute(Burst burst) {
+      ((FakeBurst) burst).executions++;
+      return compute();
     }
 
     @Override

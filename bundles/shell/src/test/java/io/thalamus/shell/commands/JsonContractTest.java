@@ -78,13 +78,14 @@ class JsonContractTest {
     terminal =
         new Terminal(
             folder,
-            new DevicesCommand(networks),
+            new DevicesCommand(networks, Map::of),
             new MemCommand(networks),
             new InfoCommand(models),
             new RunCommand(models),
             new PlanCommand(networks, models, new FakeDryRuns()),
             new MeasureCommand(networks, models),
             new BenchCommand(networks, models, cache),
+            new BurstCommand(networks, models),
             new CacheCommand(cache, models),
             new ModelsCommand(models),
             new VerifyCommand(networks));
@@ -219,7 +220,7 @@ class JsonContractTest {
 
   @Test
   void run() throws Exception {
-    String step = "{device,operations,millis,code}";
+    String step = "{device,operations,millis,code,byBurst}";
     String outputs =
         "{model,outputs[{name,type,shape[],scale,zeroPoint,min,max,mean,values[],"
             + "top[{index,label,score}]}],ranOn{cpu},";
@@ -249,6 +250,18 @@ class JsonContractTest {
             + FIGURES.replace("device,threads", "device,policy,threads")
             + ",warmCompile,executions},ratio}",
         bench + "--vs-policy greedy --cache c");
+  }
+
+  @Test
+  void burst() throws Exception {
+    assertFields(
+        "{model,device,seconds,executions,throughput,medianMillis,p90Millis,p99Millis,p999Millis,"
+            + "worstMillis,sent,fallbacks}",
+        "nn:burst m.tflite --seconds 0.01");
+    assertFields(
+        "{model,device,rate,seconds,executions,throughput,medianMillis,p90Millis,p99Millis,"
+            + "p999Millis,worstMillis,sent,fallbacks}",
+        "nn:burst m.tflite --seconds 0.01 --rate 1000");
   }
 
   @Test

@@ -44,7 +44,8 @@ class LifeTest {
             new RunCommand(models),
             new InfoCommand(models),
             new PlanCommand(networks, models, new FakeDryRuns()),
-            new BenchCommand(networks, models, new FakeCache()));
+            new BenchCommand(networks, models, new FakeCache()),
+            new BurstCommand(networks, models));
     SubgraphBuilder builder = new SubgraphBuilder();
     OperandCode type = OperandCode.TENSOR_FLOAT32;
     int in = builder.input("in", type, Shape.of(1, 4), Quantization.NONE);
@@ -155,6 +156,24 @@ class LifeTest {
     assertEquals("simd: an execution copies nothing", lines.get(3));
     assertEquals("cpu: an execution copies nothing", lines.get(4));
     assertTrue(lines.get(6).matches("simd is .* times as (fast|slow) as cpu by median"), text);
+  }
+
+  @Test
+  void burstKeepsItsRateAndSaysWhatWasNotSent() throws Exception {
+    String text = terminal.type("nn:burst digits/model.tflite --seconds 0.2 --rate 100");
+    List<String> lines = text.lines().toList();
+    assertTrue(
+        lines.getFirst().matches("cpu: \\S+ per second of 100 wanted, [12]\\d executions in .*"),
+        text);
+    assertEquals(12, lines.stream().filter(line -> line.contains(" to ")).count(), text);
+    assertTrue(text.contains("█"), text);
+    assertTrue(text.contains("\np50 "), text);
+    assertTrue(text.contains("requests sent by burst, synchronously instead:"), text);
+    assertTrue(text.endsWith("  1: the first is odd"), text);
+    assertEquals(0, networks.open.get());
+    networks.failure = ExecutionReport.failed(ResultCode.OP_FAILED, "no more");
+    assertFails("OP_FAILED: no more", "nn:burst digits/model.tflite --seconds 0.1");
+    assertEquals(0, networks.open.get());
   }
 
   @Test

@@ -13,10 +13,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Stream;
 
 /**
  * Files for one compilation, in a directory of theirs. Used by one thread. Handles are opened for
@@ -33,9 +33,28 @@ public final class CacheFiles {
     this.needs = needs;
   }
 
-  /** A file that is open in another way than the rest; none where the index is -1. */
-  record Odd(boolean isModel, int index, Access access) {
-    static final Odd NONE = new Odd(true, -1, Access.READ_WRITE);
+  /**
+   * The way in which files are given to a device, right but for one thing.
+   *
+   * @param moreModel model files beyond what the device asked for
+   * @param moreData data files beyond it
+   * @param file the file that is opened otherwise than the rest: model files first; -1 for none
+   * @param position at which the handles stand
+   */
+  record Way(int moreModel, int moreData, int file, Access access, long position) {
+    static final Way RIGHT = at(0);
+
+    static Way at(long position) {
+      return new Way(0, 0, -1, Access.READ_WRITE, position);
+    }
+
+    static Way more(int model, int data) {
+      return new Way(model, data, -1, Access.READ_WRITE, 0);
+    }
+
+    static Way opened(int file, Access access) {
+      return new Way(0, 0, file, access, 0);
+    }
   }
 
   /** A call with the settings that name the files. */
@@ -43,6 +62,12 @@ public final class CacheFiles {
   public interface Call<T> {
     /** Calls; the handles are closed afterwards. */
     T run(PrepareConfig config) throws Exception;
+  }
+
+  /** A call without a result. */
+  @FunctionalInterface
+  interface Use {
+    void run(PrepareConfig config) throws Exception;
   }
 
   List<Path> modelFiles() {
@@ -61,53 +86,51 @@ public final class CacheFiles {
     return files;
   }
 
+  List<Path> all() {
+    return Stream.of(modelFiles(), dataFiles()).flatMap(List::stream).toList();
+  }
+
   /** Calls with as many files as the device asked for. */
   public <T> T with(CacheToken token, Call<T> call) throws Exception {
-    return with(token, 0, 0, Odd.NONE, 0, call);
+    return with(token, Way.RIGHT, call);
   }
 
-  /** Calls with one file opened otherwise. */
-  <T> T with(CacheToken token, Odd odd, Call<T> call) throws Exception {
-    return with(token, 0, 0, odd, 0, call);
+  void use(CacheToken token, Use use) throws Exception {
+    use(token, Way.RIGHT, use);
   }
 
-  /** Calls with more files, or fewer. */
-  <T> T with(CacheToken token, int moreModel, int moreData, Call<T> call) throws Exception {
-    return with(token, moreModel, moreData, Odd.NONE, 0, call);
+  /** Calls with the files given in this way. */
+  void use(CacheToken token, Way way, Use use) throws Exception {
+    with(
+        token,
+        way,
+        config -> {
+          use.run(config);
+          return null;
+        });
   }
 
-  /** Calls with handles that stand at a position. */
-  <T> T at(CacheToken token, long position, Call<T> call) throws Exception {
-    return with(token, 0, 0, Odd.NONE, position, call);
-  }
-
-  private <T> T with(
-      CacheToken token, int moreModel, int moreData, Odd odd, long position, Call<T> call)
-      throws Exception {
-    List<CacheFile> model = new ArrayList<>();
-    List<CacheFile> data = new ArrayList<>();
+  private <T> T with(CacheToken token, Way way, Call<T> call) throws Exception {
+    List<Path> paths = new ArrayList<>(files(true, needs.modelCacheFiles() + way.moreModel()));
+    int model = paths.size();
+    paths.addAll(files(false, needs.dataCacheFiles() + way.moreData()));
+    List<CacheFile> opened = new ArrayList<>();
     try {
-      open(true, needs.modelCacheFiles() + moreModel, odd, position, model);
-      open(false, needs.dataCacheFiles() + moreData, odd, position, data);
-      return call.run(PrepareConfig.DEFAULT.with(new Cache(model, data, token)));
-    } finally {
-      model.forEach(CacheFile::close);
-      data.forEach(CacheFile::close);
-    }
-  }
-
-  private void open(boolean isModel, int count, Odd odd, long position, List<CacheFile> opened)
-      throws IOException {
-    List<Path> paths = files(isModel, count);
-    for (int i = 0; i < count; i++) {
-      // Made where it is missing, even if another thread is about to.
-      Files.write(paths.get(i), new byte[0], StandardOpenOption.CREATE, StandardOpenOption.APPEND);
-      boolean isOdd = odd.isModel() == isModel && odd.index() == i;
-      KitFile file = KitFile.open(paths.get(i), isOdd ? odd.access() : Access.READ_WRITE, handles);
-      opened.add(file);
-      if (file.channel().isOpen()) {
-        file.channel().position(position);
+      for (Path path : paths) {
+        // Made where it is missing, even if another thread is about to.
+        Files.write(path, new byte[0], StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        Access access = opened.size() == way.file() ? way.access() : Access.READ_WRITE;
+        KitFile file = KitFile.open(path, access, handles);
+        opened.add(file);
+        if (file.channel().isOpen()) {
+          file.channel().position(way.position());
+        }
       }
+      Cache cache =
+          new Cache(opened.subList(0, model), opened.subList(model, opened.size()), token);
+      return call.run(PrepareConfig.DEFAULT.with(cache));
+    } finally {
+      opened.forEach(CacheFile::close);
     }
   }
 
@@ -117,10 +140,8 @@ public final class CacheFiles {
    */
   CacheFiles copy(Path to) throws IOException {
     CacheFiles copy = new CacheFiles(to, needs);
-    for (List<Path> files : List.of(modelFiles(), dataFiles())) {
-      for (Path file : files) {
-        Files.write(to.resolve(file.getFileName()), Files.readAllBytes(file));
-      }
+    for (Path file : all()) {
+      Files.copy(file, to.resolve(file.getFileName()));
     }
     return copy;
   }
@@ -140,13 +161,5 @@ public final class CacheFiles {
     bytes[(int) (bit / 8)] ^= (byte) (1 << bit % 8);
     Files.write(file, bytes);
     return true;
-  }
-
-  /** Appends bytes. */
-  static void append(Path file, byte[] more) throws IOException {
-    byte[] bytes = Files.readAllBytes(file);
-    byte[] longer = Arrays.copyOf(bytes, bytes.length + more.length);
-    System.arraycopy(more, 0, longer, bytes.length, more.length);
-    Files.write(file, longer);
   }
 }

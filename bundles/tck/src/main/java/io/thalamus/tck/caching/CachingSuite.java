@@ -3,23 +3,23 @@ package io.thalamus.tck.caching;
 
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.ErrorStatus;
-import io.thalamus.tck.caching.CacheFiles.Odd;
+import io.thalamus.tck.caching.CacheFiles.Way;
 import io.thalamus.tck.caching.KitFile.Access;
-import io.thalamus.vectors.Outcome;
+import io.thalamus.tck.check.Check;
+import io.thalamus.tck.check.Expect;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
-import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * AOSP's eleven vendor tests of compilation caching, for one model and the chains of its type. Used
@@ -32,8 +32,9 @@ final class CachingSuite {
   /** A compiler of several stages may end its work after the prepared model is closed. */
   private static final Duration HANDLES_LIMIT = Duration.ofSeconds(2);
 
-  private static final Set<ErrorStatus> REFUSALS =
-      Set.of(ErrorStatus.INVALID_ARGUMENT, ErrorStatus.GENERAL_FAILURE);
+  private static final ErrorStatus[] REFUSALS = {
+    ErrorStatus.INVALID_ARGUMENT, ErrorStatus.GENERAL_FAILURE
+  };
 
   private final Device device;
   private final CacheNeeds needs;
@@ -57,23 +58,21 @@ final class CachingSuite {
 
   /** The tests of the model alone. */
   List<Check> checks() {
-    List<Check> checks = new ArrayList<>();
-    checks.add(new Check("CacheSavingAndRetrieval", () -> retrieval(0)));
-    checks.add(new Check("CacheSavingAndRetrievalNonZeroOffset", () -> retrieval(1)));
-    checks.add(new Check("SaveToCacheInvalidNumCache", this::savingToTheWrongNumber));
-    checks.add(
-        new Check("PrepareModelFromCacheInvalidNumCache", this::restoringFromTheWrongNumber));
-    checks.add(new Check("SaveToCacheInvalidNumFd", () -> savingTo(Access.CLOSED)));
-    checks.add(
+    return List.of(
+        new Check("CacheSavingAndRetrieval", () -> retrieval(0)),
+        new Check("CacheSavingAndRetrievalNonZeroOffset", () -> retrieval(1)),
+        new Check("SaveToCacheInvalidNumCache", () -> savingTo(wrongNumbers())),
         new Check(
-            "PrepareModelFromCacheInvalidNumFd", () -> restoringFrom(Access.CLOSED, REFUSALS)));
-    checks.add(new Check("SaveToCacheInvalidAccessMode", () -> savingTo(Access.READ_ONLY)));
-    checks.add(
+            "PrepareModelFromCacheInvalidNumCache", () -> restoringFrom(wrongNumbers(), REFUSALS)),
+        new Check("SaveToCacheInvalidNumFd", () -> savingTo(opened(Access.CLOSED))),
+        new Check(
+            "PrepareModelFromCacheInvalidNumFd",
+            () -> restoringFrom(opened(Access.CLOSED), REFUSALS)),
+        new Check("SaveToCacheInvalidAccessMode", () -> savingTo(opened(Access.READ_ONLY))),
         new Check(
             "PrepareModelFromCacheInvalidAccessMode",
-            () -> restoringFrom(Access.WRITE_ONLY, Set.of(ErrorStatus.GENERAL_FAILURE))));
-    checks.add(new Check("HandlesAreClosed", this::handlesAreClosed));
-    return checks;
+            () -> restoringFrom(opened(Access.WRITE_ONLY), ErrorStatus.GENERAL_FAILURE)),
+        new Check("HandlesAreClosed", this::handlesAreClosed));
   }
 
   /** The tests that put one model's cache in the place of another's. */
@@ -95,177 +94,98 @@ final class CachingSuite {
   /** Stores the model. */
   CacheFiles saved() throws Exception {
     CacheFiles files = files();
-    files.with(
-        token(),
-        config -> {
-          device.prepare(sample.model(), config).close();
-          return null;
-        });
+    files.use(token(), config -> device.prepare(sample.model(), config).close());
     return files;
   }
 
-  /** A prepare that cannot store must compute all the same. */
-  private CacheFiles.Call<Optional<String>> preparing() {
-    return config -> {
-      try (PreparedModel prepared = device.prepare(sample.model(), config)) {
-        return right(prepared, "prepared");
-      }
-    };
+  /** Expects that a prepare computes, even where it cannot store. */
+  private void prepare(PrepareConfig config) throws DeviceException {
+    try (PreparedModel prepared = device.prepare(sample.model(), config)) {
+      expectRight(prepared, "prepared");
+    }
   }
 
-  private Optional<String> right(PreparedModel prepared, String what) {
-    return Arrays.equals(expected, sample.run(prepared))
-        ? Optional.empty()
-        : Optional.of("the " + what + " model computes something else");
+  private void restore(PrepareConfig config) throws DeviceException {
+    try (PreparedModel restored = device.prepareFromCache(config)) {
+      expectRight(restored, "restored");
+    }
   }
 
-  /** A fault unless restoring is refused with one of these. */
-  CacheFiles.Call<Optional<String>> refused(Set<ErrorStatus> wanted) {
-    return config -> {
-      try (PreparedModel restored = device.prepareFromCache(config)) {
-        return Optional.of("a model was restored, " + restored);
-      } catch (DeviceException e) {
-        return wanted.contains(e.status())
-            ? Optional.empty()
-            : Optional.of("restoring was refused with " + e.status() + ", not with " + wanted);
-      }
-    };
+  private void expectRight(PreparedModel prepared, String what) {
+    Expect.equal(expected, sample.run(prepared), "the " + what + " model computes something else");
   }
 
-  /** A fault unless restoring is refused, or gives the right model. */
-  private CacheFiles.Call<Optional<String>> refusedOrRight() {
-    return config -> {
-      try (PreparedModel restored = device.prepareFromCache(config)) {
-        return right(restored, "restored");
-      } catch (DeviceException e) {
-        return e.status() == ErrorStatus.GENERAL_FAILURE
-            ? Optional.empty()
-            : Optional.of("restoring was refused with " + e.status());
-      }
-    };
+  /** A call that expects that restoring is refused with one of these. */
+  CacheFiles.Use refused(ErrorStatus... wanted) {
+    return config ->
+        Expect.refused("restoring", () -> device.prepareFromCache(config).close(), wanted);
   }
 
-  private Optional<String> retrieval(long offset) throws Exception {
+  /** Expects that restoring is refused, or gives the right model. */
+  private void restoreIfWhole(PrepareConfig config) {
+    try {
+      restore(config);
+    } catch (DeviceException e) {
+      Expect.status("restoring", e.status(), ErrorStatus.GENERAL_FAILURE);
+    }
+  }
+
+  private void retrieval(long offset) throws Exception {
     CacheFiles files = files();
     if (offset > 0) {
-      for (Path file : files.modelFiles()) {
-        Files.write(file, new byte[] {1, 2});
-      }
-      for (Path file : files.dataFiles()) {
+      for (Path file : files.all()) {
         Files.write(file, new byte[] {1, 2});
       }
     }
-    Optional<String> saving = files.at(token(), 2 * offset, preparing());
-    return saving.isPresent()
-        ? saving
-        : files.at(
-            token(),
-            offset,
-            config -> {
-              try (PreparedModel restored = device.prepareFromCache(config)) {
-                return right(restored, "restored");
-              }
-            });
+    files.use(token(), Way.at(2 * offset), this::prepare);
+    files.use(token(), Way.at(offset), this::restore);
   }
 
-  private List<int[]> wrongNumbers() {
-    List<int[]> numbers = new ArrayList<>(List.of(new int[] {1, 0}, new int[] {0, 1}));
+  /** One file more or less than the device asked for. */
+  private List<Way> wrongNumbers() {
+    List<Way> numbers = new ArrayList<>(List.of(Way.more(1, 0), Way.more(0, 1)));
     if (needs.modelCacheFiles() > 0) {
-      numbers.add(new int[] {-1, 0});
+      numbers.add(Way.more(-1, 0));
     }
     if (needs.dataCacheFiles() > 0) {
-      numbers.add(new int[] {0, -1});
+      numbers.add(Way.more(0, -1));
     }
     return numbers;
   }
 
-  private Optional<String> savingToTheWrongNumber() throws Exception {
-    for (int[] more : wrongNumbers()) {
+  /** Each file in turn opened so. */
+  private List<Way> opened(Access access) {
+    return IntStream.range(0, needs.modelCacheFiles() + needs.dataCacheFiles())
+        .mapToObj(file -> Way.opened(file, access))
+        .toList();
+  }
+
+  private void savingTo(List<Way> ways) throws Exception {
+    for (Way way : ways) {
       CacheFiles files = files();
-      Optional<String> fault =
-          files
-              .with(token(), more[0], more[1], preparing())
-              .or(() -> quietly(() -> files.with(token(), more[0], more[1], refused(REFUSALS))));
-      if (fault.isPresent()) {
-        return fault;
-      }
+      files.use(token(), way, this::prepare);
+      files.use(token(), way, refused(REFUSALS));
     }
-    return Optional.empty();
   }
 
-  private Optional<String> restoringFromTheWrongNumber() throws Exception {
+  private void restoringFrom(List<Way> ways, ErrorStatus... wanted) throws Exception {
     CacheFiles files = saved();
-    for (int[] more : wrongNumbers()) {
-      Optional<String> fault = files.with(token(), more[0], more[1], refused(REFUSALS));
-      if (fault.isPresent()) {
-        return fault;
-      }
+    for (Way way : ways) {
+      files.use(token(), way, refused(wanted));
     }
-    return Optional.empty();
-  }
-
-  /** Each file in turn. */
-  private List<Odd> odds(Access access) {
-    List<Odd> odds = new ArrayList<>();
-    for (int i = 0; i < needs.modelCacheFiles(); i++) {
-      odds.add(new Odd(true, i, access));
-    }
-    for (int i = 0; i < needs.dataCacheFiles(); i++) {
-      odds.add(new Odd(false, i, access));
-    }
-    return odds;
-  }
-
-  private Optional<String> savingTo(Access access) throws Exception {
-    for (Odd odd : odds(access)) {
-      CacheFiles files = files();
-      Optional<String> fault =
-          files
-              .with(token(), odd, preparing())
-              .or(() -> quietly(() -> files.with(token(), odd, refused(REFUSALS))));
-      if (fault.isPresent()) {
-        return fault;
-      }
-    }
-    return Optional.empty();
-  }
-
-  private Optional<String> restoringFrom(Access access, Set<ErrorStatus> wanted) throws Exception {
-    CacheFiles files = saved();
-    for (Odd odd : odds(access)) {
-      Optional<String> fault = files.with(token(), odd, refused(wanted));
-      if (fault.isPresent()) {
-        return fault;
-      }
-    }
-    return Optional.empty();
   }
 
   /** Not AOSP's: a driver that forgets its duplicates runs out of descriptors. */
-  private Optional<String> handlesAreClosed() throws Exception {
+  private void handlesAreClosed() throws Exception {
     CacheFiles files = saved();
-    files.with(
-        token(),
-        config -> {
-          device.prepareFromCache(config).close();
-          return null;
-        });
+    files.use(token(), config -> device.prepareFromCache(config).close());
     long end = System.nanoTime() + HANDLES_LIMIT.toNanos();
     while (files.openHandles() > 0 && System.nanoTime() < end) {
       Thread.sleep(1);
     }
-    return files.openHandles() == 0
-        ? Optional.empty()
-        : Optional.of(
-            files.openHandles() + " duplicated handles are open after the models were closed");
-  }
-
-  private static Optional<String> quietly(Check.Body body) {
-    try {
-      return body.run();
-    } catch (Exception | Error e) {
-      return Optional.of(Outcome.Failed.of(e).reason());
-    }
+    Expect.that(
+        files.openHandles() == 0,
+        files.openHandles() + " duplicated handles are open after the models were closed");
   }
 
   /** Returns what the other model's cache holds. */
@@ -278,34 +198,29 @@ final class CachingSuite {
     return contents;
   }
 
-  private Optional<String> whileOverwritten(Sample other, boolean saving, int attacks)
-      throws Exception {
+  private void whileOverwritten(Sample other, boolean saving, int attacks) throws Exception {
     List<byte[]> foreign = modelCache(other);
     for (int round = 0; round < attacks; round++) {
       CacheFiles files = saving ? files() : saved();
-      Optional<String> fault;
-      Overwriter overwriter = new Overwriter(files.modelFiles(), foreign);
-      try {
-        fault = saving ? files.with(token(), preparing()) : files.with(token(), refusedOrRight());
-      } finally {
-        overwriter.stop();
-      }
-      if (fault.isEmpty() && saving) {
-        fault = files.with(token(), refusedOrRight());
-      }
-      if (fault.isPresent()) {
-        return Optional.of("round " + round + ": " + fault.get());
-      }
+      Expect.at(
+          "round " + round,
+          () -> {
+            try (Overwriter _ = new Overwriter(files.modelFiles(), foreign)) {
+              files.use(token(), saving ? this::prepare : this::restoreIfWhole);
+            }
+            if (saving) {
+              files.use(token(), this::restoreIfWhole);
+            }
+          });
     }
-    return Optional.empty();
   }
 
-  private Optional<String> replaced(Sample other) throws Exception {
+  private void replaced(Sample other) throws Exception {
     List<byte[]> foreign = modelCache(other);
     CacheFiles copy = saved().copy(directory.resolve("copy" + made++));
     for (int i = 0; i < foreign.size(); i++) {
       Files.write(copy.modelFiles().get(i), foreign.get(i));
     }
-    return copy.with(token(), refused(Set.of(ErrorStatus.GENERAL_FAILURE)));
+    copy.use(token(), refused(ErrorStatus.GENERAL_FAILURE));
   }
 }

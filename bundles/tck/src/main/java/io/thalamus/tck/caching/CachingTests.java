@@ -7,6 +7,8 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PrepareConfig.Cache;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OperandCode;
+import io.thalamus.tck.check.Check;
+import io.thalamus.tck.check.Expect;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -16,7 +18,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -64,55 +65,49 @@ public final class CachingTests implements AutoCloseable {
       if (layers.isSupportedBy(device)) {
         Path own = Files.createDirectory(directory.resolve("layers" + type));
         CachingSuite suite = new CachingSuite(device, own, layers);
-        suite.checks().forEach(check -> checks.add(named(check, type)));
-        new SecuritySuite(device, suite, layers, own, seed)
-            .checks()
-            .forEach(check -> checks.add(named(check, type)));
+        add(checks, type, suite.checks());
+        add(checks, type, new SecuritySuite(device, suite, layers, own, seed).checks());
       }
       Sample additions = samples.additions();
       Sample multiplications = samples.multiplications();
       if (additions.isSupportedBy(device) && multiplications.isSupportedBy(device)) {
         Path own = Files.createDirectory(directory.resolve("chains" + type));
         CachingSuite suite = new CachingSuite(device, own, additions);
-        checks.add(
-            named(new Check("chain", () -> chain(samples, additions, multiplications)), type));
-        suite
-            .replacements(multiplications, attacks)
-            .forEach(check -> checks.add(named(check, type)));
+        add(
+            checks,
+            type,
+            List.of(new Check("chain", () -> chain(samples, additions, multiplications))));
+        add(checks, type, suite.replacements(multiplications, attacks));
       }
     }
     return checks;
   }
 
-  private static Check named(Check check, OperandCode type) {
-    return new Check(check.name() + " " + type, check.body());
+  private static void add(List<Check> checks, OperandCode type, List<Check> more) {
+    more.forEach(check -> checks.add(new Check(check.name() + " " + type, check.body())));
   }
 
   /** The chains give what AOSP says, so that the later tests tell them apart. */
-  private Optional<String> chain(Samples samples, Sample additions, Sample multiplications)
+  private void chain(Samples samples, Sample additions, Sample multiplications)
       throws DeviceException {
-    return Arrays.equals(samples.number(CHAIN_SUM), additions.expected(device))
-            && Arrays.equals(samples.number(1), multiplications.expected(device))
-        ? Optional.empty()
-        : Optional.of("100 additions of 1 to 1 do not give 101, or 100 products of 1 not 1");
+    Expect.that(
+        Arrays.equals(samples.number(CHAIN_SUM), additions.expected(device))
+            && Arrays.equals(samples.number(1), multiplications.expected(device)),
+        "100 additions of 1 to 1 do not give 101, or 100 products of 1 not 1");
   }
 
   /** Of a device that does not cache: restoring is refused, in the right way. */
   public Check unclaimed() {
+    PrepareConfig config =
+        PrepareConfig.DEFAULT.with(
+            new Cache(List.of(), List.of(), CachingSuite.token("unclaimed")));
     return new Check(
         "unclaimed",
-        () -> {
-          PrepareConfig config =
-              PrepareConfig.DEFAULT.with(
-                  new Cache(List.of(), List.of(), CachingSuite.token("unclaimed")));
-          try (var restored = device.prepareFromCache(config)) {
-            return Optional.of("it does not claim to cache, but restored " + restored);
-          } catch (DeviceException e) {
-            return e.status() == ErrorStatus.GENERAL_FAILURE
-                ? Optional.empty()
-                : Optional.of("restoring was refused with " + e.status());
-          }
-        });
+        () ->
+            Expect.refused(
+                "restoring by a device that does not claim to cache",
+                () -> device.prepareFromCache(config).close(),
+                ErrorStatus.GENERAL_FAILURE));
   }
 
   /** A device that gives restored models in place of prepared ones. */

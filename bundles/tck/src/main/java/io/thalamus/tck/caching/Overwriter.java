@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 
-/** Overwrites files with what others hold, on a thread of its own that ends when it is stopped. */
-final class Overwriter {
+/** Overwrites files with what others hold, on a thread of its own that ends when it is closed. */
+final class Overwriter implements AutoCloseable {
   private final List<Path> files;
   private final List<byte[]> contents;
   private final Thread thread;
@@ -43,10 +43,14 @@ final class Overwriter {
     }
   }
 
-  /** Ends the thread. */
-  void stop() throws IOException, InterruptedException {
+  @Override
+  public void close() throws IOException {
     stopped = true;
-    thread.join();
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt(); // the thread ends by itself
+    }
     if (failure != null) {
       throw failure;
     }

@@ -3,14 +3,17 @@ package io.thalamus.tck.caching;
 
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.tck.check.Check;
+import io.thalamus.tck.check.Expect;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
-import java.util.Set;
 
 /**
  * AOSP's five security tests of compilation caching, each for a number of seeds. Used by one
@@ -19,7 +22,6 @@ import java.util.Set;
 final class SecuritySuite {
   private static final int SEEDS = 10;
   private static final int MOST_APPENDED = 256;
-  private static final Set<ErrorStatus> FAILURE = Set.of(ErrorStatus.GENERAL_FAILURE);
 
   private final Device device;
   private final CachingSuite suite;
@@ -48,7 +50,7 @@ final class SecuritySuite {
   /** A test with a seed. */
   @FunctionalInterface
   private interface Seeded {
-    Optional<String> run(Random random) throws Exception;
+    void run(Random random) throws Exception;
   }
 
   private Check each(String name, Seeded body) {
@@ -56,12 +58,9 @@ final class SecuritySuite {
         name,
         () -> {
           for (long at = seed; at < seed + SEEDS; at++) {
-            Optional<String> fault = body.run(new Random(at));
-            if (fault.isPresent()) {
-              return Optional.of("seed " + at + ": " + fault.get());
-            }
+            Random random = new Random(at);
+            Expect.at("seed " + at, () -> body.run(random));
           }
-          return Optional.empty();
         });
   }
 
@@ -73,8 +72,7 @@ final class SecuritySuite {
     return CachingSuite.token(sample.name());
   }
 
-  private Optional<String> damaged(boolean isModel, boolean isFlipped, Random random)
-      throws Exception {
+  private void damaged(boolean isModel, boolean isFlipped, Random random) throws Exception {
     CacheFiles files = copy();
     boolean isDamaged = true;
     for (Path file : isModel ? files.modelFiles() : files.dataFiles()) {
@@ -83,35 +81,30 @@ final class SecuritySuite {
       } else {
         byte[] more = new byte[1 + random.nextInt(MOST_APPENDED)];
         random.nextBytes(more);
-        CacheFiles.append(file, more);
+        Files.write(file, more, StandardOpenOption.APPEND);
       }
     }
     if (!isModel) {
-      return files.with(token(), config -> survives(config));
+      files.use(token(), this::survives);
+    } else if (isDamaged) { // a file without a single bit cannot be damaged in one
+      files.use(token(), suite.refused(ErrorStatus.GENERAL_FAILURE));
     }
-    // A file without a single bit cannot be damaged in one.
-    return isDamaged ? files.with(token(), suite.refused(FAILURE)) : Optional.empty();
   }
 
   /** Data may be wrong, and give wrong values, but no more than that. */
-  private Optional<String> survives(io.thalamus.hal.PrepareConfig config) {
+  private void survives(PrepareConfig config) {
     try (PreparedModel restored = device.prepareFromCache(config)) {
-      if (restored == null) {
-        return Optional.of("null was restored");
-      }
+      Expect.that(restored != null, "null was restored");
       sample.run(restored);
-      return Optional.empty();
     } catch (DeviceException e) {
-      return e.status() == ErrorStatus.GENERAL_FAILURE
-          ? Optional.empty()
-          : Optional.of("restoring was refused with " + e.status());
+      Expect.status("restoring", e.status(), ErrorStatus.GENERAL_FAILURE);
     }
   }
 
-  private Optional<String> wrongToken(Random random) throws Exception {
+  private void wrongToken(Random random) throws Exception {
     byte[] token = token().toArray();
     int bit = random.nextInt(8 * token.length);
     token[bit / 8] ^= (byte) (1 << bit % 8);
-    return copy().with(CacheToken.of(token), suite.refused(FAILURE));
+    copy().use(CacheToken.of(token), suite.refused(ErrorStatus.GENERAL_FAILURE));
   }
 }

@@ -3,12 +3,12 @@ package io.thalamus.tck.certify;
 
 import io.thalamus.hal.DeviceException;
 import io.thalamus.tck.caching.CachingTests;
-import io.thalamus.tck.caching.Check;
+import io.thalamus.tck.check.Check;
 import io.thalamus.tck.graph.GraphCheck;
 import io.thalamus.vectors.Example;
+import io.thalamus.vectors.Outcome;
 import java.io.IOException;
 import java.util.List;
-import java.util.Optional;
 
 /** Compilation caching: where it is claimed it works and is safe, else restoring is refused. */
 final class CachingChecks {
@@ -24,7 +24,7 @@ final class CachingChecks {
       throws IOException, InterruptedException {
     try {
       if (!CachingTests.isClaimed(subject.device())) {
-        attempt(findings, tests.unclaimed());
+        findings.run(tests.unclaimed());
         return;
       }
       List<Check> checks = tests.checks();
@@ -32,18 +32,15 @@ final class CachingChecks {
         findings.skip("models", "the device takes none of the kit's models with constants");
       }
       for (Check check : checks) {
-        attempt(findings, check);
+        findings.run(check);
       }
       GraphCheck restored = new GraphCheck(tests.restoring());
       for (Example example : subject.singles()) {
         findings.add("from cache " + example.name(), restored.run(example));
       }
     } catch (DeviceException e) {
-      findings.add("models", Optional.of("refused with " + e.status() + ": " + e.getMessage()));
+      String fault = "refused with " + e.status() + ": " + e.getMessage();
+      findings.add("models", new Outcome.Failed(fault));
     }
-  }
-
-  private static void attempt(Findings findings, Check check) throws InterruptedException {
-    findings.attempt(check.name(), check.body()::run);
   }
 }

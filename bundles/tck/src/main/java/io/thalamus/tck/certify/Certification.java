@@ -2,10 +2,8 @@
 package io.thalamus.tck.certify;
 
 import io.thalamus.hal.Device;
-import io.thalamus.hal.DeviceException;
-import io.thalamus.model.Model;
+import io.thalamus.tck.check.Probes;
 import io.thalamus.tck.graph.GraphGenerator;
-import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
 import io.thalamus.vectors.VectorFormatException;
@@ -21,28 +19,11 @@ import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 
 /**
- * Runs the conformance kit on a device. Immutable. Its threads end with the run.
- *
- * @param device which is tested
- * @param reference another device whose quantized results count as exact, where one is at hand
- * @param vectors the folder of conformance vectors; without them, examples of the kit's own
- * @param random how many random graphs are run
- * @param seed of the random examples
- * @param exceptions what the device need not pass
- * @param properties of the service that the device is registered as; empty where it is none
- * @param activation makes one more device of the same kind, to be closed, where that is possible
+ * A run of the conformance kit on a device: with the kit's own examples, 200 random graphs, ten bad
+ * packets each and no exceptions, unless it is told otherwise. Set up and run by one thread; the
+ * threads of the run end with it. Borrows the devices.
  */
-public record Certification(
-    Device device,
-    Optional<Device> reference,
-    Optional<Path> vectors,
-    int random,
-    long seed,
-    Exceptions exceptions,
-    Map<String, Object> properties,
-    Optional<Callable<Device>> activation) {
-  private static final int USUAL_RANDOM = 200;
-
+public final class Certification {
   private static final List<Part> PARTS =
       List.of(
           new Part("facts", FactChecks::run),
@@ -54,62 +35,73 @@ public record Certification(
           new Part("caching", CachingChecks::run),
           new Part("quantization", OperationChecks::quantization),
           new Part("graphs", OperationChecks::graphs),
+          new Part("burst", BurstChecks::run),
           new Part("concurrency", ConcurrencyChecks::run),
           new Part("control", ControlChecks::run),
           new Part("life cycle", LifecycleChecks::run));
 
   private record Part(String name, Group group) {}
 
-  public Certification {
-    Objects.requireNonNull(device, "device");
-    Objects.requireNonNull(reference, "reference");
-    Objects.requireNonNull(vectors, "vectors");
-    Objects.requireNonNull(exceptions, "exceptions");
-    properties = Map.copyOf(properties);
-    Objects.requireNonNull(activation, "activation");
+  final Device device;
+  Optional<Device> reference = Optional.empty();
+  Optional<Path> vectors = Optional.empty();
+  Optional<Callable<Device>> activation = Optional.empty();
+  Map<String, Object> properties = Map.of();
+  int random = 200;
+  int packets = 10;
+  long seed = 1;
+  private Exceptions exceptions = Exceptions.NONE;
+
+  private Certification(Device device) {
+    this.device = Objects.requireNonNull(device, "device");
   }
 
-  /** The kit's own examples and 200 random graphs, without exceptions. */
+  /** A run on a device. */
   public static Certification of(Device device) {
-    return new Certification(
-        device,
-        Optional.empty(),
-        Optional.empty(),
-        USUAL_RANDOM,
-        1,
-        Exceptions.NONE,
-        Map.of(),
-        Optional.empty());
+    return new Certification(device);
   }
 
+  /** Sets another device, whose quantized results count as exact. */
   public Certification withReference(Device value) {
-    return new Certification(
-        device, Optional.of(value), vectors, random, seed, exceptions, properties, activation);
+    reference = Optional.of(value);
+    return this;
   }
 
+  /** Sets the folder of conformance vectors, in place of examples of the kit's own. */
   public Certification withVectors(Path value) {
-    return new Certification(
-        device, reference, Optional.of(value), random, seed, exceptions, properties, activation);
+    vectors = Optional.of(value);
+    return this;
   }
 
+  /** Sets how many random graphs are run, and the seed of random examples and packets. */
   public Certification withRandom(int value, long newSeed) {
-    return new Certification(
-        device, reference, vectors, value, newSeed, exceptions, properties, activation);
+    random = value;
+    seed = newSeed;
+    return this;
   }
 
+  /** Sets how many bad packets a burst gets of each example, those of wrong size not counted. */
+  public Certification withPackets(int value) {
+    packets = value;
+    return this;
+  }
+
+  /** Sets what the device need not pass. */
   public Certification with(Exceptions value) {
-    return new Certification(
-        device, reference, vectors, random, seed, value, properties, activation);
+    exceptions = Objects.requireNonNull(value, "exceptions");
+    return this;
   }
 
+  /** Sets the properties of the service that the device is registered as. */
   public Certification withProperties(Map<String, Object> value) {
-    return new Certification(
-        device, reference, vectors, random, seed, exceptions, value, activation);
+    properties = Map.copyOf(value);
+    return this;
   }
 
+  /** Sets what makes one more device of the same kind, to be closed. */
   public Certification withActivation(Callable<Device> value) {
-    return new Certification(
-        device, reference, vectors, random, seed, exceptions, properties, Optional.of(value));
+    activation = Optional.of(value);
+    return this;
   }
 
   /** The names of the groups of checks, in their order. */
@@ -120,7 +112,7 @@ public record Certification(
   /**
    * Runs all groups.
    *
-   * @param listener told the name of each group before it runs
+   * @param listener called with the name of each group before it runs
    * @throws IOException where the vectors cannot be read
    * @throws VectorFormatException where they are damaged
    * @throws InterruptedException where the calling thread was interrupted
@@ -136,7 +128,7 @@ public record Certification(
       }
       listener.accept(part.name());
       Findings found =
-          new Findings(part.name(), finding -> findings.add(exceptions.apply(finding)));
+          new Findings(part.name(), device, finding -> findings.add(exceptions.apply(finding)));
       try {
         part.group().run(subject, found);
       } catch (RuntimeException | Error e) {
@@ -158,22 +150,9 @@ public record Certification(
   private Subject subject() {
     // A device may take an operation in some forms only.
     List<Example> singles =
-        GraphGenerator.over(device).singles(2, seed).stream().filter(this::isTaken).toList();
+        GraphGenerator.over(device).singles(2, seed).stream()
+            .filter(example -> Probes.takes(device, example))
+            .toList();
     return new Subject(this, singles);
-  }
-
-  /**
-   * Returns whether the device takes an example, or cannot even be asked: then each check fails by
-   * it.
-   */
-  private boolean isTaken(Example example) {
-    try (DecodedExample decoded = example.decode()) {
-      Model model = decoded.model();
-      return device.supportedOperations(model).nextClearBit(0) >= model.main().operations().size();
-    } catch (VectorFormatException e) {
-      throw new IllegalStateException(example.name() + " was generated wrongly", e);
-    } catch (DeviceException | RuntimeException | Error e) {
-      return true;
-    }
   }
 }

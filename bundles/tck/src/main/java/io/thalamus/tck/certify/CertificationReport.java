@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * The results of all checks of a device. Immutable.
@@ -52,13 +52,15 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
     return Count.of(findings);
   }
 
+  private Map<String, List<Finding>> byGroup() {
+    return findings.stream()
+        .collect(Collectors.groupingBy(Finding::group, LinkedHashMap::new, Collectors.toList()));
+  }
+
   /** By group, in the order in which they ran. */
   public Map<String, Count> groups() {
-    Map<String, List<Finding>> by = new LinkedHashMap<>();
-    findings.forEach(
-        finding -> by.computeIfAbsent(finding.group(), _ -> new ArrayList<>()).add(finding));
     Map<String, Count> groups = new LinkedHashMap<>();
-    by.forEach((group, list) -> groups.put(group, Count.of(list)));
+    byGroup().forEach((group, list) -> groups.put(group, Count.of(list)));
     return groups;
   }
 
@@ -66,17 +68,6 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
     return findings.stream()
         .filter(finding -> finding.outcome() instanceof Outcome.Failed)
         .toList();
-  }
-
-  /** Returns how often each reason led to a skip. */
-  public Map<String, Integer> skipReasons() {
-    Map<String, Integer> reasons = new TreeMap<>();
-    for (Finding finding : findings) {
-      if (finding.outcome() instanceof Outcome.Skipped skipped) {
-        reasons.merge(skipped.reason(), 1, Integer::sum);
-      }
-    }
-    return reasons;
   }
 
   /**
@@ -90,7 +81,7 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
     if (failures.size() > MOST_SHOWN) {
       lines.add("... and " + (failures.size() - MOST_SHOWN) + " more");
     }
-    lines.addAll(skipped());
+    byGroup().forEach((group, list) -> lines.addAll(skipped(group, list)));
     lines.add(row("group", "passed", "failed", "skipped"));
     groups()
         .forEach(
@@ -101,40 +92,22 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
     return String.join("\n", lines);
   }
 
-  /** The most frequent reasons of each group, and how many checks were skipped for others. */
-  private List<String> skipped() {
+  /** The most frequent reasons of a group, and how many checks were skipped for others. */
+  private static List<String> skipped(String group, List<Finding> findings) {
+    List<Map.Entry<String, Integer>> reasons =
+        Outcome.skipReasons(findings.stream().map(Finding::outcome)).entrySet().stream()
+            .sorted(Map.Entry.<String, Integer>comparingByValue().reversed())
+            .toList();
+    int shown = reasons.size() <= MOST_REASONS ? reasons.size() : MOST_REASONS - 1;
     List<String> lines = new ArrayList<>();
-    Map<String, Map<String, Integer>> groups = new LinkedHashMap<>();
-    for (Finding finding : findings) {
-      if (finding.outcome() instanceof Outcome.Skipped skipped) {
-        groups
-            .computeIfAbsent(finding.group(), _ -> new TreeMap<>())
-            .merge(skipped.reason(), 1, Integer::sum);
-      }
+    for (Map.Entry<String, Integer> reason : reasons.subList(0, shown)) {
+      lines.add("skipped " + reason.getValue() + " of " + group + ": " + reason.getKey());
     }
-    groups.forEach(
-        (group, reasons) -> {
-          List<Map.Entry<String, Integer>> sorted =
-              reasons.entrySet().stream()
-                  .sorted(Map.Entry.<String, Integer>comparingByValue().reversed())
-                  .toList();
-          int shown = sorted.size() <= MOST_REASONS ? sorted.size() : MOST_REASONS - 1;
-          for (Map.Entry<String, Integer> reason : sorted.subList(0, shown)) {
-            lines.add("skipped " + reason.getValue() + " of " + group + ": " + reason.getKey());
-          }
-          if (shown < sorted.size()) {
-            int rest =
-                sorted.subList(shown, sorted.size()).stream().mapToInt(Map.Entry::getValue).sum();
-            lines.add(
-                "skipped "
-                    + rest
-                    + " of "
-                    + group
-                    + ": "
-                    + (sorted.size() - shown)
-                    + " other reasons");
-          }
-        });
+    List<Map.Entry<String, Integer>> others = reasons.subList(shown, reasons.size());
+    if (!others.isEmpty()) {
+      int checks = others.stream().mapToInt(Map.Entry::getValue).sum();
+      lines.add("skipped " + checks + " of " + group + ": " + others.size() + " other reasons");
+    }
     return lines;
   }
 

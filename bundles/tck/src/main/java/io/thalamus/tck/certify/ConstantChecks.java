@@ -12,14 +12,15 @@ import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
-import io.thalamus.tck.request.FilledMemory;
+import io.thalamus.tck.check.Expect;
+import io.thalamus.tck.check.FilledMemory;
+import io.thalamus.tck.check.Probes;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.RawOperand;
 import io.thalamus.vectors.VectorFormatException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
@@ -28,7 +29,6 @@ import java.util.Optional;
  * device says that it does not support the operation, and refuses to prepare it.
  */
 final class ConstantChecks {
-  private static final int EXAMPLES = 6;
   private static final int ALIGNMENT = 64;
 
   private ConstantChecks() {}
@@ -41,7 +41,7 @@ final class ConstantChecks {
       return;
     }
     for (MemoryKind kind : MemoryKind.values()) {
-      findings.attempt(
+      findings.run(
           "constants in " + kind.halName(), () -> constants(subject.device(), examples, kind));
     }
   }
@@ -50,13 +50,9 @@ final class ConstantChecks {
   private static List<Example> examples(Subject subject) throws VectorFormatException {
     List<Example> all = new ArrayList<>();
     for (Example example : subject.singles()) {
-      withConstant(example).filter(one -> isTaken(subject.device(), one)).ifPresent(all::add);
+      withConstant(example).filter(one -> Probes.takes(subject.device(), one)).ifPresent(all::add);
     }
-    List<Example> some = new ArrayList<>();
-    for (int i = 0; i < Math.min(EXAMPLES, all.size()); i++) {
-      some.add(all.get(i * all.size() / Math.min(EXAMPLES, all.size())));
-    }
-    return some;
+    return Subject.some(all);
   }
 
   /** The example with its last input as a constant, where it has several and no constant tensor. */
@@ -88,59 +84,57 @@ final class ConstantChecks {
             .withData(example.inputs().subList(0, inputs), example.expectedOutputs()));
   }
 
-  private static boolean isTaken(Device device, Example example) {
-    try (DecodedExample decoded = example.decode()) {
-      return device.supportedOperations(decoded.model()).get(0);
-    } catch (VectorFormatException | DeviceException | RuntimeException | Error e) {
-      return true; // found by the check itself
-    }
-  }
-
   private static boolean isConstantTensor(Operand operand) {
     return operand.type().isTensor()
         && operand.lifetime() instanceof Lifetime.Constant constant
         && constant.bytes().byteSize() > 0;
   }
 
-  private static Optional<String> constants(Device device, List<Example> examples, MemoryKind kind)
+  private static void constants(Device device, List<Example> examples, MemoryKind kind)
       throws Exception {
     for (Example example : examples) {
       try (DecodedExample decoded = example.decode();
           FilledMemory constants = FilledMemory.of(kind, constants(decoded.model()))) {
         Model moved = moved(decoded.model(), constants.memory());
-        Optional<String> fault =
-            device.info().memoryKinds().contains(kind)
-                ? claimed(device, decoded, moved)
-                : unclaimed(device, moved);
-        if (fault.isPresent()) {
-          return Optional.of(example.name() + ": " + fault.get());
-        }
+        boolean claimed = device.info().memoryKinds().contains(kind);
+        Expect.at(
+            example.name(),
+            () -> {
+              if (claimed) {
+                claimed(device, decoded, moved);
+              } else {
+                unclaimed(device, moved);
+              }
+            });
       }
     }
-    return Optional.empty();
   }
 
-  private static Optional<String> claimed(Device device, DecodedExample decoded, Model moved)
+  private static void claimed(Device device, DecodedExample decoded, Model moved)
       throws DeviceException {
-    if (!device.supportedOperations(moved).get(0)) {
-      return Optional.of("it claims the kind, but does not support the operation");
-    }
+    Expect.that(
+        device.supportedOperations(moved).get(0),
+        "it claims the kind, but does not support the operation");
     byte[] expected;
     try (PreparedModel prepared = device.prepare(decoded.model(), PrepareConfig.DEFAULT)) {
       expected = Probes.outputs(prepared, decoded);
     }
     try (PreparedModel prepared = device.prepare(moved, PrepareConfig.DEFAULT)) {
-      return Arrays.equals(expected, Probes.outputs(prepared, decoded))
-          ? Optional.empty()
-          : Optional.of("the results differ from those with constants of the model's own");
+      Expect.equal(
+          expected,
+          Probes.outputs(prepared, decoded),
+          "the results differ from those with constants of the model's own");
     }
   }
 
-  private static Optional<String> unclaimed(Device device, Model moved) throws DeviceException {
-    return device.supportedOperations(moved).isEmpty()
-        ? Probes.refused(
-            () -> device.prepare(moved, PrepareConfig.DEFAULT).close(), ErrorStatus.GENERAL_FAILURE)
-        : Optional.of("it does not claim the kind, but says that it supports the operation");
+  private static void unclaimed(Device device, Model moved) throws Exception {
+    Expect.that(
+        device.supportedOperations(moved).isEmpty(),
+        "it does not claim the kind, but says that it supports the operation");
+    Expect.refused(
+        "it",
+        () -> device.prepare(moved, PrepareConfig.DEFAULT).close(),
+        ErrorStatus.GENERAL_FAILURE);
   }
 
   /** The bytes of all constant tensors, each at a multiple of the alignment. */

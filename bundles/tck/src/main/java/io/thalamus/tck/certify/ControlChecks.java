@@ -6,39 +6,31 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.ExecutionResult;
-import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
-import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.tck.caching.CachingTests;
+import io.thalamus.tck.check.Check;
+import io.thalamus.tck.check.Expect;
+import io.thalamus.tck.check.Parallel;
+import io.thalamus.tck.check.Probes;
+import io.thalamus.tck.check.TestRequest;
 import io.thalamus.tck.control.StopSuite;
-import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /** Deadlines and cancellation, of all calls that take them; and fences. */
 final class ControlChecks {
-  private static final Set<ErrorStatus> MISSED =
-      Set.of(ErrorStatus.MISSED_DEADLINE_TRANSIENT, ErrorStatus.MISSED_DEADLINE_PERSISTENT);
-
   private static final Deadline NEVER = Deadline.NONE;
-
-  /** Longer than any example takes; only a fence that is lost makes anyone wait for it. */
-  private static final long FENCE_SECONDS = 120;
 
   /** The time that a fence is held back, several times the deadline before it. */
   private static final Duration HELD = Duration.ofMillis(60);
@@ -55,7 +47,7 @@ final class ControlChecks {
 
   static void run(Subject subject, Findings findings) throws IOException, InterruptedException {
     Device device = subject.device();
-    List<Example> examples = ConcurrencyChecks.some(subject);
+    List<Example> examples = subject.some();
     if (!examples.isEmpty()) {
       deadlines(findings, examples, "prepare", (example, at) -> prepare(device, example, at));
       if (CachingTests.isClaimed(device)) {
@@ -72,49 +64,47 @@ final class ControlChecks {
           examples,
           "execute fenced for a duration",
           (one, at) -> fenced(device, one, forDuration(at)));
-      findings.attempt("cancel at the first checkpoint", () -> cancel(device, examples));
-      each(findings, "a fence fails", examples, one -> failedFence(device, one));
+      findings.run("cancel at the first checkpoint", () -> cancel(device, examples));
+      each(
+          findings,
+          "a fence fails",
+          examples,
+          one -> Probes.prepared(device, one, ControlChecks::failedFence));
       List<Example> few = examples.subList(0, Math.min(HELD_EXAMPLES, examples.size()));
-      each(findings, "a fence is waited for", few, one -> waits(device, one));
-      each(findings, "a deadline behind a fence", few, one -> behind(device, one));
+      each(
+          findings,
+          "a fence is waited for",
+          few,
+          one -> Probes.prepared(device, one, ControlChecks::waits));
+      each(
+          findings,
+          "a deadline behind a fence",
+          few,
+          one -> Probes.prepared(device, one, ControlChecks::behind));
     }
-    longOnes(device, findings);
-  }
-
-  private static void longOnes(Device device, Findings findings) {
-    List<StopSuite.Finding> stopped = new StopSuite(device).run();
-    if (stopped.isEmpty()) {
+    List<Check> longOnes = new StopSuite(device).checks();
+    if (longOnes.isEmpty()) {
       findings.skip("long operations", "the device takes none of the kit's long operations");
     }
-    for (StopSuite.Finding finding : stopped) {
-      String name = "long " + finding.operation() + " " + finding.signal();
-      if (finding.isUnstopped()) {
-        // Legal within one operation: such a device is watched from outside.
-        findings.skip(name, "the device passes no checkpoint inside a long operation");
-      } else {
-        findings.add(name, finding.fault());
-      }
+    for (Check check : longOnes) {
+      findings.run(check);
     }
   }
 
   /** A check of one example. */
   @FunctionalInterface
   private interface OfExample {
-    Optional<String> run(Example example) throws Exception;
+    void run(Example example) throws Exception;
   }
 
   private static void each(Findings findings, String name, List<Example> examples, OfExample check)
       throws InterruptedException {
-    findings.attempt(
+    findings.run(
         name,
         () -> {
           for (Example example : examples) {
-            Optional<String> fault = check.run(example);
-            if (fault.isPresent()) {
-              return Optional.of(example.name() + ": " + fault.get());
-            }
+            Expect.at(example.name(), () -> check.run(example));
           }
-          return Optional.empty();
         });
   }
 
@@ -124,39 +114,33 @@ final class ControlChecks {
         findings,
         name + " after its deadline",
         examples,
-        one -> ended(call.run(one, after(Duration.ofSeconds(-1))), false));
+        one ->
+            Expect.status(
+                "it", call.run(one, Deadline.after(Duration.ofSeconds(-1))), Expect.missed()));
     each(
         findings,
         name + " at its deadline",
         examples,
         one -> {
           for (Duration left : List.of(Duration.ofNanos(1), Duration.ofMillis(1))) {
-            ErrorStatus status = call.run(one, after(left));
-            if (status != ErrorStatus.NONE && !MISSED.contains(status)) {
-              return Optional.of("with " + left + " left it ended with " + status);
+            ErrorStatus status = call.run(one, Deadline.after(left));
+            if (status != ErrorStatus.NONE) {
+              Expect.status("with " + left + " left it", status, Expect.missed());
             }
           }
-          return Optional.empty();
         });
     each(
         findings,
         name + " before its deadline",
         examples,
-        one -> ended(call.run(one, after(Duration.ofHours(1))), true));
+        one ->
+            Expect.status(
+                "it", call.run(one, Deadline.after(Duration.ofHours(1))), ErrorStatus.NONE));
     each(
-        findings, name + " without a deadline", examples, one -> ended(call.run(one, NEVER), true));
-  }
-
-  private static Deadline after(Duration left) {
-    return Deadline.after(left);
-  }
-
-  private static Optional<String> ended(ErrorStatus status, boolean inTime) {
-    boolean isRight = inTime ? status == ErrorStatus.NONE : MISSED.contains(status);
-    return isRight
-        ? Optional.empty()
-        : Optional.of(
-            "it ended with " + status + ", not with " + (inTime ? ErrorStatus.NONE : MISSED));
+        findings,
+        name + " without a deadline",
+        examples,
+        one -> Expect.status("it", call.run(one, NEVER), ErrorStatus.NONE));
   }
 
   private static ErrorStatus prepare(Device device, Example example, Deadline deadline)
@@ -196,129 +180,79 @@ final class ControlChecks {
     try (DecodedExample decoded = example.decode();
         PreparedModel prepared = device.prepare(decoded.model(), PrepareConfig.DEFAULT);
         TestRequest request = TestRequest.of(decoded)) {
-      return fenced(prepared, request.request(), List.of(SyncFence.signalled()), config);
-    }
-  }
-
-  /** Returns how a fenced execution ends, in whatever way it says so. */
-  private static ErrorStatus fenced(
-      PreparedModel prepared, Request request, List<SyncFence> fences, ExecutionConfig config)
-      throws Exception {
-    try {
-      FencedExecution execution = prepared.executeFenced(request, fences, config);
-      execution.syncFence().future().get(FENCE_SECONDS, TimeUnit.SECONDS);
-      return execution.executionInfo().get().result().status();
+      return Probes.fenced(prepared, request.request(), SyncFence.signalled(), config);
     } catch (DeviceException e) {
       return e.status();
-    } catch (ExecutionException | CompletionException e) {
-      if (e.getCause() instanceof DeviceException cause) {
-        return cause.status();
-      }
-      throw e;
     }
   }
 
   /** Stops executions where they ask first; one without any work may not ask. */
-  private static Optional<String> cancel(Device device, List<Example> examples) throws Exception {
-    boolean[] asked = new boolean[2]; // by the execution, by any
+  private static void cancel(Device device, List<Example> examples) throws Exception {
+    AtomicInteger asked = new AtomicInteger();
     ExecutionControl control =
         () -> {
-          asked[0] = true;
+          asked.incrementAndGet();
           return ExecutionControl.Signal.CANCELLED;
         };
     for (Example example : examples) {
-      asked[0] = false;
+      int before = asked.get();
       ExecutionResult result = execute(device, example, ExecutionConfig.DEFAULT.with(control));
-      Optional<String> fault =
-          asked[0] ? Probes.failed(result, ErrorStatus.GENERAL_FAILURE) : Optional.empty();
-      if (fault.isPresent()) {
-        return Optional.of(example.name() + ": " + fault.get());
+      if (asked.get() > before) {
+        Expect.at(example.name(), () -> Expect.failed(result, ErrorStatus.GENERAL_FAILURE));
       }
-      asked[1] |= asked[0];
     }
-    return asked[1]
-        ? Optional.empty()
-        : Optional.of("it asks at no operation whether it is to stop");
+    Expect.that(asked.get() > 0, "it asks at no operation whether it is to stop");
   }
 
   /** The inputs of a fenced execution are there only when its fence signals. */
-  private static Optional<String> waits(Device device, Example example) throws Exception {
-    return Probes.with(
-        device,
-        example,
-        (prepared, decoded) -> {
-          byte[] expected = Probes.outputs(prepared, decoded);
-          try (TestRequest request = TestRequest.of(decoded)) {
-            byte[] inputs = Probes.bytes(request.inputs());
-            request.inputs().segment().fill((byte) 0);
-            ErrorStatus status =
-                whileHeld(
-                    fence -> fenced(prepared, request.request(), List.of(fence), config(NEVER)),
-                    fence -> {
-                      request.inputs().segment().copyFrom(MemorySegment.ofArray(inputs));
-                      fence.signal();
-                    });
-            if (status != ErrorStatus.NONE) {
-              return Optional.of("it ended with " + status);
-            }
-            return Arrays.equals(expected, request.allOutputs())
-                ? Optional.empty()
-                : Optional.of("it did not wait for its fence: the result is of earlier inputs");
-          }
-        });
+  private static void waits(PreparedModel prepared, DecodedExample decoded) throws Exception {
+    byte[] expected = Probes.outputs(prepared, decoded);
+    try (TestRequest request = TestRequest.of(decoded)) {
+      byte[] inputs = request.allInputs();
+      request.inputs().segment().fill((byte) 0);
+      ErrorStatus status =
+          whileHeld(
+              fence -> {
+                request.inputs().segment().copyFrom(MemorySegment.ofArray(inputs));
+                fence.signal();
+              },
+              fence -> Probes.fenced(prepared, request.request(), fence, config(NEVER)));
+      Expect.status("it", status, ErrorStatus.NONE);
+      Expect.equal(
+          expected,
+          request.allOutputs(),
+          "it did not wait for its fence: the result is of earlier inputs");
+    }
   }
 
-  private static Optional<String> failedFence(Device device, Example example) throws Exception {
-    return Probes.with(
-        device,
-        example,
-        (prepared, decoded) -> {
-          try (TestRequest request = TestRequest.of(decoded)) {
-            SyncFence fence = new SyncFence();
-            fence.fail(new DeviceException(ErrorStatus.GENERAL_FAILURE, "the kit's"));
-            ErrorStatus status = fenced(prepared, request.request(), List.of(fence), config(NEVER));
-            return status == ErrorStatus.GENERAL_FAILURE
-                ? Optional.empty()
-                : Optional.of("it ended with " + status + ", not with GENERAL_FAILURE");
-          }
-        });
+  private static void failedFence(PreparedModel prepared, DecodedExample decoded) throws Exception {
+    try (TestRequest request = TestRequest.of(decoded)) {
+      SyncFence fence = new SyncFence();
+      fence.fail(new DeviceException(ErrorStatus.GENERAL_FAILURE, "the kit's"));
+      Expect.status(
+          "it",
+          Probes.fenced(prepared, request.request(), fence, config(NEVER)),
+          ErrorStatus.GENERAL_FAILURE);
+    }
   }
 
   /** The fence signals after the deadline. */
-  private static Optional<String> behind(Device device, Example example) throws Exception {
-    return Probes.with(
-        device,
-        example,
-        (prepared, decoded) -> {
-          try (TestRequest request = TestRequest.of(decoded)) {
-            return ended(
-                whileHeld(
-                    fence ->
-                        fenced(
-                            prepared,
-                            request.request(),
-                            List.of(fence),
-                            config(after(HELD.dividedBy(10)))),
-                    SyncFence::signal),
-                false);
-          }
-        });
-  }
-
-  /** A call that waits for a fence. */
-  @FunctionalInterface
-  private interface Waiting {
-    ErrorStatus run(SyncFence fence) throws Exception;
-  }
-
-  /** Something that is done when the time to signal has come. */
-  @FunctionalInterface
-  private interface Signalling {
-    void run(SyncFence fence);
+  private static void behind(PreparedModel prepared, DecodedExample decoded) throws Exception {
+    try (TestRequest request = TestRequest.of(decoded)) {
+      // Before the fence is held: a caller that waits for a processor must not come too late.
+      ExecutionConfig config = config(Deadline.after(HELD.dividedBy(10)));
+      ErrorStatus status =
+          whileHeld(
+              SyncFence::signal,
+              fence -> Probes.fenced(prepared, request.request(), fence, config));
+      Expect.status("it", status, Expect.missed());
+    }
   }
 
   /** Calls with a fence that another thread signals a little later. */
-  private static ErrorStatus whileHeld(Waiting call, Signalling signalling) throws Exception {
+  private static ErrorStatus whileHeld(
+      Consumer<SyncFence> signalling, Parallel.Work<SyncFence, ErrorStatus, Exception> call)
+      throws Exception {
     SyncFence fence = new SyncFence();
     Thread signaller =
         Thread.ofPlatform()
@@ -327,10 +261,10 @@ final class ControlChecks {
             .start(
                 () -> {
                   LockSupport.parkNanos(HELD.toNanos());
-                  signalling.run(fence);
+                  signalling.accept(fence);
                 });
     try {
-      return call.run(fence);
+      return call.apply(fence);
     } finally {
       signaller.join();
     }

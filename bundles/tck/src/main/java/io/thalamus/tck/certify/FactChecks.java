@@ -8,13 +8,9 @@ import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
-import java.util.Arrays;
-import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /** The facts that a device states, by the rules of the HAL and its vendor tests. */
@@ -62,70 +58,21 @@ final class FactChecks {
         "capabilities of graphs",
         !capabilities.operandPerformance().containsKey(OperandCode.SUBGRAPH),
         "SUBGRAPH has no performance of its own");
-    if (!subject.settings().properties().isEmpty()) {
-      declared(info).forEach((fact, value) -> declared(subject, findings, fact, value));
-    }
+    declared(subject, findings, "device", info.name().substring(info.name().indexOf('-') + 1));
+    declared(subject, findings, "type", info.type().name());
   }
 
-  /** The facts as {@link DeviceDriver} declares them, by its members: words, lists sorted. */
-  private static Map<String, String> declared(DeviceInfo info) {
-    Map<String, String> facts = new TreeMap<>();
-    facts.put("device", info.name().substring(info.name().indexOf('-') + 1));
-    facts.put("type", info.type().name());
-    facts.put("modelCacheFiles", "" + info.cacheNeeds().modelCacheFiles());
-    facts.put("dataCacheFiles", "" + info.cacheNeeds().dataCacheFiles());
-    facts.put("memoryDomain", "" + info.memoryDomain());
-    facts.put("extensions", sorted(info.extensions().stream()));
-    facts.put("performance", sorted(performance(info.capabilities())));
-    return facts;
-  }
-
-  private static Stream<String> performance(Capabilities capabilities) {
-    Map<String, PerformanceInfo> all = new TreeMap<>();
-    capabilities.operandPerformance().forEach((type, ratio) -> all.put(type.text(), ratio));
-    all.put("RELAXED_SCALAR", capabilities.relaxedFloat32toFloat16Scalar());
-    all.put("RELAXED_TENSOR", capabilities.relaxedFloat32toFloat16Tensor());
-    all.put("IF", capabilities.ifPerformance());
-    all.put("WHILE", capabilities.whilePerformance());
-    return all.entrySet().stream()
-        .filter(entry -> !entry.getValue().equals(PerformanceInfo.UNSUPPORTED))
-        .map(
-            entry ->
-                entry.getKey()
-                    + " "
-                    + entry.getValue().execTime()
-                    + " "
-                    + entry.getValue().powerUsage());
-  }
-
-  private static String sorted(Stream<String> words) {
-    return String.join(
-        ", ", words.map(String::strip).filter(word -> !word.isEmpty()).sorted().toList());
-  }
-
-  /** A service need not declare a fact; what it declares is true. */
+  /** A service need not declare what {@link DeviceDriver} does; what it declares is true. */
   private static void declared(Subject subject, Findings findings, String fact, String actual) {
-    Object value = subject.settings().properties().get(DeviceDriver.PREFIX_ + fact);
-    if (value == null) {
-      return;
+    String property = DeviceDriver.PREFIX_ + fact;
+    Object stated = subject.settings().properties.get(property);
+    if (stated != null) {
+      findings.check(
+          "declared " + fact,
+          stated.equals(actual),
+          "the service declares %s as '%s', but the device says '%s'"
+              .formatted(property, stated, actual));
     }
-    String stated =
-        switch (value) {
-          case String[] words -> sorted(Arrays.stream(words));
-          case Collection<?> words -> sorted(words.stream().map(String::valueOf));
-          default -> sorted(Stream.of(value.toString()));
-        };
-    findings.check(
-        "declared " + fact,
-        stated.equals(actual),
-        "the service declares "
-            + DeviceDriver.PREFIX_
-            + fact
-            + " as '"
-            + stated
-            + "', but the device says '"
-            + actual
-            + "'");
   }
 
   private static boolean isCount(int files) {

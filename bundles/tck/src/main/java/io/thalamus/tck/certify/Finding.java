@@ -25,10 +25,6 @@ public record Finding(String group, String name, Outcome outcome) {
 
   /** All of it in one line. */
   public String text() {
-    return switch (outcome) {
-      case Outcome.Passed _ -> id();
-      case Outcome.Failed failed -> id() + ": " + failed.reason();
-      case Outcome.Skipped skipped -> id() + ": " + skipped.reason();
-    };
+    return id() + Outcome.suffix(outcome);
   }
 }

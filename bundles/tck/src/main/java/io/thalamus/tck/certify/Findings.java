@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.certify;
 
+import io.thalamus.hal.Device;
+import io.thalamus.tck.check.Check;
+import io.thalamus.tck.check.Probes;
+import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
-import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 
 /** Collects what a group finds. Used by the thread that runs the group. */
 final class Findings {
   private final String group;
+  private final Device device;
   private final Consumer<Finding> target;
 
-  Findings(String group, Consumer<Finding> target) {
+  Findings(String group, Device device, Consumer<Finding> target) {
     this.group = group;
+    this.device = device;
     this.target = target;
   }
 
@@ -20,12 +24,7 @@ final class Findings {
     target.accept(new Finding(group, name, outcome));
   }
 
-  /** A check that passed, or the fault that it found. */
-  void add(String name, Optional<String> fault) {
-    add(name, fault.<Outcome>map(Outcome.Failed::new).orElse(Outcome.PASSED));
-  }
-
-  /** A check of a single condition. */
+  /** Adds a check of a single condition. */
   void check(String name, boolean holds, String otherwise) {
     add(name, holds ? Outcome.PASSED : new Outcome.Failed(otherwise));
   }
@@ -34,28 +33,17 @@ final class Findings {
     add(name, new Outcome.Skipped(reason));
   }
 
-  /** A check that may go wrong in any way: what it throws is a fault of the device. */
-  void attempt(String name, Check check) throws InterruptedException {
-    tryOut(name, () -> check.run().<Outcome>map(Outcome.Failed::new).orElse(Outcome.PASSED));
+  /** Runs a check; whatever it throws is a fault of the device. */
+  void run(String name, Check.Body body) throws InterruptedException {
+    add(name, Check.run(body));
   }
 
-  /** The same for a check that may be skipped. */
-  void tryOut(String name, Callable<Outcome> check) throws InterruptedException {
-    if (Thread.interrupted()) {
-      throw new InterruptedException();
-    }
-    try {
-      add(name, check.call());
-    } catch (InterruptedException e) {
-      throw e;
-    } catch (Exception | Error e) {
-      add(name, Outcome.Failed.of(e));
-    }
+  void run(Check check) throws InterruptedException {
+    run(check.name(), check.body());
   }
 
-  /** Finds a fault, or none. */
-  @FunctionalInterface
-  interface Check {
-    Optional<String> run() throws Exception;
+  /** Runs a check of an example that is prepared on the device. */
+  void prepared(String name, Example example, Probes.Use use) throws InterruptedException {
+    run(name, () -> Probes.prepared(device, example, use));
   }
 }

@@ -2,34 +2,30 @@
 package io.thalamus.tck.certify;
 
 import io.thalamus.hal.Device;
-import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
-import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
-import io.thalamus.memory.MemoryKind;
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
-import io.thalamus.model.Shape;
-import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.tck.check.Check;
+import io.thalamus.tck.check.Expect;
+import io.thalamus.tck.check.Leaks;
+import io.thalamus.tck.check.Probes;
+import io.thalamus.tck.check.TestGraph;
+import io.thalamus.tck.check.TestRequest;
 import io.thalamus.vectors.Example;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * Leaks of calls: threads, memory outside the heap, and models that were closed. Others work in the
@@ -57,29 +53,27 @@ final class LeakChecks {
       return;
     }
     Example example = subject.singles().getFirst();
-    findings.attempt(
+    findings.prepared(
         "threads of executions",
-        () ->
-            Probes.with(
-                device,
-                example,
-                (prepared, decoded) -> threads(CALLS, () -> Probes.outputs(prepared, decoded))));
-    findings.attempt(
-        "threads of prepared models", () -> threads(CALLS, () -> Probes.outputs(device, example)));
-    if (subject.settings().activation().isPresent()) {
-      findings.attempt(
+        example,
+        (prepared, decoded) -> Leaks.threads(CALLS, () -> Probes.outputs(prepared, decoded)));
+    findings.run(
+        "threads of prepared models",
+        () -> Leaks.threads(CALLS, () -> Probes.outputs(device, example)));
+    if (subject.settings().activation.isPresent()) {
+      Callable<Device> activation = subject.settings().activation.get();
+      findings.run(
           "threads of activations",
-          () ->
-              threads(ACTIVATIONS, () -> activate(subject.settings().activation().get(), example)));
+          () -> Leaks.threads(ACTIVATIONS, () -> activate(activation, example)));
     }
-    findings.attempt("closed models are let go", () -> letGo(device, example));
+    findings.run("closed models are let go", () -> letGo(device, example));
     memory(device, findings);
   }
 
-  private static byte[] activate(Callable<Device> activation, Example example) throws Exception {
+  private static void activate(Callable<Device> activation, Example example) throws Exception {
     Device device = activation.call();
     try {
-      return Probes.outputs(device, example);
+      Probes.outputs(device, example);
     } finally {
       if (device instanceof AutoCloseable closeable) {
         closeable.close();
@@ -87,31 +81,8 @@ final class LeakChecks {
     }
   }
 
-  /** A fault where half as many threads, or more, stay as calls were made. */
-  private static Optional<String> threads(int calls, Callable<?> call) throws Exception {
-    int left = 0;
-    for (int time = 0; time < TIMES; time++) {
-      call.call(); // threads that stay on purpose start with the first one
-      Set<Thread> before = new HashSet<>(Thread.getAllStackTraces().keySet());
-      for (int i = 0; i < calls; i++) {
-        call.call();
-      }
-      left = 0;
-      for (int wait = 0; wait == 0 || wait < COLLECTIONS && left >= calls / 2; wait++) {
-        Thread.sleep(wait == 0 ? 0 : COLLECTION_MILLIS);
-        Set<Thread> after = new HashSet<>(Thread.getAllStackTraces().keySet());
-        after.removeAll(before);
-        left = after.size();
-      }
-      if (left < calls / 2) {
-        return Optional.empty();
-      }
-    }
-    return Optional.of(left + " threads are left of " + calls + " calls");
-  }
-
   /** A model that was closed is not held, not even by a thread that executed it. */
-  private static Optional<String> letGo(Device device, Example example) throws Exception {
+  private static void letGo(Device device, Example example) throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     try (ExecutorService executor =
         Executors.newSingleThreadExecutor(
@@ -123,9 +94,7 @@ final class LeakChecks {
           System.gc();
           Thread.sleep(COLLECTION_MILLIS);
         }
-        return model.get() == null
-            ? Optional.empty()
-            : Optional.of("a model that was executed and closed is still reachable");
+        Expect.that(model.get() == null, "a model that was executed and closed is still reachable");
       } finally {
         end.countDown();
       }
@@ -152,49 +121,45 @@ final class LeakChecks {
               : "this system does not tell the size of a process");
       return;
     }
-    try (SharedMemory arguments = SharedMemory.allocate(MemoryKind.ASHMEM, 2 * ARGUMENT_BYTES)) {
-      Request request =
-          new Request(
-              List.of(new Request.Location(0, 0, ARGUMENT_BYTES, Shape.NONE)),
-              List.of(new Request.Location(0, ARGUMENT_BYTES, ARGUMENT_BYTES, Shape.NONE)),
-              List.of(new MemoryPool.Shared(arguments)));
-      findings.attempt(
+    Model model = large.get();
+    try (TestRequest arguments = TestRequest.of(model.main())) {
+      Request request = arguments.request();
+      findings.run(
           "memory of executions",
           () -> {
-            try (PreparedModel prepared = device.prepare(large.get(), PrepareConfig.DEFAULT)) {
-              return growth(() -> prepared.execute(request, ExecutionConfig.DEFAULT));
+            try (PreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT)) {
+              growth(() -> prepared.execute(request, ExecutionConfig.DEFAULT));
             }
           });
-      findings.attempt(
+      findings.run(
           "memory of prepared models",
           () ->
               growth(
                   () -> {
-                    try (PreparedModel prepared =
-                        device.prepare(large.get(), PrepareConfig.DEFAULT)) {
-                      return prepared.execute(request, ExecutionConfig.DEFAULT);
+                    try (PreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT)) {
+                      prepared.execute(request, ExecutionConfig.DEFAULT);
                     }
                   }));
     }
   }
 
   /** A fault where the process grows by as much as the calls would leak of one argument each. */
-  private static Optional<String> growth(Callable<?> call) throws Exception {
+  private static void growth(Check.Body call) throws Exception {
     long grown = 0;
     for (int time = 0; time < TIMES; time++) {
       for (int i = 0; i < CALLS / 4; i++) {
-        call.call();
+        call.run();
       }
       long before = processBytes();
       for (int i = 0; i < CALLS; i++) {
-        call.call();
+        call.run();
       }
       grown = processBytes() - before;
       if (grown < CALLS * ARGUMENT_BYTES / 2) {
-        return Optional.empty();
+        return;
       }
     }
-    return Optional.of(
+    throw Expect.failure(
         "the process grew by " + grown / (1 << 20) + " MiB in " + CALLS + " calls, each time");
   }
 
@@ -205,24 +170,9 @@ final class LeakChecks {
 
   /** An operation on a tensor that is large, but not long. */
   private static Optional<Model> large(Device device) {
-    for (OperationCode operation : List.of(OperationCode.RELU, OperationCode.ADD)) {
-      SubgraphBuilder graph = new SubgraphBuilder();
-      Shape shape = Shape.of(LARGE);
-      int input = graph.input("", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
-      int output = graph.output("", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
-      graph.operation(
-          operation,
-          operation == OperationCode.RELU ? List.of(input) : List.of(input, input, graph.int32(0)),
-          List.of(output));
-      Model model = Model.of(graph.build());
-      try {
-        if (device.supportedOperations(model).get(0)) {
-          return Optional.of(model);
-        }
-      } catch (DeviceException | RuntimeException | Error e) {
-        return Optional.of(model); // found by the check itself
-      }
-    }
-    return Optional.empty();
+    return Stream.of(OperationCode.RELU, OperationCode.ADD)
+        .map(operation -> TestGraph.chain(operation, 1, LARGE))
+        .filter(model -> Probes.takes(device, model))
+        .findFirst();
   }
 }

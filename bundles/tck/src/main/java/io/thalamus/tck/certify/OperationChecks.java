@@ -2,6 +2,8 @@
 package io.thalamus.tck.certify;
 
 import io.thalamus.hal.Device;
+import io.thalamus.tck.check.Expect;
+import io.thalamus.tck.check.Probes;
 import io.thalamus.tck.coupling.CouplingReport;
 import io.thalamus.tck.coupling.CouplingSuite;
 import io.thalamus.tck.graph.GraphCheck;
@@ -20,9 +22,7 @@ import io.thalamus.vectors.SuiteReport;
 import io.thalamus.vectors.VectorFormatException;
 import io.thalamus.vectors.VectorSuite;
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 
 /** Right results of a device, and refusals of what is invalid. */
 final class OperationChecks {
@@ -39,14 +39,14 @@ final class OperationChecks {
   static void operations(
       Subject subject, Device device, List<RunOptions.Mode> modes, Findings findings)
       throws IOException, VectorFormatException, InterruptedException {
-    if (subject.settings().vectors().isEmpty()) {
+    if (subject.settings().vectors.isEmpty()) {
       GraphCheck check = new GraphCheck(device);
       subject.singles().forEach(example -> findings.add(example.name(), check.run(example)));
       return;
     }
     for (RunOptions.Mode mode : modes) {
       SuiteReport report =
-          VectorSuite.of(subject.settings().vectors().get())
+          VectorSuite.of(subject.settings().vectors.get())
               .run(
                   new DeviceTarget(device),
                   RunOptions.DEFAULT.with(mode),
@@ -66,18 +66,15 @@ final class OperationChecks {
         // Order and writers need one operation that reads what another writes.
         findings.skip(family.aospName(), "no example of one operation has a place for it");
       } else {
-        findings.add(
+        findings.check(
             family.aospName(),
-            report.count(family, Layer.NOBODY) == 0
-                ? Optional.empty()
-                : Optional.of(accepted(report, family.aospName())));
+            report.count(family, Layer.NOBODY) == 0,
+            accepted(report, family.aospName()));
       }
     }
     for (RequestFamily family : RequestFamily.values()) {
       String accepted = accepted(report, family.aospName());
-      findings.add(
-          "request " + family.aospName(),
-          accepted.isEmpty() ? Optional.empty() : Optional.of(accepted));
+      findings.check("request " + family.aospName(), accepted.isEmpty(), accepted);
     }
   }
 
@@ -92,30 +89,29 @@ final class OperationChecks {
   /** Both quantized types alike, and equal to the reference where that is claimed. */
   static void quantization(Subject subject, Findings findings) throws InterruptedException {
     CouplingReport report = new CouplingSuite(subject.device()).run(subject.singles());
-    report.coupledExamples().forEach(example -> findings.add("coupled " + example, Outcome.PASSED));
-    report
-        .failures()
-        .forEach(
-            failure -> findings.add("coupled " + failure.example(), Optional.of(failure.reason())));
+    for (CouplingReport.Pair pair : report.pairs()) {
+      if (!(pair.outcome() instanceof Outcome.Skipped)) {
+        findings.add("coupled " + pair.example(), pair.outcome());
+      }
+    }
     if (!subject.device().info().exactQuantized()) {
       findings.skip("exact", "the device does not claim exact quantized results");
       return;
     }
-    if (subject.settings().reference().isEmpty()) {
+    if (subject.settings().reference.isEmpty()) {
       findings.skip("exact", "there is no other device with exact quantized results beside it");
       return;
     }
-    Device reference = subject.settings().reference().get();
+    Device reference = subject.settings().reference.get();
     for (Example example : subject.singles()) {
       if (isQuantized(example)) {
-        findings.attempt(
+        findings.run(
             "exact " + example.name(),
             () ->
-                Arrays.equals(
-                        Probes.outputs(subject.device(), example),
-                        Probes.outputs(reference, example))
-                    ? Optional.empty()
-                    : Optional.of("the results are not those of " + reference.info().name()));
+                Expect.equal(
+                    Probes.outputs(reference, example),
+                    Probes.outputs(subject.device(), example),
+                    "the results are not those of " + reference.info().name()));
       }
     }
   }
@@ -132,12 +128,14 @@ final class OperationChecks {
       return;
     }
     GraphReport report =
-        GraphSuite.of(subject.device()).run(subject.settings().random(), subject.seed());
+        GraphSuite.of(subject.device()).run(subject.settings().random, subject.seed());
     // Every graph has the same name however it ends, as lists of exceptions name it.
-    report.passedSeeds().forEach(seed -> findings.add("seed " + seed, Outcome.PASSED));
-    report.skippedSeeds().forEach((seed, reason) -> findings.skip("seed " + seed, reason));
-    report
-        .failures()
-        .forEach(failure -> findings.add("seed " + failure.seed(), Optional.of(failure.text())));
+    for (GraphReport.Result result : report.results()) {
+      findings.add(
+          "seed " + result.seed(),
+          result.outcome() instanceof Outcome.Failed
+              ? new Outcome.Failed(result.text())
+              : result.outcome());
+    }
   }
 }

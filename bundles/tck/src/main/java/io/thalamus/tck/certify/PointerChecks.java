@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.certify;
 
+import io.thalamus.hal.Device;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.MemoryPool;
@@ -8,8 +9,9 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
-import io.thalamus.tck.request.PointerRequest;
-import io.thalamus.tck.request.TestRequest;
+import io.thalamus.tck.check.Expect;
+import io.thalamus.tck.check.PointerRequest;
+import io.thalamus.tck.check.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import java.lang.foreign.Arena;
@@ -40,27 +42,20 @@ final class PointerChecks {
       findings.skip("arguments", "the device takes none of the kit's operations");
       return;
     }
+    Device device = subject.device();
     for (Example example : subject.singles()) {
-      findings.attempt(
-          example.name(), () -> Probes.with(subject.device(), example, PointerChecks::inPlace));
+      findings.prepared(example.name(), example, PointerChecks::inPlace);
     }
-    for (Example example : ConcurrencyChecks.some(subject)) {
+    for (Example example : subject.some()) {
       String name = example.name() + " ";
-      findings.attempt(
-          name + "after the return",
-          () -> Probes.with(subject.device(), example, PointerChecks::kept));
-      findings.attempt(
-          name + "by several threads",
-          () -> Probes.with(subject.device(), example, PointerChecks::together));
+      findings.prepared(name + "after the return", example, PointerChecks::kept);
+      findings.prepared(name + "by several threads", example, PointerChecks::together);
     }
     Example example = subject.singles().getFirst();
-    findings.attempt(
-        "beside pools", () -> Probes.with(subject.device(), example, PointerChecks::mixed));
-    findings.attempt(
-        "not fenced", () -> Probes.with(subject.device(), example, PointerChecks::fenced));
+    findings.prepared("beside pools", example, PointerChecks::mixed);
+    findings.prepared("not fenced", example, PointerChecks::fenced);
     for (Flaw flaw : Flaw.values()) {
-      findings.attempt(
-          flaw.text, () -> Probes.with(subject.device(), example, (a, b) -> flawed(a, b, flaw)));
+      findings.prepared(flaw.text, example, (model, one) -> flawed(model, one, flaw));
     }
   }
 
@@ -71,10 +66,7 @@ final class PointerChecks {
   /** The results of the same example with its arguments in pools. */
   private static List<byte[]> expected(PreparedModel prepared, DecodedExample decoded) {
     try (TestRequest request = TestRequest.of(decoded)) {
-      ExecutionResult result = execute(prepared, request.request());
-      if (!(result instanceof ExecutionResult.Completed)) {
-        throw new IllegalStateException("with arguments in pools it ended with " + result);
-      }
+      Expect.completed("with arguments in pools it", execute(prepared, request.request()));
       List<byte[]> outputs = new ArrayList<>();
       for (int i = 0; i < decoded.outputs().size(); i++) {
         outputs.add(request.output(i));
@@ -83,93 +75,79 @@ final class PointerChecks {
     }
   }
 
-  /** Executes in the calling thread, whose arena is confined to it; a fault where it is wrong. */
-  private static Optional<String> run(
-      PreparedModel prepared, PointerRequest request, List<byte[]> expected) {
+  /** Executes in the calling thread, whose arena is confined to it. */
+  private static void run(PreparedModel prepared, PointerRequest request, List<byte[]> expected) {
     ExecutionResult result = execute(prepared, request.request());
-    Optional<String> damage = request.damage();
-    if (damage.isPresent()) {
-      return damage;
-    }
-    if (!(result instanceof ExecutionResult.Completed)) {
-      return Optional.of("it ended with " + result);
-    }
+    request.expectUndamaged();
+    Expect.completed("it", result);
     for (int i = 0; i < expected.size(); i++) {
-      if (!Arrays.equals(expected.get(i), request.results().get(i))) {
-        return Optional.of("output " + i + " differs from that in a pool");
-      }
+      Expect.equal(
+          expected.get(i),
+          request.results().get(i),
+          "output " + i + " differs from that in a pool");
     }
-    return Optional.empty();
   }
 
-  private static Optional<String> inPlace(PreparedModel prepared, DecodedExample decoded) {
+  private static void inPlace(PreparedModel prepared, DecodedExample decoded) {
     try (Arena arena = Arena.ofConfined()) {
-      return run(prepared, PointerRequest.of(decoded, arena), expected(prepared, decoded));
+      run(prepared, PointerRequest.of(decoded, arena), expected(prepared, decoded));
     }
   }
 
   /** Nothing of a request is read or written once its execution has returned. */
-  private static Optional<String> kept(PreparedModel prepared, DecodedExample decoded)
+  private static void kept(PreparedModel prepared, DecodedExample decoded)
       throws InterruptedException {
     List<byte[]> expected = expected(prepared, decoded);
     try (Arena shared = Arena.ofShared()) {
       PointerRequest first = PointerRequest.of(decoded, shared);
-      Optional<String> fault = run(prepared, first, expected);
+      run(prepared, first, expected);
       first.scrub();
-      for (int i = 0; i < ROUNDS && fault.isEmpty(); i++) {
-        fault = run(prepared, PointerRequest.of(decoded, shared), expected);
+      for (int i = 0; i < ROUNDS; i++) {
+        run(prepared, PointerRequest.of(decoded, shared), expected);
         Thread.sleep(PAUSE_MILLIS);
       }
-      if (fault.isPresent()) {
-        return fault;
-      }
-      if (!first.isScrubbed()) {
-        return Optional.of("it wrote to an argument after the execution had returned");
-      }
+      Expect.that(first.isScrubbed(), "it wrote to an argument after the execution had returned");
     }
     // The memory of all these executions is gone.
-    return inPlace(prepared, decoded);
+    inPlace(prepared, decoded);
   }
 
-  private static Optional<String> together(PreparedModel prepared, DecodedExample decoded)
-      throws Exception {
+  private static void together(PreparedModel prepared, DecodedExample decoded) throws Exception {
     List<byte[]> expected = expected(prepared, decoded);
-    return ConcurrencyChecks.together(
-        new byte[0],
+    ConcurrencyChecks.together(
         () -> {
           try (Arena arena = Arena.ofConfined()) {
-            Optional<String> fault = run(prepared, PointerRequest.of(decoded, arena), expected);
-            return fault.isEmpty() ? new byte[0] : new byte[1];
+            run(prepared, PointerRequest.of(decoded, arena), expected);
           }
         });
   }
 
-  private static Optional<String> mixed(PreparedModel prepared, DecodedExample decoded) {
-    List<byte[]> expected = expected(prepared, decoded);
+  private static void mixed(PreparedModel prepared, DecodedExample decoded) {
+    byte[] expected = expected(prepared, decoded).getFirst();
     try (Arena arena = Arena.ofConfined();
         TestRequest pools = TestRequest.of(decoded)) {
       PointerRequest pointers = PointerRequest.of(decoded, arena);
       List<MemoryPool> both = pools.request().pools();
       Request in = new Request(pointers.request().inputs(), pools.request().outputs(), both);
-      if (!(execute(prepared, in) instanceof ExecutionResult.Completed)
-          || !Arrays.equals(expected.getFirst(), pools.output(0))) {
-        return Optional.of("inputs by pointer and outputs in a pool give another result");
-      }
+      Expect.that(
+          execute(prepared, in) instanceof ExecutionResult.Completed
+              && Arrays.equals(expected, pools.output(0)),
+          "inputs by pointer and outputs in a pool give another result");
       Request out = new Request(pools.request().inputs(), pointers.request().outputs(), both);
-      if (!(execute(prepared, out) instanceof ExecutionResult.Completed)
-          || !Arrays.equals(expected.getFirst(), pointers.results().getFirst())) {
-        return Optional.of("inputs in a pool and outputs by pointer give another result");
-      }
-      return pointers.damage();
+      Expect.that(
+          execute(prepared, out) instanceof ExecutionResult.Completed
+              && Arrays.equals(expected, pointers.results().getFirst()),
+          "inputs in a pool and outputs by pointer give another result");
+      pointers.expectUndamaged();
     }
   }
 
   /** The caller of a fenced execution does not wait for it. */
-  private static Optional<String> fenced(PreparedModel prepared, DecodedExample decoded)
-      throws Exception {
+  private static void fenced(PreparedModel prepared, DecodedExample decoded) throws Exception {
     try (Arena arena = Arena.ofConfined()) {
       Request request = PointerRequest.of(decoded, arena).request();
-      return Probes.refused(
+      Expect.refused(
+          "it",
           () -> prepared.executeFenced(request, List.of(), ExecutionConfig.DEFAULT),
           ErrorStatus.INVALID_ARGUMENT,
           ErrorStatus.GENERAL_FAILURE);
@@ -226,7 +204,7 @@ final class PointerChecks {
     }
   }
 
-  private static Optional<String> flawed(PreparedModel prepared, DecodedExample decoded, Flaw flaw)
+  private static void flawed(PreparedModel prepared, DecodedExample decoded, Flaw flaw)
       throws Exception {
     try (Arena arena = Arena.ofConfined()) {
       PointerRequest request = PointerRequest.of(decoded, arena);
@@ -236,10 +214,7 @@ final class PointerChecks {
           Optional<MemorySegment> bad = flaw.of(request.inputs().get(i), input.operand(), arena);
           if (bad.isPresent()) {
             ExecutionResult result = execute(prepared, request.withInput(i, bad.get()));
-            Optional<String> fault = Probes.failed(result, ErrorStatus.INVALID_ARGUMENT);
-            if (fault.isPresent()) {
-              return Optional.of("input " + i + ": " + fault.get());
-            }
+            Expect.at("input " + i, () -> Expect.failed(result, ErrorStatus.INVALID_ARGUMENT));
           }
         }
       }
@@ -250,14 +225,11 @@ final class PointerChecks {
           ExecutionResult result = execute(prepared, request.withOutput(i, bad.get()));
           boolean isSmall = result instanceof ExecutionResult.OutputInsufficientSize;
           if (!(isSmall && flaw == Flaw.SHORT)) {
-            Optional<String> fault = Probes.failed(result, ErrorStatus.INVALID_ARGUMENT);
-            if (fault.isPresent()) {
-              return Optional.of("output " + i + ": " + fault.get());
-            }
+            Expect.at("output " + i, () -> Expect.failed(result, ErrorStatus.INVALID_ARGUMENT));
           }
         }
       }
-      return request.damage();
+      request.expectUndamaged();
     }
   }
 }

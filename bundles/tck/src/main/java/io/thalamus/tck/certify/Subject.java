@@ -2,6 +2,7 @@
 package io.thalamus.tck.certify;
 
 import io.thalamus.hal.Device;
+import io.thalamus.tck.check.Probes;
 import io.thalamus.vectors.Example;
 import java.util.List;
 import java.util.Objects;
@@ -13,16 +14,28 @@ import java.util.Objects;
  * @param singles examples of one operation each, of all that the device supports
  */
 record Subject(Certification settings, List<Example> singles) {
+  private static final int SOME = 8;
+
   Subject {
     Objects.requireNonNull(settings, "settings");
     singles = List.copyOf(singles);
   }
 
   Device device() {
-    return settings.device();
+    return settings.device;
   }
 
   long seed() {
-    return settings.seed();
+    return settings.seed;
+  }
+
+  /** Some of the examples, for checks that take long. */
+  List<Example> some() {
+    return some(singles);
+  }
+
+  /** Some of these examples, spread over all. */
+  static List<Example> some(List<Example> all) {
+    return Probes.some(all, SOME);
   }
 }

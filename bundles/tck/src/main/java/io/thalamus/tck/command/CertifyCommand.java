@@ -53,6 +53,7 @@ public final class CertifyCommand extends Command {
               1)
           .offering(Candidates.of(Kind.DEVICES))
           .option("random", "N", "how many random graphs (200)")
+          .option("packets", "N", "how many bad packets a burst gets of each example (10)")
           .option("seed", "S", "of the first random graph (1)")
           .option("vectors", "DIR", "conformance vectors; none for the kit's own examples", FILES)
           .option(
@@ -62,6 +63,7 @@ public final class CertifyCommand extends Command {
               FILES);
 
   private static final int USUAL_GRAPHS = 200;
+  private static final int USUAL_PACKETS = 10;
 
   /** The short name of the device whose quantized results are exact. */
   private static final String REFERENCE = "cpu";
@@ -75,7 +77,6 @@ public final class CertifyCommand extends Command {
     this.context = context;
   }
 
-  /** Runs the command. */
   @Descriptor(
       "run the conformance kit on a device; the last line is: N passed, N failed, N skipped")
   public Result certify(CommandSession session, @Descriptor("DEVICE " + OPTIONS) String[] words)
@@ -87,6 +88,7 @@ public final class CertifyCommand extends Command {
       throws CommandException, IOException, VectorFormatException, InterruptedException {
     Arguments arguments = invocation.arguments();
     int random = arguments.integer("random", 0).orElse(USUAL_GRAPHS);
+    int packets = arguments.integer("packets", 0).orElse(USUAL_PACKETS);
     long seed = arguments.integer("seed", Long.MIN_VALUE, Long.MAX_VALUE).orElse(1);
     Map<String, ServiceReference<Device>> devices = devices();
     ServiceReference<Device> reference = devices.get(invocation.operand());
@@ -103,6 +105,7 @@ public final class CertifyCommand extends Command {
           Certification.of(hold(reference, held))
               .withProperties(properties(reference))
               .withRandom(random, seed)
+              .withPackets(packets)
               .with(exceptions(invocation));
       Optional<Path> root = vectors(invocation);
       if (root.isPresent()) {

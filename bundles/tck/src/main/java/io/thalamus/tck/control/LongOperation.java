@@ -4,19 +4,14 @@ package io.thalamus.tck.control;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.Quantization.NONE;
 
-import io.thalamus.memory.MemoryKind;
-import io.thalamus.memory.SharedMemory;
-import io.thalamus.model.Lifetime;
-import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
-import io.thalamus.model.Shape;
-import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tck.check.TestGraph;
 import java.util.List;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
@@ -24,74 +19,75 @@ import java.util.function.Consumer;
  * less than some minutes on one that cannot be stopped.
  */
 enum LongOperation {
-  CONV_2D(graph -> graph.convolution(TENSOR_FLOAT32, Quantization.NONE, Quantization.NONE)),
+  CONV_2D(graph -> convolution(graph, TENSOR_FLOAT32, NONE, NONE, TENSOR_FLOAT32, NONE)),
   CONV_2D_QUANT8(
       graph ->
-          graph.convolution(
+          convolution(
+              graph,
               TENSOR_QUANT8_ASYMM,
-              new Quantization.PerTensor(0.25f, 0),
-              new Quantization.PerTensor(0.0625f, 0))),
+              Quantization.of(0.25f, 0),
+              Quantization.of(0.0625f, 0),
+              TENSOR_INT32,
+              Quantization.of(0.25f * 0.0625f, 0))),
   FULLY_CONNECTED(
-      graph -> {
-        int input = graph.input(TENSOR_FLOAT32, 2048, 3600);
-        int weights = graph.constant(TENSOR_FLOAT32, Quantization.NONE, 1024, 3600);
-        int bias = graph.constant(TENSOR_FLOAT32, Quantization.NONE, 1024);
-        graph.operation(
-            OperationCode.FULLY_CONNECTED,
-            List.of(input, weights, bias, graph.builder.int32(0)),
-            graph.output(TENSOR_FLOAT32, 2048, 1024));
-      }),
-  /** A chain: elementwise operations are long only where there are many of them. */
-  ADD(
       graph ->
-          graph.chain(
-              (from, to) ->
-                  graph.operation(
-                      OperationCode.ADD, List.of(from, from, graph.builder.int32(0)), to))),
+          graph.operation(
+              OperationCode.FULLY_CONNECTED,
+              List.of(
+                  graph.input(TENSOR_FLOAT32, NONE, 2048, 3600),
+                  graph.zeros(TENSOR_FLOAT32, NONE, 1024, 3600),
+                  graph.zeros(TENSOR_FLOAT32, NONE, 1024),
+                  graph.int32(0)),
+              graph.output(TENSOR_FLOAT32, NONE, 2048, 1024))),
+  /** A chain: elementwise operations are long only where there are many of them. */
+  ADD(graph -> chain(graph, OperationCode.ADD)),
   /** A chain. */
-  RELU(graph -> graph.chain((from, to) -> graph.operation(OperationCode.RELU, List.of(from), to))),
+  RELU(graph -> chain(graph, OperationCode.RELU)),
   /** Nine million samples in each cell of the result. */
   ROI_ALIGN(
       graph -> {
-        int image = graph.input(TENSOR_FLOAT32, 1, 4, 4, 1);
-        int boxes = graph.input(TENSOR_FLOAT32, 1, 4);
-        int images = graph.input(TENSOR_INT32, 1);
-        int cells = graph.builder.int32(16);
-        int one = graph.builder.float32(1);
-        int samples = graph.builder.int32(3000);
-        int nhwc = graph.builder.bool(false);
+        int cells = graph.int32(16);
+        int one = graph.float32(1);
+        int samples = graph.int32(3000);
         graph.operation(
             OperationCode.ROI_ALIGN,
-            List.of(image, boxes, images, cells, cells, one, one, samples, samples, nhwc),
-            graph.output(TENSOR_FLOAT32, 1, 16, 16, 1));
+            List.of(
+                graph.input(TENSOR_FLOAT32, NONE, 1, 4, 4, 1),
+                graph.input(TENSOR_FLOAT32, NONE, 1, 4),
+                graph.input(TENSOR_INT32, NONE, 1),
+                cells,
+                cells,
+                one,
+                one,
+                samples,
+                samples,
+                graph.bool(false)),
+            graph.output(TENSOR_FLOAT32, NONE, 1, 16, 16, 1));
       }),
   BATCH_MATMUL(
-      graph -> {
-        int first = graph.input(TENSOR_FLOAT32, 1, 1024, 4096);
-        int second = graph.input(TENSOR_FLOAT32, 1, 4096, 1024);
-        int no = graph.builder.bool(false);
-        graph.builder.operation(
-            ThalamusExtension.BATCH_MATMUL,
-            List.of(first, second, no, no),
-            List.of(graph.output(TENSOR_FLOAT32, 1, 1024, 1024)));
-      }),
+      graph ->
+          graph.operation(
+              ThalamusExtension.BATCH_MATMUL,
+              List.of(
+                  graph.input(TENSOR_FLOAT32, NONE, 1, 1024, 4096),
+                  graph.input(TENSOR_FLOAT32, NONE, 1, 4096, 1024),
+                  graph.bool(false),
+                  graph.bool(false)),
+              graph.output(TENSOR_FLOAT32, NONE, 1, 1024, 1024))),
   /** Each element looks at all others. */
   LOCAL_RESPONSE_NORMALIZATION(
       graph -> {
-        int input = graph.input(TENSOR_FLOAT32, 1, 1, 1, 1 << 16);
-        int radius = graph.builder.int32(1 << 16);
-        int one = graph.builder.float32(1);
+        int input = graph.input(TENSOR_FLOAT32, NONE, 1, 1, 1, 1 << 16);
+        int one = graph.float32(1);
         graph.operation(
             OperationCode.LOCAL_RESPONSE_NORMALIZATION,
-            List.of(input, radius, one, one, one),
-            graph.output(TENSOR_FLOAT32, 1, 1, 1, 1 << 16));
+            List.of(input, graph.int32(1 << 16), one, one, one),
+            graph.output(TENSOR_FLOAT32, NONE, 1, 1, 1, 1 << 16));
       });
 
-  private static final Quantization BIAS = new Quantization.PerTensor(0.25f * 0.0625f, 0);
+  private final Consumer<TestGraph> build;
 
-  private final Consumer<Graph> build;
-
-  LongOperation(Consumer<Graph> build) {
+  LongOperation(Consumer<TestGraph> build) {
     this.build = build;
   }
 
@@ -102,80 +98,35 @@ enum LongOperation {
     return this == ADD || this == RELU;
   }
 
-  /**
-   * The model.
-   *
-   * @param weights from {@link #newWeights}; must outlive the model
-   */
-  Model model(SharedMemory weights) {
-    Graph graph = new Graph(weights);
+  /** A graph of the operation, to be closed; all its constants are zero. */
+  TestGraph graph() {
+    TestGraph graph = new TestGraph();
     build.accept(graph);
-    return Model.of(graph.builder.build());
+    return graph;
   }
 
-  /** Returns memory for constants, all zero. */
-  static SharedMemory newWeights() {
-    return SharedMemory.allocate(MemoryKind.ASHMEM, Graph.WEIGHTS);
+  private static void chain(TestGraph graph, OperationCode operation) {
+    graph.chain(operation, TENSOR_FLOAT32, NONE, 200, 1 << 20);
   }
 
-  /** A graph of one operation. */
-  private static final class Graph {
-    private static final int CHANNELS = 64;
-    private static final int SIZE = 128;
-    private static final int WINDOW = 15;
-    private static final int CHAIN = 200;
-    private static final int CHAIN_ELEMENTS = 1 << 20;
-    private static final long WEIGHTS = 4L * 1024 * 3600;
-
-    private final SubgraphBuilder builder = new SubgraphBuilder();
-    private final SharedMemory weights;
-
-    Graph(SharedMemory weights) {
-      this.weights = weights;
-    }
-
-    int input(OperandCode type, int... dimensions) {
-      return builder.input("", type, Shape.of(dimensions), Quantization.NONE);
-    }
-
-    int output(OperandCode type, int... dimensions) {
-      return builder.output("", type, Shape.of(dimensions), Quantization.NONE);
-    }
-
-    void operation(OperationCode code, List<Integer> inputs, int output) {
-      builder.operation(code, inputs, List.of(output));
-    }
-
-    private int constant(OperandCode type, Quantization quantization, int... dimensions) {
-      Shape shape = Shape.of(dimensions);
-      Lifetime.Constant place =
-          SubgraphBuilder.place(weights, 0, shape.elementCount() * type.elementSize());
-      return builder.constant("", type, shape, quantization, place);
-    }
-
-    /** Many operations, each on the result of the one before. */
-    void chain(BiConsumer<Integer, Integer> operation) {
-      int from = input(TENSOR_FLOAT32, CHAIN_ELEMENTS);
-      for (int i = 1; i < CHAIN; i++) {
-        int to = builder.temporary("", TENSOR_FLOAT32, Shape.of(CHAIN_ELEMENTS), Quantization.NONE);
-        operation.accept(from, to);
-        from = to;
-      }
-      operation.accept(from, output(TENSOR_FLOAT32, CHAIN_ELEMENTS));
-    }
-
-    void convolution(OperandCode type, Quantization data, Quantization filter) {
-      Shape shape = Shape.of(1, SIZE, SIZE, CHANNELS);
-      boolean isFloat = type == TENSOR_FLOAT32;
-      int same = builder.int32(1);
-      int one = builder.int32(1);
-      int none = builder.int32(0);
-      int image = builder.input("", type, shape, data);
-      int window = constant(type, filter, CHANNELS, WINDOW, WINDOW, CHANNELS);
-      int bias =
-          constant(isFloat ? type : TENSOR_INT32, isFloat ? Quantization.NONE : BIAS, CHANNELS);
-      int result = builder.output("", type, shape, data);
-      operation(OperationCode.CONV_2D, List.of(image, window, bias, same, one, one, none), result);
-    }
+  private static void convolution(
+      TestGraph graph,
+      OperandCode type,
+      Quantization data,
+      Quantization filter,
+      OperandCode biasType,
+      Quantization bias) {
+    int one = graph.int32(1);
+    graph.operation(
+        OperationCode.CONV_2D,
+        List.of(
+            graph.input(type, data, 1, 128, 128, 64),
+            graph.zeros(type, filter, 64, 15, 15, 64),
+            graph.zeros(biasType, bias, 64),
+            one,
+            one,
+            one,
+            graph.int32(0)),
+        graph.output(type, data, 1, 128, 128, 64));
   }
 }

@@ -1,75 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.coupling;
 
-import java.util.ArrayList;
+import io.thalamus.vectors.Outcome;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 
-/** The results of all pairs of a run. Thread-safe while it is filled. */
-public final class CouplingReport {
+/**
+ * The results of all pairs of a run. Immutable.
+ *
+ * @param pairs in the order of their examples
+ */
+public record CouplingReport(List<Pair> pairs) {
   /** The number of single-operation examples that AOSP's test couples. */
   public static final int AOSP_COUNT = 879;
 
-  private final Map<String, Integer> coupled = new TreeMap<>();
-  private final List<String> examples = new ArrayList<>();
-  private final Map<String, Integer> unsupported = new TreeMap<>();
-  private final List<Failure> failures = new ArrayList<>();
-
-  CouplingReport() {}
-
-  synchronized void addCoupled(String operation, String example) {
-    examples.add(example);
-    coupled.merge(operation, 1, Integer::sum);
+  public CouplingReport {
+    pairs = List.copyOf(pairs);
   }
 
-  synchronized void addUnsupported(String operation) {
-    unsupported.merge(operation, 1, Integer::sum);
-  }
-
-  synchronized void addFailure(String example, String reason) {
-    failures.add(new Failure(example, reason));
-  }
-
-  /** Returns how many pairs were both supported, both correct and equal, by operation. */
-  public synchronized Map<String, Integer> coupled() {
-    return new TreeMap<>(coupled);
-  }
-
-  /** The examples of all pairs that were coupled. */
-  public synchronized List<String> coupledExamples() {
-    return List.copyOf(examples);
-  }
-
-  /** Returns how many pairs the device takes neither of, by operation. */
-  public synchronized Map<String, Integer> unsupported() {
-    return new TreeMap<>(unsupported);
-  }
-
-  public synchronized List<Failure> failures() {
-    return List.copyOf(failures);
-  }
-
-  /** All pairs. */
-  public synchronized int tried() {
-    return failures.size() + sum(coupled) + sum(unsupported);
-  }
-
-  static int sum(Map<String, Integer> counts) {
-    return counts.values().stream().mapToInt(Integer::intValue).sum();
-  }
-
-  /** A pair that is not coupled. */
-  public record Failure(String example, String reason) {
-    public Failure {
+  /**
+   * A pair of an example and its signed variant.
+   *
+   * @param outcome skipped where the device takes neither
+   */
+  public record Pair(String operation, String example, Outcome outcome) {
+    public Pair {
+      Objects.requireNonNull(operation, "operation");
       Objects.requireNonNull(example, "example");
-      Objects.requireNonNull(reason, "reason");
+      Objects.requireNonNull(outcome, "outcome");
     }
 
     /** All of it in one line. */
     public String text() {
-      return example + ": " + reason;
+      return example + Outcome.suffix(outcome);
     }
+  }
+
+  private Map<String, Integer> count(Class<? extends Outcome> kind) {
+    Map<String, Integer> counts = new TreeMap<>();
+    for (Pair pair : pairs) {
+      if (kind.isInstance(pair.outcome())) {
+        counts.merge(pair.operation(), 1, Integer::sum);
+      }
+    }
+    return counts;
+  }
+
+  /** Returns how many pairs were both supported, both correct and equal, by operation. */
+  public Map<String, Integer> coupled() {
+    return count(Outcome.Passed.class);
+  }
+
+  /** Returns how many pairs the device takes neither of, by operation. */
+  public Map<String, Integer> unsupported() {
+    return count(Outcome.Skipped.class);
+  }
+
+  public List<Pair> failures() {
+    return pairs.stream().filter(pair -> pair.outcome() instanceof Outcome.Failed).toList();
   }
 }

@@ -9,7 +9,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OperandCode;
-import io.thalamus.tck.request.TestRequest;
+import io.thalamus.tck.check.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.DeviceTarget;
 import io.thalamus.vectors.Example;
@@ -33,7 +33,7 @@ import java.util.Optional;
  * its quantized results are exact, the two must be equal but for the offset. Immutable; runs in the
  * calling thread.
  *
- * @param device who is tested
+ * @param device under test
  */
 public record CouplingSuite(Device device) {
   public CouplingSuite {
@@ -47,43 +47,40 @@ public record CouplingSuite(Device device) {
    * @throws VectorFormatException where one is damaged
    */
   public CouplingReport run(Path root) throws IOException, VectorFormatException {
-    CouplingReport report = new CouplingReport();
+    List<Example> examples = new ArrayList<>();
     for (Path file : VectorSuite.of(root).files()) {
-      VectorFile.read(file).examples().forEach(example -> run(example, report));
+      examples.addAll(VectorFile.read(file).examples());
     }
-    return report;
+    return run(examples);
   }
 
   /** Runs these examples. */
   public CouplingReport run(List<Example> examples) {
-    CouplingReport report = new CouplingReport();
-    examples.forEach(example -> run(example, report));
-    return report;
+    List<CouplingReport.Pair> pairs = new ArrayList<>();
+    for (Example example : examples) {
+      Optional<Example> variant = SignedVariant.of(example);
+      if (variant.isPresent() && !example.expectFailure()) {
+        String operation = example.main().operations().getFirst().type();
+        pairs.add(
+            new CouplingReport.Pair(operation, example.name(), outcome(example, variant.get())));
+      }
+    }
+    return new CouplingReport(pairs);
   }
 
-  private void run(Example example, CouplingReport report) {
-    Optional<Example> variant = SignedVariant.of(example);
-    if (variant.isEmpty() || example.expectFailure()) {
-      return;
-    }
-    String operation = example.main().operations().getFirst().type();
+  private Outcome outcome(Example example, Example variant) {
     try (DecodedExample unsigned = example.decode();
-        DecodedExample signed = variant.get().decode()) {
+        DecodedExample signed = variant.decode()) {
       boolean isSupported = isSupported(unsigned);
-      Optional<String> fault =
-          isSupported == isSupported(signed)
-              ? isSupported ? difference(unsigned, signed) : Optional.empty()
-              : Optional.of(
-                  "only " + (isSupported ? "the unsigned" : "the signed") + " type is supported");
-      if (fault.isPresent()) {
-        report.addFailure(example.name(), fault.get());
-      } else if (isSupported) {
-        report.addCoupled(operation, example.name());
-      } else {
-        report.addUnsupported(operation);
+      if (isSupported != isSupported(signed)) {
+        return new Outcome.Failed(
+            "only " + (isSupported ? "the unsigned" : "the signed") + " type is supported");
       }
+      return isSupported
+          ? Outcome.of(difference(unsigned, signed))
+          : new Outcome.Skipped("neither type is supported");
     } catch (VectorFormatException | DeviceException | RuntimeException | Error e) {
-      report.addFailure(example.name(), "cannot be run: " + Outcome.Failed.of(e).reason());
+      return new Outcome.Failed("cannot be run: " + Outcome.Failed.of(e).reason());
     }
   }
 
@@ -115,11 +112,7 @@ public record CouplingSuite(Device device) {
       if (result.status() != ErrorStatus.NONE) {
         throw new DeviceException(result.status(), "the second execution failed");
       }
-      List<byte[]> outputs = new ArrayList<>();
-      for (int i = 0; i < example.outputs().size(); i++) {
-        outputs.add(request.output(i));
-      }
-      return outputs;
+      return request.results();
     }
   }
 
@@ -133,17 +126,8 @@ public record CouplingSuite(Device device) {
         byte wanted = (byte) (unsigned.get(output)[i] - offset);
         if (wanted != signed.get(output)[i]) {
           return Optional.of(
-              "output "
-                  + output
-                  + " byte "
-                  + i
-                  + " is "
-                  + signed.get(output)[i]
-                  + ", the"
-                  + " unsigned type's less "
-                  + offset
-                  + " is "
-                  + wanted);
+              "output %d byte %d is %d, the unsigned type's less %d is %d"
+                  .formatted(output, i, signed.get(output)[i], offset, wanted));
         }
       }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Quantization coupling: whoever takes TENSOR_QUANT8_ASYMM in an operation takes
+ * Quantization coupling: a device that takes TENSOR_QUANT8_ASYMM in an operation takes
  * TENSOR_QUANT8_ASYMM_SIGNED there as well, the other way round too, and computes the same.
  */
 @Export

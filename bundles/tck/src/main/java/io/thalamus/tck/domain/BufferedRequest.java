@@ -18,15 +18,16 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.tck.check.TestRequest;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * A request whose arguments are copied into buffers of a device, each where it has one. Used by one
- * thread; owns the buffers, which end with it.
+ * thread but for {@link #withOutputs}; owns the buffers, which end with it.
  */
-final class BufferedRequest implements AutoCloseable {
+public final class BufferedRequest implements AutoCloseable {
   private final Device device;
   private final PreparedModel prepared;
   private final Request plain;
@@ -46,8 +47,8 @@ final class BufferedRequest implements AutoCloseable {
   }
 
   /** Allocates the buffers and copies the inputs into theirs. */
-  static BufferedRequest of(Device device, PreparedModel prepared, Subgraph graph, Request plain)
-      throws DeviceException {
+  public static BufferedRequest of(
+      Device device, PreparedModel prepared, Subgraph graph, Request plain) throws DeviceException {
     BufferedRequest copied = new BufferedRequest(device, prepared, plain);
     try {
       List<Argument> in = copied.move(graph, Direction.INPUT);
@@ -124,6 +125,18 @@ final class BufferedRequest implements AutoCloseable {
   /** The request to execute. */
   Request request() {
     return request;
+  }
+
+  /** The request with its inputs, which any number of executions may read, and other outputs. */
+  public Request withOutputs(TestRequest outputs) {
+    List<MemoryPool> all = new ArrayList<>(pools);
+    all.add(new MemoryPool.Shared(outputs.outputs()));
+    List<Argument> moved = new ArrayList<>();
+    for (Argument output : outputs.request().outputs()) {
+      Location place = (Location) output;
+      moved.add(new Location(pools.size(), place.offset(), place.length(), place.shape()));
+    }
+    return new Request(request.inputs(), moved, all);
   }
 
   /** Returns how many arguments stand in buffers. */

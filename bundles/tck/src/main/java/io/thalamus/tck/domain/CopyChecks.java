@@ -1,174 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.domain;
 
-import static io.thalamus.tck.domain.Fixture.all;
-import static io.thalamus.tck.domain.Fixture.in;
-import static io.thalamus.tck.domain.Fixture.out;
-import static io.thalamus.tck.domain.Fixture.refused;
-
+import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Shape;
-import io.thalamus.vectors.Outcome;
+import io.thalamus.tck.check.Expect;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /** Copies into and out of buffers: AOSP's MemoryDomainCopyTest. */
-final class CopyChecks {
+final class CopyChecks extends Fixture {
   private static final Shape OPEN = Shape.of(1, 0, 0, 8);
+  private static final String DYNAMIC = "_DynamicShape";
 
-  private CopyChecks() {}
+  CopyChecks(Device device, DomainModel usual, Mode mode) {
+    super(device, usual, mode);
+  }
 
   /** By AOSP's name. */
-  static Map<String, AllocateChecks.Check> checks() {
-    Map<String, AllocateChecks.Check> checks = new LinkedHashMap<>();
-    checks.put("CopyFrom_InvalidMemorySize", fixture -> fromSize(fixture, known(fixture)));
+  static Map<String, Fixture.Body<CopyChecks>> checks() {
+    Map<String, Fixture.Body<CopyChecks>> checks = new LinkedHashMap<>();
+    checks.put("CopyFrom_InvalidMemorySize", own -> own.fromSize(own.known()));
+    checks.put("CopyFrom_InvalidMemorySize" + DYNAMIC, own -> own.fromSize(own.open()));
     checks.put(
-        "CopyFrom_InvalidMemorySize_DynamicShape",
-        fixture -> ifOpen(fixture, buffer -> fromSize(fixture, buffer)));
-    checks.put("CopyFrom_InvalidDimensions", CopyChecks::fromDimensions);
+        "CopyFrom_InvalidDimensions",
+        own -> {
+          DeviceBuffer buffer = own.known();
+          own.fromDimensions(buffer, Shape.of(2, 32, 32, 8), Shape.of(0, 32, 32, 8));
+          buffer.copyFrom(own.values(), Shape.NONE);
+        });
     checks.put(
-        "CopyFrom_InvalidDimensions_DynamicShape",
-        fixture -> ifOpen(fixture, buffer -> fromOpenDimensions(fixture, buffer)));
+        "CopyFrom_InvalidDimensions" + DYNAMIC,
+        own ->
+            own.fromDimensions(
+                own.open(), Shape.of(2, 32, 32, 4), Shape.of(1, 32, 0, 8), Shape.NONE));
     checks.put("CopyTo_UninitializedMemory", CopyChecks::toUninitialized);
-    checks.put("CopyTo_InvalidMemorySize", fixture -> toSize(fixture, known(fixture)));
-    checks.put(
-        "CopyTo_InvalidMemorySize_DynamicShape",
-        fixture -> ifOpen(fixture, buffer -> toSize(fixture, buffer)));
+    checks.put("CopyTo_InvalidMemorySize", own -> own.toSize(own.known()));
+    checks.put("CopyTo_InvalidMemorySize" + DYNAMIC, own -> own.toSize(own.open()));
     checks.put("Copy_MemoryKinds", CopyChecks::kinds);
     return checks;
   }
 
   /** Not AOSP's: out of memory of every mandatory kind, and into those that can be written. */
-  private static Outcome kinds(Fixture fixture) throws Exception {
-    SharedMemory values = fixture.values();
+  private void kinds() throws Exception {
+    SharedMemory values = values();
     for (MemoryKind kind :
         List.of(MemoryKind.ASHMEM, MemoryKind.MMAP_FD, MemoryKind.HARDWARE_BUFFER_BLOB)) {
-      DeviceBuffer buffer = known(fixture);
-      SharedMemory source = fixture.values(kind);
+      DeviceBuffer buffer = known();
+      SharedMemory source = values(kind);
       buffer.copyFrom(source, Shape.NONE);
-      SharedMemory room = fixture.room();
+      SharedMemory room = room();
       buffer.copyTo(room);
       if (!source.isReadOnly()) {
         source.segment().fill((byte) 0);
         buffer.copyTo(source);
       }
-      if (values.segment().mismatch(room.segment()) >= 0
-          || values.segment().mismatch(source.segment()) >= 0) {
-        return new Outcome.Failed("copies with " + kind.halName() + " change the values");
-      }
+      String fault = "copies with " + kind.halName() + " change the values";
+      expectEqual(values, room, fault);
+      expectEqual(values, source, fault);
     }
-    return Outcome.PASSED;
   }
 
-  private static DeviceBuffer known(Fixture fixture) throws Exception {
-    PreparedModel model = fixture.prepare();
-    return fixture.allocate(in(model, 0), out(model, 0));
+  private DeviceBuffer known() throws Exception {
+    PreparedModel model = prepare();
+    return allocate(in(model, 0), out(model, 0));
   }
 
-  /** A check of a buffer. */
-  @FunctionalInterface
-  private interface OfBuffer {
-    Outcome run(DeviceBuffer buffer) throws Exception;
+  /** A buffer of unknown size, which a device need not have. */
+  private DeviceBuffer open() throws Exception {
+    DomainModel open = usual().with(OPEN);
+    skipUnlessTaken(open, "model of unknown dimensions");
+    PreparedModel model = prepare(open);
+    return allocate(in(model, 0), out(model, 0));
   }
 
-  /** A buffer of unknown size is one that a device need not have. */
-  private static Outcome ifOpen(Fixture fixture, OfBuffer check) throws Exception {
-    DomainModel open = fixture.usual().with(OPEN);
-    if (!fixture.takes(open)) {
-      return new Outcome.Skipped("the device takes no model of unknown dimensions");
-    }
-    PreparedModel model = fixture.prepare(open);
-    return check.run(fixture.allocate(in(model, 0), out(model, 0)));
-  }
-
-  private static Outcome from(
-      DeviceBuffer buffer, SharedMemory memory, Shape shape, ErrorStatus wanted) throws Exception {
-    return refused(
-        Set.of(wanted),
-        "a copy of " + memory.size() + " bytes as " + shape,
-        () -> buffer.copyFrom(memory, shape));
-  }
-
-  private static Outcome fromSize(Fixture fixture, DeviceBuffer buffer) throws Exception {
-    long right = fixture.usual().bytes();
-    Outcome outcome =
-        all(
-            from(
-                buffer, fixture.memory(right / 2), DomainModel.SHAPE, ErrorStatus.INVALID_ARGUMENT),
-            from(
-                buffer,
-                fixture.memory(right * 2),
-                DomainModel.SHAPE,
-                ErrorStatus.INVALID_ARGUMENT));
-    buffer.copyFrom(fixture.values(), DomainModel.SHAPE);
-    return outcome;
-  }
-
-  private static Outcome fromDimensions(Fixture fixture) throws Exception {
-    DeviceBuffer buffer = known(fixture);
-    Outcome outcome = Outcome.PASSED;
-    for (Shape shape :
-        new Shape[] {Shape.of(32, 32, 8), Shape.of(2, 32, 32, 8), Shape.of(0, 32, 32, 8)}) {
-      outcome = all(outcome, from(buffer, fixture.values(), shape, ErrorStatus.INVALID_ARGUMENT));
-    }
-    buffer.copyFrom(fixture.values(), Shape.NONE);
-    buffer.copyFrom(fixture.values(), DomainModel.SHAPE);
-    return outcome;
-  }
-
-  private static Outcome fromOpenDimensions(Fixture fixture, DeviceBuffer buffer) throws Exception {
-    Outcome outcome = Outcome.PASSED;
-    for (Shape shape :
-        new Shape[] {
-          Shape.of(32, 32, 8), Shape.of(2, 32, 32, 4), Shape.of(1, 32, 0, 8), Shape.NONE
-        }) {
-      outcome = all(outcome, from(buffer, fixture.values(), shape, ErrorStatus.INVALID_ARGUMENT));
-    }
-    buffer.copyFrom(fixture.values(), DomainModel.SHAPE);
-    return outcome;
-  }
-
-  private static Outcome toUninitialized(Fixture fixture) throws Exception {
-    DeviceBuffer buffer = known(fixture);
-    Outcome fresh = empty(buffer, fixture.room(), "a buffer that was never written");
-    buffer.copyFrom(fixture.values(), Shape.NONE);
-    buffer.copyTo(fixture.room());
-    Outcome failed =
-        from(buffer, fixture.values(), Shape.of(2, 32, 32, 8), ErrorStatus.INVALID_ARGUMENT);
-    return all(fresh, failed, empty(buffer, fixture.room(), "a buffer after a failed copy"));
-  }
-
-  private static Outcome empty(DeviceBuffer buffer, SharedMemory room, String what)
+  private static void invalid(DeviceBuffer buffer, SharedMemory memory, Shape shape)
       throws Exception {
-    return refused(Set.of(ErrorStatus.GENERAL_FAILURE), what, () -> buffer.copyTo(room));
+    Expect.refused(
+        "a copy of " + memory.size() + " bytes as " + shape,
+        () -> buffer.copyFrom(memory, shape),
+        ErrorStatus.INVALID_ARGUMENT);
   }
 
-  private static Outcome toSize(Fixture fixture, DeviceBuffer buffer) throws Exception {
-    long right = fixture.usual().bytes();
-    SharedMemory values = fixture.values();
-    buffer.copyFrom(values, DomainModel.SHAPE);
-    Outcome outcome = Outcome.PASSED;
-    for (long size : new long[] {right / 2, right * 2}) {
-      outcome =
-          all(
-              outcome,
-              refused(
-                  Set.of(ErrorStatus.INVALID_ARGUMENT),
-                  "a copy to " + size + " bytes",
-                  () -> buffer.copyTo(fixture.memory(size))));
+  private void fromSize(DeviceBuffer buffer) throws Exception {
+    long right = usual().bytes();
+    invalid(buffer, memory(right / 2), DomainModel.SHAPE);
+    invalid(buffer, memory(right * 2), DomainModel.SHAPE);
+    buffer.copyFrom(values(), DomainModel.SHAPE);
+  }
+
+  private void fromDimensions(DeviceBuffer buffer, Shape... wrong) throws Exception {
+    invalid(buffer, values(), Shape.of(32, 32, 8));
+    for (Shape shape : wrong) {
+      invalid(buffer, values(), shape);
     }
-    SharedMemory room = fixture.room();
+    buffer.copyFrom(values(), DomainModel.SHAPE);
+  }
+
+  private void toUninitialized() throws Exception {
+    DeviceBuffer buffer = known();
+    empty(buffer, "a buffer that was never written");
+    buffer.copyFrom(values(), Shape.NONE);
+    buffer.copyTo(room());
+    invalid(buffer, values(), Shape.of(2, 32, 32, 8));
+    empty(buffer, "a buffer after a failed copy");
+  }
+
+  private void empty(DeviceBuffer buffer, String what) throws Exception {
+    Expect.refused(what, () -> buffer.copyTo(room()), ErrorStatus.GENERAL_FAILURE);
+  }
+
+  private void toSize(DeviceBuffer buffer) throws Exception {
+    long right = usual().bytes();
+    SharedMemory values = values();
+    buffer.copyFrom(values, DomainModel.SHAPE);
+    for (long size : new long[] {right / 2, right * 2}) {
+      Expect.refused(
+          "a copy to " + size + " bytes",
+          () -> buffer.copyTo(memory(size)),
+          ErrorStatus.INVALID_ARGUMENT);
+    }
+    SharedMemory room = room();
     buffer.copyTo(room);
-    return all(
-        outcome,
-        values.segment().mismatch(room.segment()) < 0
-            ? Outcome.PASSED
-            : new Outcome.Failed("what was copied out is not what was copied in"));
+    expectEqual(values, room, "what was copied out is not what was copied in");
   }
 }

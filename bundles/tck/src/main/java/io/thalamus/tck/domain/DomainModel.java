@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.domain;
 
-import io.thalamus.memory.MemoryKind;
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Elements;
-import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.tck.check.TestGraph;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Random;
@@ -23,9 +20,15 @@ import java.util.Random;
  * @param quantization of inputs and outputs
  * @param shape of inputs and outputs, which may be open
  * @param lines how many inputs, each with an output of its own
+ * @param scalarInput whether the activation is an input, too
  */
 record DomainModel(
-    OperationCode operation, OperandCode type, Quantization quantization, Shape shape, int lines) {
+    OperationCode operation,
+    OperandCode type,
+    Quantization quantization,
+    Shape shape,
+    int lines,
+    boolean scalarInput) {
   private static final int CHANNELS = 8;
 
   /** The shape that the tests of AOSP convolve. */
@@ -33,7 +36,6 @@ record DomainModel(
 
   private static final int SIDE = 3;
   private static final float FILTER_SCALE = 0.125f;
-  private static final int WEIGHTS = 1 << 12;
   private static final int SEED = 5;
 
   /** One line of the usual shape and quantization. */
@@ -43,7 +45,8 @@ record DomainModel(
         type,
         isQuantized(type) ? Quantization.of(0.25f, 10) : Quantization.NONE,
         SHAPE,
-        1);
+        1,
+        false);
   }
 
   static boolean isQuantized(OperandCode type) {
@@ -52,15 +55,15 @@ record DomainModel(
   }
 
   DomainModel with(Shape value) {
-    return new DomainModel(operation, type, quantization, value, lines);
+    return new DomainModel(operation, type, quantization, value, lines, scalarInput);
   }
 
   DomainModel with(Quantization value) {
-    return new DomainModel(operation, type, value, shape, lines);
+    return new DomainModel(operation, type, value, shape, lines, scalarInput);
   }
 
   DomainModel withLines(int value) {
-    return new DomainModel(operation, type, quantization, shape, value);
+    return new DomainModel(operation, type, quantization, shape, value, scalarInput);
   }
 
   /** Bytes of an input or output of the usual shape. */
@@ -68,66 +71,55 @@ record DomainModel(
     return SHAPE.elementCount() * type.elementSize();
   }
 
-  /**
-   * The model.
-   *
-   * @param weights from {@link #newWeights}, which must outlive it
-   */
-  Model build(SharedMemory weights) {
-    SubgraphBuilder graph = new SubgraphBuilder();
-    for (int i = 0; i < lines; i++) {
-      int input = graph.input("", type, shape, quantization);
-      int output = graph.output("", type, shape, quantization);
-      if (operation == OperationCode.ADD) {
-        graph.operation(operation, List.of(input, input, graph.int32(0)), List.of(output));
-      } else {
-        convolve(graph, input, output, weights);
-      }
-    }
-    return Model.of(graph.build());
-  }
-
   /** An ADD whose activation, a scalar, is an input. */
-  Model withScalarInput() {
-    SubgraphBuilder graph = new SubgraphBuilder();
-    int input = graph.input("", type, shape, quantization);
-    int activation = graph.input("", OperandCode.INT32, Shape.NONE, Quantization.NONE);
-    int output = graph.output("", type, shape, quantization);
-    graph.operation(OperationCode.ADD, List.of(input, input, activation), List.of(output));
-    return Model.of(graph.build());
+  DomainModel withScalarInput() {
+    return new DomainModel(OperationCode.ADD, type, quantization, shape, lines, true);
   }
 
-  private void convolve(SubgraphBuilder graph, int input, int output, SharedMemory weights) {
+  /** The model, to be closed after the last use. */
+  TestGraph build() {
+    TestGraph graph = new TestGraph();
+    for (int i = 0; i < lines; i++) {
+      int input = graph.input(type, quantization, shape.toArray());
+      int activation =
+          scalarInput ? graph.input(OperandCode.INT32, Quantization.NONE) : graph.int32(0);
+      int output = graph.output(type, quantization, shape.toArray());
+      graph.operation(
+          operation,
+          operation == OperationCode.ADD
+              ? List.of(input, input, activation)
+              : convolution(graph, input, activation),
+          output);
+    }
+    return graph;
+  }
+
+  /** The inputs of a convolution with filters of any value, and no bias. */
+  private List<Integer> convolution(TestGraph graph, int input, int activation) {
     boolean isQuantized = isQuantized(type);
-    Shape filter = Shape.of(CHANNELS, SIDE, SIDE, CHANNELS);
-    int same = graph.int32(1);
+    byte[] filter = new byte[CHANNELS * SIDE * SIDE * CHANNELS * type.elementSize()];
+    fill(MemorySegment.ofArray(filter), SEED);
     int one = graph.int32(1);
-    int none = graph.int32(0);
-    int window =
+    return List.of(
+        input,
         graph.constant(
-            "",
             type,
-            filter,
             isQuantized ? Quantization.of(FILTER_SCALE, 3) : Quantization.NONE,
-            SubgraphBuilder.place(weights, 0, filter.elementCount() * type.elementSize()));
-    OperandCode biasType = isQuantized ? OperandCode.TENSOR_INT32 : type;
-    int bias =
-        graph.constant(
-            "",
-            biasType,
-            Shape.of(CHANNELS),
-            isQuantized
-                ? Quantization.of(quantization.scale() * FILTER_SCALE, 0)
-                : Quantization.NONE,
-            SubgraphBuilder.place(weights, WEIGHTS, (long) CHANNELS * biasType.elementSize()));
-    graph.operation(operation, List.of(input, window, bias, same, one, one, none), List.of(output));
-  }
-
-  /** Filters of any value, and no bias. */
-  SharedMemory newWeights() {
-    SharedMemory weights = SharedMemory.allocate(MemoryKind.ASHMEM, 2 * WEIGHTS);
-    fill(weights.segment().asSlice(0, WEIGHTS), SEED);
-    return weights;
+            filter,
+            CHANNELS,
+            SIDE,
+            SIDE,
+            CHANNELS),
+        isQuantized
+            ? graph.zeros(
+                OperandCode.TENSOR_INT32,
+                Quantization.of(quantization.scale() * FILTER_SCALE, 0),
+                CHANNELS)
+            : graph.zeros(type, Quantization.NONE, CHANNELS),
+        one,
+        one,
+        one,
+        activation);
   }
 
   /** Writes values of the type that follow from the seed. */

@@ -4,18 +4,24 @@ package io.thalamus.tck.domain;
 import io.thalamus.hal.Device;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.vectors.Outcome;
+import io.thalamus.tck.check.Check;
+import io.thalamus.tck.check.Expect;
+import io.thalamus.tck.check.OutcomeException;
+import io.thalamus.tck.check.Probes;
+import io.thalamus.tck.check.TestGraph;
+import io.thalamus.tck.domain.Fixture.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * The 29 tests of memory domains that AOSP's vendor suite has, for each element type on which the
  * device takes a CONV_2D, or else an ADD. A device that claims no memory domain must refuse every
  * buffer, its own and foreign ones. Immutable.
  *
- * @param device who is tested
+ * @param device under test
  */
 public record DomainSuite(Device device) {
   /** Those of AOSP. */
@@ -34,68 +40,78 @@ public record DomainSuite(Device device) {
   }
 
   /** All checks that apply to the device, and a skipped one for each type that none does. */
-  public List<DomainCheck> checks() {
-    List<DomainCheck> checks = new ArrayList<>();
+  public List<Check> checks() {
+    List<Check> checks = new ArrayList<>();
     for (OperandCode type : TYPES) {
-      DomainModel model = model(type);
-      if (model == null) {
-        Outcome skipped = new Outcome.Skipped("the device takes no CONV_2D or ADD of " + type);
-        checks.add(new DomainCheck(type.name(), () -> skipped));
+      Optional<DomainModel> model =
+          OPERATIONS.stream()
+              .map(operation -> DomainModel.of(operation, type))
+              .filter(this::isTaken)
+              .findFirst();
+      if (model.isPresent()) {
+        add(model.get(), checks);
       } else {
-        add(model, checks);
+        OutcomeException skip = Expect.skip("the device takes no CONV_2D or ADD of " + type);
+        checks.add(
+            new Check(
+                type.name(),
+                () -> {
+                  throw skip;
+                }));
       }
     }
     return checks;
   }
 
-  /** The model that a type is tried with; null where the device takes none. */
-  private DomainModel model(OperandCode type) {
-    for (OperationCode operation : OPERATIONS) {
-      DomainModel model = DomainModel.of(operation, type);
-      try (Fixture fixture = new Fixture(device, model)) {
-        if (fixture.takes(model)) {
-          return model;
-        }
-      }
-    }
-    return null;
-  }
-
-  private void add(DomainModel model, List<DomainCheck> checks) {
-    AllocateChecks.checks().forEach((name, check) -> checks.add(check(name, model, check)));
-    if (!device.info().memoryDomain()) {
-      checks.add(check("a buffer is refused", model, AllocateChecks::unclaimed));
-      for (Fixture.Mode mode : Fixture.Mode.values()) {
-        checks.add(check("InvalidToken", model, mode, ExecutionChecks::token));
-      }
-      return;
-    }
-    CopyChecks.checks().forEach((name, check) -> checks.add(check(name, model, check)));
-    for (Map.Entry<String, ExecutionChecks.Check> entry : ExecutionChecks.checks().entrySet()) {
-      for (Fixture.Mode mode : Fixture.Mode.values()) {
-        checks.add(check(entry.getKey(), model, mode, entry.getValue()));
-      }
+  private boolean isTaken(DomainModel model) {
+    try (TestGraph graph = model.build()) {
+      return Probes.takes(device, graph.model());
     }
   }
 
-  private DomainCheck check(
-      String name, DomainModel model, Fixture.Mode mode, ExecutionChecks.Check check) {
-    return check(name, " " + mode, model, fixture -> check.run(fixture, mode));
+  private void add(DomainModel model, List<Check> checks) {
+    add(AllocateChecks.checks(), AllocateChecks::new, model, checks);
+    if (device.info().memoryDomain()) {
+      add(CopyChecks.checks(), CopyChecks::new, model, checks);
+      addByMode(ExecutionChecks.checks(), model, checks);
+    } else {
+      add(
+          Map.of("a buffer is refused", AllocateChecks::unclaimed),
+          AllocateChecks::new,
+          model,
+          checks);
+      addByMode(Map.of("InvalidToken", ExecutionChecks::token), model, checks);
+    }
   }
 
-  private DomainCheck check(String name, DomainModel model, AllocateChecks.Check check) {
-    return check(name, "", model, check);
+  private <F extends Fixture> void add(
+      Map<String, Fixture.Body<F>> bodies,
+      Fixture.Maker<F> maker,
+      DomainModel model,
+      List<Check> checks) {
+    bodies.forEach(
+        (name, body) ->
+            checks.add(check(name + " " + model.type(), model, Mode.SYNC, maker, body)));
   }
 
-  private DomainCheck check(
-      String name, String mode, DomainModel model, AllocateChecks.Check check) {
-    return new DomainCheck(
-        name + " " + model.type() + mode,
+  private void addByMode(
+      Map<String, Fixture.Body<ExecutionChecks>> bodies, DomainModel model, List<Check> checks) {
+    bodies.forEach(
+        (name, body) -> {
+          for (Mode mode : Mode.values()) {
+            String full = name + " " + model.type() + " " + mode;
+            checks.add(check(full, model, mode, ExecutionChecks::new, body));
+          }
+        });
+  }
+
+  private <F extends Fixture> Check check(
+      String name, DomainModel model, Mode mode, Fixture.Maker<F> maker, Fixture.Body<F> body) {
+    return new Check(
+        name,
         () -> {
-          try (Fixture fixture = new Fixture(device, model)) {
-            return check.run(fixture);
-          } catch (Fixture.NoBufferException e) {
-            return new Outcome.Skipped(e.getMessage());
+          try (F fixture = maker.make(device, model, mode)) {
+            body.run(fixture);
           }
         });
   }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.domain;
 
-import static io.thalamus.tck.domain.Fixture.all;
-import static io.thalamus.tck.domain.Fixture.ended;
-import static io.thalamus.tck.domain.Fixture.in;
-import static io.thalamus.tck.domain.Fixture.out;
-import static io.thalamus.tck.domain.Fixture.request;
-
+import io.thalamus.hal.BufferRole;
+import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PreparedModel;
@@ -15,27 +11,21 @@ import io.thalamus.hal.Request.Location;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Shape;
-import io.thalamus.tck.domain.Fixture.Mode;
-import io.thalamus.vectors.Outcome;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /** Requests whose arguments stand in buffers: AOSP's MemoryDomainExecutionTest. */
-final class ExecutionChecks {
+final class ExecutionChecks extends Fixture {
   private static final Shape OTHER = Shape.of(2, 32, 32, 8);
 
-  private ExecutionChecks() {}
-
-  /** One check by one way to execute. */
-  @FunctionalInterface
-  interface Check {
-    Outcome run(Fixture fixture, Mode mode) throws Exception;
+  ExecutionChecks(Device device, DomainModel usual, Mode mode) {
+    super(device, usual, mode);
   }
 
   /** By AOSP's name. */
-  static Map<String, Check> checks() {
-    Map<String, Check> checks = new LinkedHashMap<>();
+  static Map<String, Fixture.Body<ExecutionChecks>> checks() {
+    Map<String, Fixture.Body<ExecutionChecks>> checks = new LinkedHashMap<>();
     checks.put("InvalidToken", ExecutionChecks::token);
     checks.put("InvalidPreparedModel", ExecutionChecks::otherModel);
     checks.put("InvalidIOIndex", ExecutionChecks::otherIndex);
@@ -44,17 +34,6 @@ final class ExecutionChecks {
     checks.put("SameRequestMultipleRoles", ExecutionChecks::multipleRoles);
     checks.put("InvalidDimensions", ExecutionChecks::dimensions);
     return checks;
-  }
-
-  private static Outcome executed(
-      ErrorStatus wanted, String what, PreparedModel model, Request request, Mode mode)
-      throws Exception {
-    return ended(wanted, what, Fixture.execute(model, request, mode));
-  }
-
-  private static Outcome invalid(String what, PreparedModel model, Request request, Mode mode)
-      throws Exception {
-    return executed(ErrorStatus.INVALID_ARGUMENT, what, model, request, mode);
   }
 
   /** A buffer that the device does not know, whatever token it names. */
@@ -75,179 +54,135 @@ final class ExecutionChecks {
     }
   }
 
-  static Outcome token(Fixture fixture, Mode mode) throws Exception {
-    PreparedModel model = fixture.prepare();
-    Outcome outcome = Outcome.PASSED;
+  /** An execution of these arguments, each a {@link DeviceBuffer} or a {@link SharedMemory}. */
+  private void executed(
+      ErrorStatus wanted, String what, PreparedModel model, List<?> inputs, List<?> outputs)
+      throws Exception {
+    execute(wanted, what, model, request(inputs, outputs));
+  }
+
+  private void invalid(String what, PreparedModel model, List<?> inputs, List<?> outputs)
+      throws Exception {
+    executed(ErrorStatus.INVALID_ARGUMENT, what, model, inputs, outputs);
+  }
+
+  void token() throws Exception {
+    PreparedModel model = prepare();
     for (int token : new int[] {0, 1, 100}) {
-      DeviceBuffer foreign = new ForeignBuffer(token);
-      outcome =
-          all(
-              outcome,
-              invalid(
-                  "a foreign input of token " + token,
-                  model,
-                  request(List.of(foreign), List.of(fixture.room())),
-                  mode),
-              invalid(
-                  "a foreign output of token " + token,
-                  model,
-                  request(List.of(fixture.values()), List.of(foreign)),
-                  mode));
+      List<?> foreign = List.of(new ForeignBuffer(token));
+      String of = " of token " + token;
+      invalid("a foreign input" + of, model, foreign, List.of(room()));
+      invalid("a foreign output" + of, model, List.of(values()), foreign);
     }
-    return outcome;
   }
 
-  private static Outcome otherModel(Fixture fixture, Mode mode) throws Exception {
-    PreparedModel model = fixture.prepare();
-    PreparedModel other = fixture.prepare();
-    return all(
-        invalid(
-            "an input for another model",
-            model,
-            request(List.of(fixture.written(in(other, 0))), List.of(fixture.room())),
-            mode),
-        invalid(
-            "an output for another model",
-            model,
-            request(List.of(fixture.values()), List.of(fixture.allocate(out(other, 0)))),
-            mode));
+  /** Buffers of some roles stand where they may not. */
+  private void misplaced(String what, BufferRole input, BufferRole output, PreparedModel model)
+      throws Exception {
+    invalid("an input for " + what, model, List.of(written(input)), List.of(room()));
+    invalid("an output for " + what, model, List.of(values()), List.of(allocate(output)));
   }
 
-  private static Outcome otherIndex(Fixture fixture, Mode mode) throws Exception {
-    PreparedModel model = fixture.prepare(fixture.usual().withLines(2));
-    List<SharedMemory> values = List.of(fixture.values(), fixture.values());
-    List<SharedMemory> rooms = List.of(fixture.room(), fixture.room());
-    return all(
-        invalid(
-            "an input for another index",
-            model,
-            request(List.of(values.get(0), fixture.written(in(model, 0))), rooms),
-            mode),
-        invalid(
-            "an output for another index",
-            model,
-            request(values, List.of(rooms.get(0), fixture.allocate(out(model, 0)))),
-            mode));
+  private void otherModel() throws Exception {
+    PreparedModel other = prepare();
+    misplaced("another model", in(other, 0), out(other, 0), prepare());
   }
 
-  private static Outcome otherDirection(Fixture fixture, Mode mode) throws Exception {
-    PreparedModel model = fixture.prepare();
-    return all(
-        invalid(
-            "an output as input",
-            model,
-            request(List.of(fixture.written(out(model, 0))), List.of(fixture.room())),
-            mode),
-        invalid(
-            "an input as output",
-            model,
-            request(List.of(fixture.values()), List.of(fixture.allocate(in(model, 0)))),
-            mode));
+  private void otherDirection() throws Exception {
+    PreparedModel model = prepare();
+    misplaced("the other direction", out(model, 0), in(model, 0), model);
+  }
+
+  private void otherIndex() throws Exception {
+    PreparedModel model = prepare(usual().withLines(2));
+    List<SharedMemory> values = List.of(values(), values());
+    List<SharedMemory> rooms = List.of(room(), room());
+    invalid(
+        "an input for another index", model, List.of(values.get(0), written(in(model, 0))), rooms);
+    invalid(
+        "an output for another index",
+        model,
+        values,
+        List.of(rooms.get(0), allocate(out(model, 0))));
   }
 
   /** Nothing is read before it was written; what is read then is what was written. */
-  private static Outcome uninitialized(Fixture fixture, Mode mode) throws Exception {
-    PreparedModel model = fixture.prepare();
-    DeviceBuffer buffer = fixture.allocate(in(model, 0), out(model, 0));
-    SharedMemory actual = fixture.room();
-    SharedMemory between = fixture.room();
-    SharedMemory expected = fixture.room();
-    Request read = request(List.of(buffer), List.of(actual));
-    return all(
-        executed(ErrorStatus.GENERAL_FAILURE, "an input that holds nothing", model, read, mode),
-        executed(
-            ErrorStatus.NONE,
-            "an execution into a buffer",
-            model,
-            request(List.of(fixture.values()), List.of(buffer)),
-            mode),
-        executed(ErrorStatus.NONE, "an execution from a buffer", model, read, mode),
-        executed(
-            ErrorStatus.NONE,
-            "the same in shared memory",
-            model,
-            request(List.of(fixture.values()), List.of(between)),
-            mode),
-        executed(
-            ErrorStatus.NONE,
-            "the same in shared memory",
-            model,
-            request(List.of(between), List.of(expected)),
-            mode),
-        expected.segment().mismatch(actual.segment()) < 0
-            ? Outcome.PASSED
-            : new Outcome.Failed("the result differs from that in shared memory"));
+  private void uninitialized() throws Exception {
+    PreparedModel model = prepare();
+    List<?> values = List.of(values());
+    List<?> buffer = List.of(allocate(in(model, 0), out(model, 0)));
+    List<?> between = List.of(room());
+    SharedMemory actual = room();
+    SharedMemory expected = room();
+    executed(
+        ErrorStatus.GENERAL_FAILURE, "an input that holds nothing", model, buffer, List.of(actual));
+    done("an execution into a buffer", model, values, buffer);
+    done("an execution from a buffer", model, buffer, List.of(actual));
+    done("the same in shared memory", model, values, between);
+    done("the same in shared memory", model, between, List.of(expected));
+    expectEqual(expected, actual, "the result differs from that in shared memory");
   }
 
-  private static Outcome multipleRoles(Fixture fixture, Mode mode) throws Exception {
-    PreparedModel model = fixture.prepare(fixture.usual().withLines(2));
-    DeviceBuffer buffer = fixture.written(in(model, 0), in(model, 1), out(model, 0), out(model, 1));
-    List<SharedMemory> rooms = List.of(fixture.room(), fixture.room());
-    return all(
-        invalid(
-            "one buffer as input and output",
-            model,
-            request(List.of(buffer, fixture.values()), List.of(buffer, rooms.get(0))),
-            mode),
-        invalid(
-            "one buffer as two outputs",
-            model,
-            request(List.of(fixture.values(), fixture.values()), List.of(buffer, buffer)),
-            mode),
-        executed(
-            ErrorStatus.NONE,
-            "one buffer as two inputs",
-            model,
-            request(List.of(buffer, buffer), rooms),
-            mode),
-        rooms.get(0).segment().mismatch(rooms.get(1).segment()) < 0
-            ? Outcome.PASSED
-            : new Outcome.Failed("two equal inputs gave different results"));
+  private void done(String what, PreparedModel model, List<?> inputs, List<?> outputs)
+      throws Exception {
+    executed(ErrorStatus.NONE, what, model, inputs, outputs);
   }
 
-  private static Outcome dimensions(Fixture fixture, Mode mode) throws Exception {
-    PreparedModel model = fixture.prepare();
-    Request inputs = request(List.of(fixture.written(in(model, 0))), List.of(fixture.room()));
-    Request outputs = request(List.of(fixture.values()), List.of(fixture.allocate(out(model, 0))));
-    Location wrong = new Location(0, 0, 0, OTHER);
-    return all(
-        invalid(
-            "an input of other dimensions",
-            model,
-            new Request(List.of(wrong), inputs.outputs(), inputs.pools()),
-            mode),
-        invalid(
-            "an output of other dimensions",
-            model,
-            new Request(outputs.inputs(), List.of(new Location(1, 0, 0, OTHER)), outputs.pools()),
-            mode),
-        invalid(
-            "a part of a buffer",
-            model,
-            new Request(
-                List.of(new Location(0, 0, fixture.usual().bytes(), Shape.NONE)),
-                inputs.outputs(),
-                inputs.pools()),
-            mode),
-        mode == Mode.FENCED ? Outcome.PASSED : unfit(fixture, mode));
+  private void multipleRoles() throws Exception {
+    PreparedModel model = prepare(usual().withLines(2));
+    DeviceBuffer buffer = written(in(model, 0), in(model, 1), out(model, 0), out(model, 1));
+    SharedMemory values = values();
+    SharedMemory first = room();
+    SharedMemory second = room();
+    invalid(
+        "one buffer as input and output", model, List.of(buffer, values), List.of(buffer, first));
+    invalid("one buffer as two outputs", model, List.of(values, values), List.of(buffer, buffer));
+    done("one buffer as two inputs", model, List.of(buffer, buffer), List.of(first, second));
+    expectEqual(first, second, "two equal inputs gave different results");
+  }
+
+  private void dimensions() throws Exception {
+    PreparedModel model = prepare();
+    Request inputs = request(List.of(written(in(model, 0))), List.of(room()));
+    Request outputs = request(List.of(values()), List.of(allocate(out(model, 0))));
+    execute(
+        ErrorStatus.INVALID_ARGUMENT,
+        "an input of other dimensions",
+        model,
+        new Request(List.of(new Location(0, 0, 0, OTHER)), inputs.outputs(), inputs.pools()));
+    execute(
+        ErrorStatus.INVALID_ARGUMENT,
+        "an output of other dimensions",
+        model,
+        new Request(outputs.inputs(), List.of(new Location(1, 0, 0, OTHER)), outputs.pools()));
+    execute(
+        ErrorStatus.INVALID_ARGUMENT,
+        "a part of a buffer",
+        model,
+        new Request(
+            List.of(new Location(0, 0, usual().bytes(), Shape.NONE)),
+            inputs.outputs(),
+            inputs.pools()));
+    if (mode() == Mode.SYNC) {
+      unfit();
+    }
   }
 
   /** A result of other dimensions than the buffer's is found out when it is there. */
-  private static Outcome unfit(Fixture fixture, Mode mode) throws Exception {
-    DomainModel open = fixture.usual().with(Shape.of(0, 32, 32, 8));
-    if (!fixture.takes(open)) {
-      return Outcome.PASSED;
+  private void unfit() throws Exception {
+    DomainModel open = usual().with(Shape.of(0, 32, 32, 8));
+    if (takes(open)) {
+      PreparedModel model = prepare(open);
+      SharedMemory values = values();
+      Request request = request(List.of(values), List.of(allocate(OTHER, out(model, 0))));
+      execute(
+          ErrorStatus.GENERAL_FAILURE,
+          "a result that does not fit its buffer",
+          model,
+          new Request(
+              List.of(new Location(0, 0, values.size(), DomainModel.SHAPE)),
+              request.outputs(),
+              request.pools()));
     }
-    PreparedModel model = fixture.prepare(open);
-    DeviceBuffer buffer = fixture.allocate(OTHER, out(model, 0));
-    SharedMemory values = fixture.values();
-    Request request = request(List.of(values), List.of(buffer));
-    Request stated =
-        new Request(
-            List.of(new Location(0, 0, values.size(), DomainModel.SHAPE)),
-            request.outputs(),
-            request.pools());
-    return executed(
-        ErrorStatus.GENERAL_FAILURE, "a result that does not fit its buffer", model, stated, mode);
   }
 }

@@ -8,7 +8,6 @@ import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
-import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
@@ -21,42 +20,48 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
-import io.thalamus.tck.request.FilledMemory;
-import io.thalamus.vectors.Outcome;
+import io.thalamus.tck.check.Expect;
+import io.thalamus.tck.check.FilledMemory;
+import io.thalamus.tck.check.Probes;
+import io.thalamus.tck.check.TestGraph;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
  * The things that one check makes: models, buffers and memories, all closed with it in reverse
  * order. Used by one thread.
  */
-final class Fixture implements AutoCloseable {
-  /** Longer than any execution here takes; only a fence that is lost makes anyone wait for it. */
-  private static final long FENCE_SECONDS = 120;
-
+abstract class Fixture implements AutoCloseable {
   /** The ways to execute requests. */
   enum Mode {
     SYNC,
     FENCED
   }
 
+  /** The body of a check. */
+  @FunctionalInterface
+  interface Body<F extends Fixture> {
+    void run(F fixture) throws Exception;
+  }
+
+  /** Makes the fixture of a check. */
+  @FunctionalInterface
+  interface Maker<F extends Fixture> {
+    F make(Device device, DomainModel usual, Mode mode);
+  }
+
   private final Device device;
   private final DomainModel usual;
-  private final SharedMemory weights;
+  private final Mode mode;
   private final Deque<Runnable> made = new ArrayDeque<>();
 
-  Fixture(Device device, DomainModel usual) {
+  Fixture(Device device, DomainModel usual, Mode mode) {
     this.device = device;
     this.usual = usual;
-    this.weights = usual.newWeights();
+    this.mode = mode;
   }
 
   Device device() {
@@ -68,16 +73,24 @@ final class Fixture implements AutoCloseable {
     return usual;
   }
 
-  /** Returns whether the device takes a model. */
-  boolean takes(DomainModel model) {
-    return takes(model.build(weights));
+  /** The way in which {@link #execute} executes. */
+  Mode mode() {
+    return mode;
   }
 
-  private boolean takes(Model model) {
-    try {
-      return device.supportedOperations(model).cardinality() == model.main().operations().size();
-    } catch (DeviceException e) {
-      return false;
+  private Model build(DomainModel model) {
+    TestGraph graph = model.build();
+    made.push(graph::close);
+    return graph.model();
+  }
+
+  boolean takes(DomainModel model) {
+    return Probes.takes(device, build(model));
+  }
+
+  void skipUnlessTaken(DomainModel model, String what) {
+    if (!takes(model)) {
+      throw Expect.skip("the device takes no " + what);
     }
   }
 
@@ -86,18 +99,9 @@ final class Fixture implements AutoCloseable {
   }
 
   PreparedModel prepare(DomainModel model) throws DeviceException {
-    return prepare(model.build(weights));
-  }
-
-  PreparedModel prepare(Model model) throws DeviceException {
-    PreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT);
+    PreparedModel prepared = device.prepare(build(model), PrepareConfig.DEFAULT);
     made.push(prepared::close);
     return prepared;
-  }
-
-  /** A prepared model, or null where the device does not take it. */
-  PreparedModel prepareIfTaken(Model model) throws DeviceException {
-    return takes(model) ? prepare(model) : null;
   }
 
   static BufferRole in(PreparedModel model, int index) {
@@ -108,35 +112,27 @@ final class Fixture implements AutoCloseable {
     return new BufferRole(model, Direction.OUTPUT, index, 1);
   }
 
-  /** A device may have no buffers for some type: then there is nothing to try. */
-  static final class NoBufferException extends Exception {
-    private static final long serialVersionUID = 1L;
-
-    private NoBufferException(DeviceException cause) {
-      super("the device has no such buffer: " + cause.getMessage(), cause);
-    }
-  }
-
-  DeviceBuffer allocate(BufferRole... roles) throws DeviceException, NoBufferException {
+  /** A buffer of the size that its roles say. */
+  DeviceBuffer allocate(BufferRole... roles) throws DeviceException {
     return allocate(Shape.NONE, roles);
   }
 
-  DeviceBuffer allocate(Shape shape, BufferRole... roles)
-      throws DeviceException, NoBufferException {
+  /** A buffer; a device may have none for some type: then there is nothing to try. */
+  DeviceBuffer allocate(Shape shape, BufferRole... roles) throws DeviceException {
     try {
       DeviceBuffer buffer = device.allocate(new BufferDesc(shape), List.of(roles));
       made.push(buffer::close);
       return buffer;
     } catch (DeviceException e) {
       if (e.status() == ErrorStatus.GENERAL_FAILURE) {
-        throw new NoBufferException(e);
+        throw Expect.skip("the device has no such buffer: " + e.getMessage());
       }
       throw e;
     }
   }
 
   /** A buffer of the usual shape with values. */
-  DeviceBuffer written(BufferRole... roles) throws DeviceException, NoBufferException {
+  DeviceBuffer written(BufferRole... roles) throws DeviceException {
     DeviceBuffer buffer = allocate(roles);
     buffer.copyFrom(values(), Shape.NONE);
     return buffer;
@@ -159,20 +155,17 @@ final class Fixture implements AutoCloseable {
   /** The same values in memory of a kind. */
   SharedMemory values(MemoryKind kind) throws IOException {
     FilledMemory filled = FilledMemory.of(kind, values().segment());
-    made.push(
-        () -> {
-          try {
-            filled.close();
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
-        });
+    made.push(filled::close);
     return filled.memory();
   }
 
   /** Room for an output of the usual shape. */
   SharedMemory room() {
     return memory(usual.bytes());
+  }
+
+  static void expectEqual(SharedMemory expected, SharedMemory actual, String otherwise) {
+    Expect.that(expected.segment().mismatch(actual.segment()) < 0, otherwise);
   }
 
   /** A request of arguments that are a {@link DeviceBuffer} or a {@link SharedMemory} each. */
@@ -195,60 +188,14 @@ final class Fixture implements AutoCloseable {
     return places;
   }
 
-  /** Returns how an execution ends. */
-  static ErrorStatus execute(PreparedModel model, Request request, Mode mode)
-      throws InterruptedException, TimeoutException, ExecutionException {
-    if (mode == Mode.SYNC) {
-      return model.execute(request, ExecutionConfig.DEFAULT).status();
-    }
-    try {
-      FencedExecution execution =
-          model.executeFenced(request, List.of(SyncFence.signalled()), ExecutionConfig.DEFAULT);
-      execution.syncFence().future().get(FENCE_SECONDS, TimeUnit.SECONDS);
-      return execution.executionInfo().get().result().status();
-    } catch (DeviceException e) {
-      return e.status();
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof DeviceException cause) {
-        return cause.status();
-      }
-      throw e;
-    }
-  }
-
-  /** A call that is to end with a status. */
-  @FunctionalInterface
-  interface Call {
-    void run() throws Exception;
-  }
-
-  /** Passed where a call is refused with one of these statuses. */
-  static Outcome refused(Set<ErrorStatus> wanted, String what, Call call) throws Exception {
-    try {
-      call.run();
-    } catch (DeviceException e) {
-      return wanted.contains(e.status())
-          ? Outcome.PASSED
-          : new Outcome.Failed(what + " was refused with " + e.status() + ", not with " + wanted);
-    }
-    return new Outcome.Failed(what + " was not refused");
-  }
-
-  /** Passed where an execution ended as wanted. */
-  static Outcome ended(ErrorStatus wanted, String what, ErrorStatus actual) {
-    return actual == wanted
-        ? Outcome.PASSED
-        : new Outcome.Failed(what + " ended with " + actual + ", not with " + wanted);
-  }
-
-  /** The first that is not passed, or passed. */
-  static Outcome all(Outcome... outcomes) {
-    for (Outcome outcome : outcomes) {
-      if (!(outcome instanceof Outcome.Passed)) {
-        return outcome;
-      }
-    }
-    return Outcome.PASSED;
+  /** Executes, and expects how that ends. */
+  void execute(ErrorStatus wanted, String what, PreparedModel model, Request request)
+      throws Exception {
+    ErrorStatus status =
+        mode == Mode.SYNC
+            ? model.execute(request, ExecutionConfig.DEFAULT).status()
+            : Probes.fenced(model, request, SyncFence.signalled(), ExecutionConfig.DEFAULT);
+    Expect.status(what, status, wanted);
   }
 
   @Override
@@ -256,6 +203,5 @@ final class Fixture implements AutoCloseable {
     while (!made.isEmpty()) {
       made.pop().run();
     }
-    weights.close();
   }
 }

@@ -10,10 +10,10 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OutputShape;
+import io.thalamus.tck.check.TestRequest;
 import io.thalamus.tck.reference.Bounds;
 import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.tck.reference.Tensor;
-import io.thalamus.tck.request.TestRequest;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
@@ -36,7 +36,7 @@ public final class GraphCheck {
   }
 
   /**
-   * Runs one example. Whatever the device does wrong becomes a failed outcome; a graph that it does
+   * Runs one example. A fault of the device becomes a failed outcome; a graph that the device does
    * not support in full is skipped.
    */
   public Outcome run(Example example) {
@@ -47,7 +47,7 @@ public final class GraphCheck {
         return new Outcome.Skipped(
             "unsupported: " + example.main().operations().get(missing).type());
       }
-      return execute(example, decoded).<Outcome>map(Outcome.Failed::new).orElse(Outcome.PASSED);
+      return Outcome.of(execute(example, decoded));
     } catch (VectorFormatException e) {
       return new Outcome.Failed("generated wrongly: " + e.getMessage());
     } catch (DeviceException e) {
@@ -78,12 +78,8 @@ public final class GraphCheck {
       Tensor expected = values.get(operand);
       if (!shapes.isEmpty() && !Arrays.equals(shapes.get(i).shape().toArray(), expected.shape())) {
         return Optional.of(
-            "output "
-                + i
-                + " has shape "
-                + shapes.get(i).shape()
-                + ", expected "
-                + Arrays.toString(expected.shape()));
+            "output %d has shape %s, expected %s"
+                .formatted(i, shapes.get(i).shape(), Arrays.toString(expected.shape())));
       }
       Optional<String> wrong = compare(expected, MemorySegment.ofArray(request.output(i)));
       if (wrong.isPresent()) {
@@ -116,23 +112,16 @@ public final class GraphCheck {
     return wrong == 0
         ? Optional.empty()
         : Optional.of(
-            " "
-                + type
-                + Arrays.toString(expected.shape())
-                + ": element "
-                + first
-                + " is "
-                + elements.getDouble(actual, first)
-                + ", expected "
-                + stored.middle()[first]
-                + " in "
-                + stored.low()[first]
-                + ".."
-                + stored.high()[first]
-                + "; "
-                + wrong
-                + " of "
-                + expected.size()
-                + " wrong");
+            " %s%s: element %d is %s, expected %s in %s..%s; %d of %d wrong"
+                .formatted(
+                    type,
+                    Arrays.toString(expected.shape()),
+                    first,
+                    elements.getDouble(actual, first),
+                    stored.middle()[first],
+                    stored.low()[first],
+                    stored.high()[first],
+                    wrong,
+                    expected.size()));
   }
 }

@@ -329,7 +329,6 @@ final class GraphDraft {
         .anyMatch(index -> tensors.contains(index) && !computed.contains(index));
   }
 
-  /** The finished example. */
   Example finish(String name) {
     int[] consumers = new int[operands.size()];
     operations.forEach(operation -> operation.inputs().forEach(input -> consumers[input]++));

@@ -2,12 +2,10 @@
 package io.thalamus.tck.graph;
 
 import io.thalamus.hal.Device;
-import io.thalamus.hal.DeviceException;
 import io.thalamus.model.OperandCode;
+import io.thalamus.tck.check.Probes;
 import io.thalamus.tck.reference.Evaluator;
-import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
-import io.thalamus.vectors.VectorFormatException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -48,21 +46,10 @@ public final class GraphGenerator {
 
   /** Over those that a device supports: it is asked about each operation alone. */
   public static GraphGenerator over(Device device) {
-    Predicate<Example> supported = example -> isSupported(example, device);
+    Predicate<Example> supported = example -> Probes.takes(device, example);
     GraphGenerator all = new GraphGenerator(Kinds.all(), supported);
     return new GraphGenerator(
         all.kinds.stream().filter(kind -> !all.singles(kind, 1, 0).isEmpty()).toList(), supported);
-  }
-
-  private static boolean isSupported(Example example, Device device) {
-    try (DecodedExample decoded = example.decode()) {
-      return device.supportedOperations(decoded.model()).get(0);
-    } catch (DeviceException | RuntimeException | Error e) {
-      // A device that refuses a valid graph fails when graphs are run on it.
-      return true;
-    } catch (VectorFormatException e) {
-      throw new IllegalStateException(example.name() + " was generated wrongly", e);
-    }
   }
 
   /** The operations in types that graphs are made of, for example {@code ADD TENSOR_INT32}. */

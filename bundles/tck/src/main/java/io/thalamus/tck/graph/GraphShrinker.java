@@ -61,7 +61,7 @@ public final class GraphShrinker {
           ? Optional.empty()
           : Optional.of(example);
     } catch (RuntimeException e) {
-      // Whatever does not fit together any more is no smaller graph, but none.
+      // Parts that no longer fit together are no smaller graph, but none.
       return Optional.empty();
     }
   }

@@ -26,7 +26,7 @@ record Kind(String operation, OperandCode type, Grower grower) {
     int mark = graph.mark();
     int count = graph.operationCount();
     try {
-      if (grower.grow(graph, operation, type)) {
+      if (grower.grow(new Growth(graph, operation, type))) {
         return true;
       }
     } catch (UnsupportedOperationException | IllegalArgumentException | ArithmeticException e) {
@@ -42,6 +42,6 @@ record Kind(String operation, OperandCode type, Grower grower) {
   /** Chooses arguments and adds the operation. */
   @FunctionalInterface
   interface Grower {
-    boolean grow(GraphDraft graph, String operation, OperandCode type);
+    boolean grow(Growth growth);
   }
 }

@@ -32,116 +32,96 @@ final class LineKinds {
     }
     kinds.add("TOPK_V2", union(NUMBERS, INTS), LineKinds::topK);
     kinds.add("SOFTMAX", NUMBERS, LineKinds::softmax);
-    kinds.add("LOG_SOFTMAX", FLOATS, LineKinds::logSoftmax);
+    kinds.add(
+        "LOG_SOFTMAX",
+        FLOATS,
+        g -> {
+          int in = g.pick();
+          return g.add(in, g.quarters(1, 6), axis(g, in));
+        });
     kinds.add("L2_NORMALIZATION", NUMBERS, LineKinds::l2Normalization);
     kinds.add("LOCAL_RESPONSE_NORMALIZATION", FLOATS, LineKinds::localResponse);
     kinds.add("FULLY_CONNECTED", NUMBERS, LineKinds::fullyConnected);
   }
 
-  private static boolean reduce(GraphDraft graph, String operation, OperandCode type) {
-    int in = graph.pick(type, 1, 4);
-    int rank = graph.tensor(in).rank();
+  /** An axis of a tensor, as an argument. */
+  private static int axis(Growth g, int tensor) {
+    return g.graph().int32(g.axis(g.tensor(tensor).rank()));
+  }
+
+  private static boolean reduce(Growth g) {
+    int in = g.pick();
+    int rank = g.tensor(in).rank();
     List<Integer> axes = new ArrayList<>();
     for (int axis = 0; axis < rank; axis++) {
-      if (graph.random().nextBoolean()) {
-        axes.add(graph.random().nextInt(4) == 0 ? axis - rank : axis);
+      if (g.random().nextBoolean()) {
+        axes.add(g.oneIn(4) ? axis - rank : axis);
       }
     }
     if (axes.isEmpty()) {
       axes.add(0);
     }
-    return graph.add(
-        operation,
-        List.of(
-            in,
-            graph.ints(axes.stream().mapToInt(Integer::intValue).toArray()),
-            type == OperandCode.TENSOR_BOOL8 || !operation.equals("MEAN")
-                ? graph.bool(graph.random().nextBoolean())
-                : graph.int32(graph.between(0, 1))),
-        new Out(type, Quant.of(graph.tensor(in))));
+    return g.addLike(
+        in,
+        in,
+        g.graph().ints(axes.stream().mapToInt(Integer::intValue).toArray()),
+        g.operation().equals("MEAN") ? g.number(0, 1) : g.graph().bool(g.random().nextBoolean()));
   }
 
-  private static boolean arg(GraphDraft graph, String operation, OperandCode type) {
-    int in = graph.pick(type, 1, 4);
-    return graph.add(
-        operation,
-        List.of(in, graph.int32(MoveKinds.axis(graph, graph.tensor(in).rank()))),
+  private static boolean arg(Growth g) {
+    int in = g.pick();
+    return g.add(List.of(in, axis(g, in)), new Out(OperandCode.TENSOR_INT32));
+  }
+
+  private static boolean topK(Growth g) {
+    int in = g.pick();
+    int[] shape = g.tensor(in).shape();
+    return g.add(
+        List.of(in, g.number(1, shape[shape.length - 1])),
+        g.like(in),
         new Out(OperandCode.TENSOR_INT32));
   }
 
-  private static boolean topK(GraphDraft graph, String operation, OperandCode type) {
-    int in = graph.pick(type, 1, 4);
-    int[] shape = graph.tensor(in).shape();
-    return graph.add(
-        operation,
-        List.of(in, graph.int32(graph.between(1, shape[shape.length - 1]))),
-        new Out(type, Quant.of(graph.tensor(in))),
-        new Out(OperandCode.TENSOR_INT32));
-  }
-
-  private static boolean softmax(GraphDraft graph, String operation, OperandCode type) {
-    int in = graph.pick(type, 1, 4);
-    int rank = graph.tensor(in).rank();
-    List<Integer> inputs =
-        new ArrayList<>(List.of(in, graph.scalarFor(type, graph.between(1, 6) / 4.0)));
-    if (rank != 2 && rank != 4 || graph.random().nextBoolean()) {
-      inputs.add(graph.int32(MoveKinds.axis(graph, rank)));
+  /** The inputs with an axis, where the rank demands one, or now and then. */
+  private static List<Integer> withAxis(Growth g, boolean isDemanded, Integer... inputs) {
+    List<Integer> all = new ArrayList<>(List.of(inputs));
+    if (isDemanded || g.random().nextBoolean()) {
+      all.add(axis(g, inputs[0]));
     }
-    return graph.add(
-        operation,
-        inputs,
-        new Out(type, Quant.isQuantized(type) ? Quant.unit(type, 256, 0) : Quant.NONE));
+    return all;
   }
 
-  private static boolean logSoftmax(GraphDraft graph, String operation, OperandCode type) {
-    int in = graph.pick(type, 1, 4);
-    return graph.add(
-        operation,
-        List.of(
+  private static boolean softmax(Growth g) {
+    int in = g.pick();
+    int rank = g.tensor(in).rank();
+    return g.addUnit(withAxis(g, rank != 2 && rank != 4, in, g.quarters(1, 6)), 256, 0);
+  }
+
+  private static boolean l2Normalization(Growth g) {
+    int in = g.pick();
+    return g.addUnit(withAxis(g, g.tensor(in).rank() < 4, in), 128, 128);
+  }
+
+  private static boolean localResponse(Growth g) {
+    int in = g.pick();
+    return g.add(
+        withAxis(
+            g,
+            g.tensor(in).rank() < 4,
             in,
-            graph.scalarFor(type, graph.between(1, 6) / 4.0),
-            graph.int32(MoveKinds.axis(graph, graph.tensor(in).rank()))),
-        new Out(type));
+            g.number(0, 3),
+            g.graph().scalarFor(g.type(), g.between(1, 4)),
+            g.quarters(1, 4),
+            g.quarters(1, 4)),
+        new Out(g.type()));
   }
 
-  private static boolean l2Normalization(GraphDraft graph, String operation, OperandCode type) {
-    int in = graph.pick(type, 1, 4);
-    int rank = graph.tensor(in).rank();
-    List<Integer> inputs = new ArrayList<>(List.of(in));
-    if (rank < 4 || graph.random().nextBoolean()) {
-      inputs.add(graph.int32(MoveKinds.axis(graph, rank)));
-    }
-    return graph.add(
-        operation,
-        inputs,
-        new Out(type, Quant.isQuantized(type) ? Quant.unit(type, 128, 128) : Quant.NONE));
-  }
-
-  private static boolean localResponse(GraphDraft graph, String operation, OperandCode type) {
-    int in = graph.pick(type, 1, 4);
-    int rank = graph.tensor(in).rank();
-    List<Integer> inputs =
-        new ArrayList<>(
-            List.of(
-                in,
-                graph.int32(graph.between(0, 3)),
-                graph.scalarFor(type, graph.between(1, 4)),
-                graph.scalarFor(type, graph.between(1, 4) / 4.0),
-                graph.scalarFor(type, graph.between(1, 4) / 4.0)));
-    if (rank < 4 || graph.random().nextBoolean()) {
-      inputs.add(graph.int32(MoveKinds.axis(graph, rank)));
-    }
-    return graph.add(operation, inputs, new Out(type));
-  }
-
-  private static boolean fullyConnected(GraphDraft graph, String operation, OperandCode type) {
-    int in = graph.pick(type, 2, 4);
-    int[] shape = graph.tensor(in).shape();
-    int depth = shape[shape.length - 1];
-    int units = graph.between(1, 6);
-    int weights = graph.leaf(type, new int[] {units, depth}, new Range(-1, 1));
-    List<Integer> inputs =
-        List.of(in, weights, graph.bias(in, weights, units), graph.int32(graph.between(0, 3)));
-    return graph.add(operation, inputs, graph.fitting(operation, type, inputs));
+  private static boolean fullyConnected(Growth g) {
+    int in = g.pick(2, 4);
+    int[] shape = g.tensor(in).shape();
+    int units = g.between(1, 6);
+    int weights =
+        g.graph().leaf(g.type(), new int[] {units, shape[shape.length - 1]}, new Range(-1, 1));
+    return g.addFitting(List.of(in, weights, g.graph().bias(in, weights, units), g.number(0, 3)));
   }
 }

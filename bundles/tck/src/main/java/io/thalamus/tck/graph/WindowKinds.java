@@ -4,11 +4,10 @@ package io.thalamus.tck.graph;
 import static io.thalamus.tck.graph.Kinds.FLOATS;
 import static io.thalamus.tck.graph.Kinds.NUMBERS;
 
-import io.thalamus.model.OperandCode;
-import io.thalamus.tck.graph.GraphDraft.Out;
 import io.thalamus.tck.reference.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 
 /** Operations on images. */
 final class WindowKinds {
@@ -33,9 +32,9 @@ final class WindowKinds {
 
   /** Images with the layout that they are read in. */
   private record Images(int operand, Tensor tensor, boolean nchw) {
-    static Images pick(GraphDraft graph, OperandCode type) {
-      int operand = graph.pick(type, 4, 4);
-      return new Images(operand, graph.tensor(operand), graph.random().nextInt(3) == 0);
+    static Images pick(Growth g) {
+      int operand = g.pick(4, 4);
+      return new Images(operand, g.tensor(operand), g.oneIn(3));
     }
 
     int batches() {
@@ -53,230 +52,198 @@ final class WindowKinds {
     int channels() {
       return tensor.shape()[nchw ? 1 : 3];
     }
-
-    Out like() {
-      return new Out(tensor.type(), Quant.of(tensor));
-    }
   }
 
-  /** Filters of the data's type are small: sums of many products say little about each. */
-  private static int filter(GraphDraft graph, OperandCode type, int... shape) {
-    return graph.leaf(type, shape, new Range(-1, 1));
+  /** The image, a filter and a bias; small filters, as sums of many products say little. */
+  private static List<Integer> start(Growth g, Images in, int channels, int... filterShape) {
+    int filter = g.graph().leaf(g.type(), filterShape, new Range(-1, 1));
+    return new ArrayList<>(
+        List.of(in.operand(), filter, g.graph().bias(in.operand(), filter, channels)));
   }
 
   /** Paddings or a scheme, then the strides, for windows that fit. */
   private static void addWindow(
-      GraphDraft graph, List<Integer> inputs, Images in, int filterHeight, int filterWidth) {
-    if (graph.random().nextBoolean()) {
+      Growth g, List<Integer> inputs, Images in, int filterHeight, int filterWidth) {
+    if (g.random().nextBoolean()) {
       boolean fits = filterHeight <= in.height() && filterWidth <= in.width();
-      inputs.add(graph.int32(fits ? graph.between(1, 2) : 1));
+      inputs.add(g.graph().int32(fits ? g.between(1, 2) : 1));
     } else {
-      inputs.add(graph.int32(graph.between(0, filterWidth - 1)));
-      inputs.add(graph.int32(graph.between(0, filterWidth - 1)));
-      inputs.add(graph.int32(graph.between(0, filterHeight - 1)));
-      inputs.add(graph.int32(graph.between(0, filterHeight - 1)));
+      inputs.add(g.number(0, filterWidth - 1));
+      inputs.add(g.number(0, filterWidth - 1));
+      inputs.add(g.number(0, filterHeight - 1));
+      inputs.add(g.number(0, filterHeight - 1));
     }
-    inputs.add(graph.int32(graph.between(1, 2)));
-    inputs.add(graph.int32(graph.between(1, 2)));
+    inputs.add(g.number(1, 2));
+    inputs.add(g.number(1, 2));
   }
 
   /** The activation, and what may follow it. */
   private static void addEnd(
-      GraphDraft graph, List<Integer> inputs, Images in, boolean dilations, boolean always) {
-    inputs.add(graph.int32(graph.between(0, 3)));
-    boolean dilated = dilations && graph.random().nextInt(3) == 0;
-    if (always || in.nchw() || dilated || graph.random().nextBoolean()) {
-      inputs.add(graph.bool(in.nchw()));
+      Growth g, List<Integer> inputs, Images in, boolean dilations, boolean always) {
+    inputs.add(g.number(0, 3));
+    boolean dilated = dilations && g.oneIn(3);
+    if (always || in.nchw() || dilated || g.random().nextBoolean()) {
+      inputs.add(g.graph().bool(in.nchw()));
     }
     if (dilated) {
-      inputs.add(graph.int32(graph.between(1, 2)));
-      inputs.add(graph.int32(graph.between(1, 2)));
+      inputs.add(g.number(1, 2));
+      inputs.add(g.number(1, 2));
     }
   }
 
-  private static List<Integer> start(GraphDraft graph, Images in, int filter, int channels) {
-    return new ArrayList<>(
-        List.of(in.operand(), filter, graph.bias(in.operand(), filter, channels)));
+  private static int size(Growth g, int most) {
+    return g.between(1, Math.min(3, most));
   }
 
-  private static int size(GraphDraft graph, int most) {
-    return graph.between(1, Math.min(3, most));
+  private static boolean convolution(Growth g) {
+    Images in = Images.pick(g);
+    int height = size(g, in.height());
+    int width = size(g, in.width());
+    int channels = g.between(1, 4);
+    List<Integer> inputs = start(g, in, channels, channels, height, width, in.channels());
+    addWindow(g, inputs, in, height, width);
+    addEnd(g, inputs, in, true, false);
+    return g.addFitting(inputs);
   }
 
-  private static boolean convolution(GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
-    int height = size(graph, in.height());
-    int width = size(graph, in.width());
-    int channels = graph.between(1, 4);
-    int filter = filter(graph, type, channels, height, width, in.channels());
-    List<Integer> inputs = start(graph, in, filter, channels);
-    addWindow(graph, inputs, in, height, width);
-    addEnd(graph, inputs, in, true, false);
-    return graph.add(operation, inputs, graph.fitting(operation, type, inputs));
-  }
-
-  private static boolean depthwise(GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
-    int height = size(graph, in.height());
-    int width = size(graph, in.width());
-    int multiplier = graph.between(1, 2);
+  private static boolean depthwise(Growth g) {
+    Images in = Images.pick(g);
+    int height = size(g, in.height());
+    int width = size(g, in.width());
+    int multiplier = g.between(1, 2);
     int channels = in.channels() * multiplier;
-    int filter = filter(graph, type, 1, height, width, channels);
-    List<Integer> inputs = start(graph, in, filter, channels);
-    addWindow(graph, inputs, in, height, width);
-    inputs.add(graph.int32(multiplier));
-    addEnd(graph, inputs, in, true, false);
-    return graph.add(operation, inputs, graph.fitting(operation, type, inputs));
+    List<Integer> inputs = start(g, in, channels, 1, height, width, channels);
+    addWindow(g, inputs, in, height, width);
+    inputs.add(g.graph().int32(multiplier));
+    addEnd(g, inputs, in, true, false);
+    return g.addFitting(inputs);
   }
 
-  private static boolean grouped(GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
-    int groups = in.channels() % 2 == 0 ? 2 : in.channels() % 3 == 0 ? 3 : 1;
-    int height = size(graph, in.height());
-    int width = size(graph, in.width());
-    int channels = groups * graph.between(1, 2);
-    int filter = filter(graph, type, channels, height, width, in.channels() / groups);
-    List<Integer> inputs = start(graph, in, filter, channels);
-    addWindow(graph, inputs, in, height, width);
-    inputs.add(graph.int32(groups));
-    addEnd(graph, inputs, in, false, true);
-    return graph.add(operation, inputs, graph.fitting(operation, type, inputs));
+  private static boolean grouped(Growth g) {
+    Images in = Images.pick(g);
+    int groups = MoveKinds.factor(in.channels());
+    int height = size(g, in.height());
+    int width = size(g, in.width());
+    int channels = groups * g.between(1, 2);
+    List<Integer> inputs = start(g, in, channels, channels, height, width, in.channels() / groups);
+    addWindow(g, inputs, in, height, width);
+    inputs.add(g.graph().int32(groups));
+    addEnd(g, inputs, in, false, true);
+    return g.addFitting(inputs);
   }
 
-  private static boolean transposed(GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
-    int height = graph.between(1, 3);
-    int width = graph.between(1, 3);
-    int channels = graph.between(1, 3);
-    int filter = filter(graph, type, channels, height, width, in.channels());
-    List<Integer> inputs = start(graph, in, filter, channels);
-    int strideWidth = graph.between(1, 2);
-    int strideHeight = graph.between(1, 2);
-    if (graph.random().nextBoolean()) {
+  private static boolean transposed(Growth g) {
+    Images in = Images.pick(g);
+    int height = g.between(1, 3);
+    int width = g.between(1, 3);
+    int channels = g.between(1, 3);
+    List<Integer> inputs = start(g, in, channels, channels, height, width, in.channels());
+    int strideWidth = g.between(1, 2);
+    int strideHeight = g.between(1, 2);
+    if (g.random().nextBoolean()) {
       int outHeight = in.height() * strideHeight;
       int outWidth = in.width() * strideWidth;
       inputs.add(
           in.nchw()
-              ? graph.ints(in.batches(), channels, outHeight, outWidth)
-              : graph.ints(in.batches(), outHeight, outWidth, channels));
-      inputs.add(graph.int32(1));
+              ? g.graph().ints(in.batches(), channels, outHeight, outWidth)
+              : g.graph().ints(in.batches(), outHeight, outWidth, channels));
+      inputs.add(g.graph().int32(1));
     } else {
       for (int i = 0; i < 4; i++) {
-        inputs.add(graph.int32(graph.between(0, Math.min(height, width) - 1) / 2));
+        inputs.add(g.graph().int32(g.between(0, Math.min(height, width) - 1) / 2));
       }
     }
-    inputs.add(graph.int32(strideWidth));
-    inputs.add(graph.int32(strideHeight));
-    inputs.add(graph.int32(graph.between(0, 3)));
-    inputs.add(graph.bool(in.nchw()));
-    return graph.add(operation, inputs, graph.fitting(operation, type, inputs));
+    inputs.add(g.graph().int32(strideWidth));
+    inputs.add(g.graph().int32(strideHeight));
+    inputs.add(g.number(0, 3));
+    inputs.add(g.graph().bool(in.nchw()));
+    return g.addFitting(inputs);
   }
 
-  private static boolean pool(GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
-    int height = size(graph, in.height());
-    int width = size(graph, in.width());
+  private static boolean pool(Growth g) {
+    Images in = Images.pick(g);
+    int height = size(g, in.height());
+    int width = size(g, in.width());
     List<Integer> inputs = new ArrayList<>(List.of(in.operand()));
-    addWindow(graph, inputs, in, height, width);
-    inputs.add(graph.int32(width));
-    inputs.add(graph.int32(height));
-    addEnd(graph, inputs, in, false, false);
-    return graph.add(operation, inputs, in.like());
+    addWindow(g, inputs, in, height, width);
+    inputs.add(g.graph().int32(width));
+    inputs.add(g.graph().int32(height));
+    addEnd(g, inputs, in, false, false);
+    return g.addLike(in.operand(), inputs);
   }
 
-  private static boolean resize(GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
+  private static boolean resize(Growth g) {
+    Images in = Images.pick(g);
     List<Integer> inputs = new ArrayList<>(List.of(in.operand()));
-    if (graph.random().nextInt(3) == 0) {
-      inputs.add(graph.scalarFor(type, graph.between(2, 8) / 4.0));
-      inputs.add(graph.scalarFor(type, graph.between(2, 8) / 4.0));
-    } else {
-      inputs.add(graph.int32(graph.between(1, 8)));
-      inputs.add(graph.int32(graph.between(1, 8)));
-    }
-    boolean nearest = operation.equals("RESIZE_NEAREST_NEIGHBOR");
-    boolean corners = graph.random().nextInt(3) == 0;
+    boolean byFactor = g.oneIn(3);
+    inputs.add(byFactor ? g.quarters(2, 8) : g.number(1, 8));
+    inputs.add(byFactor ? g.quarters(2, 8) : g.number(1, 8));
+    boolean nearest = g.operation().equals("RESIZE_NEAREST_NEIGHBOR");
+    boolean corners = g.oneIn(3);
     if (nearest || in.nchw() || corners) {
-      inputs.add(graph.bool(in.nchw()));
+      inputs.add(g.graph().bool(in.nchw()));
     }
     if (corners) {
-      boolean align = graph.random().nextBoolean();
-      inputs.add(graph.bool(align));
-      inputs.add(graph.bool(!align && graph.random().nextBoolean()));
+      boolean align = g.random().nextBoolean();
+      inputs.add(g.graph().bool(align));
+      inputs.add(g.graph().bool(!align && g.random().nextBoolean()));
     }
-    return graph.add(operation, inputs, in.like());
+    return g.addLike(in.operand(), inputs);
   }
 
-  private static boolean depthToSpace(GraphDraft graph, String operation, OperandCode type) {
-    boolean nchw = graph.random().nextInt(3) == 0;
-    int in = graph.pick(type, 4, 4, t -> t.shape()[nchw ? 1 : 3] % 4 == 0, Range.USUAL);
-    return graph.tensor(in).shape()[nchw ? 1 : 3] % 4 == 0
-        && graph.add(
-            operation,
-            withLayout(graph, new ArrayList<>(List.of(in, graph.int32(2))), nchw),
-            like(graph, in));
+  private static boolean depthToSpace(Growth g) {
+    boolean nchw = g.oneIn(3);
+    Predicate<Tensor> fits = t -> t.shape()[nchw ? 1 : 3] % 4 == 0;
+    int in = g.graph().pick(g.type(), 4, 4, fits, Range.USUAL);
+    return fits.test(g.tensor(in)) && addMoved(g, nchw, in, g.graph().int32(2));
   }
 
-  private static boolean spaceToDepth(GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
+  private static boolean spaceToDepth(Growth g) {
+    Images in = Images.pick(g);
     return in.height() % 2 == 0
         && in.width() % 2 == 0
-        && graph.add(
-            operation,
-            withLayout(graph, new ArrayList<>(List.of(in.operand(), graph.int32(2))), in.nchw()),
-            in.like());
+        && addMoved(g, in.nchw(), in.operand(), g.graph().int32(2));
   }
 
-  private static boolean batchToSpace(GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
-    int[] block = {graph.between(1, 2), graph.between(1, 2)};
+  private static boolean batchToSpace(Growth g) {
+    Images in = Images.pick(g);
+    int[] block = {g.between(1, 2), g.between(1, 2)};
     return in.batches() % (block[0] * block[1]) == 0
-        && graph.add(
-            operation,
-            withLayout(graph, new ArrayList<>(List.of(in.operand(), graph.ints(block))), in.nchw()),
-            in.like());
+        && addMoved(g, in.nchw(), in.operand(), g.graph().ints(block));
   }
 
-  private static boolean spaceToBatch(GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
-    int[] block = {graph.between(1, 2), graph.between(1, 2)};
+  private static boolean spaceToBatch(Growth g) {
+    Images in = Images.pick(g);
+    int[] block = {g.between(1, 2), g.between(1, 2)};
+    int top = g.between(0, 1);
+    int left = g.between(0, 1);
     int[] paddings = {
-      graph.between(0, 1), 0, graph.between(0, 1), 0,
+      top, (in.height() + top) % block[0], left, (in.width() + left) % block[1],
     };
-    paddings[1] = (in.height() + paddings[0]) % block[0];
-    paddings[3] = (in.width() + paddings[2]) % block[1];
-    return graph.add(
-        operation,
-        withLayout(
-            graph,
-            new ArrayList<>(
-                List.of(in.operand(), graph.ints(block), graph.ints(new int[] {2, 2}, paddings))),
-            in.nchw()),
-        in.like());
+    return addMoved(
+        g,
+        in.nchw(),
+        in.operand(),
+        g.graph().ints(block),
+        g.graph().ints(new int[] {2, 2}, paddings));
   }
 
-  private static List<Integer> withLayout(GraphDraft graph, List<Integer> inputs, boolean nchw) {
-    if (nchw || graph.random().nextBoolean()) {
-      inputs.add(graph.bool(nchw));
+  /** Adds the operation, with its layout where that must be said, or now and then. */
+  private static boolean addMoved(Growth g, boolean nchw, Integer... inputs) {
+    List<Integer> all = new ArrayList<>(List.of(inputs));
+    if (nchw || g.random().nextBoolean()) {
+      all.add(g.graph().bool(nchw));
     }
-    return inputs;
+    return g.addLike(inputs[0], all);
   }
 
-  private static Out like(GraphDraft graph, int in) {
-    return new Out(graph.tensor(in).type(), Quant.of(graph.tensor(in)));
-  }
-
-  private static boolean instanceNormalization(
-      GraphDraft graph, String operation, OperandCode type) {
-    Images in = Images.pick(graph, type);
-    return graph.add(
-        operation,
-        List.of(
-            in.operand(),
-            graph.scalarFor(type, graph.between(1, 8) / 4.0),
-            graph.scalarFor(type, graph.between(-4, 4) / 4.0),
-            graph.scalarFor(type, 0.125),
-            graph.bool(in.nchw())),
-        new Out(type));
+  private static boolean instanceNormalization(Growth g) {
+    Images in = Images.pick(g);
+    return g.add(
+        in.operand(),
+        g.quarters(1, 8),
+        g.quarters(-4, 4),
+        g.graph().scalarFor(g.type(), 0.125),
+        g.graph().bool(in.nchw()));
   }
 }

@@ -7,6 +7,7 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
 import io.thalamus.model.reader.ModelReader;
+import io.thalamus.tck.check.TestGraph;
 import io.thalamus.vectors.ConformanceData;
 import io.thalamus.vectors.ModelCase;
 import io.thalamus.vectors.ModelCase.Difference;

@@ -37,45 +37,44 @@ final class GraphFaults {
 
   /** A copy of an operation, which writes one output of the original again. */
   static void addWriter(RawSubgraph graph, Collector found) {
-    for (int i = 0; i < graph.operations().size(); i++) {
-      RawOperation operation = graph.operations().get(i);
-      for (int output = 0; output < operation.outputs().size(); output++) {
-        int written = output;
-        found.add(
-            OperationFaults.place(graph, i) + " writes output " + output + " twice",
-            draft -> {
-              List<Integer> outputs = new ArrayList<>(operation.outputs());
-              for (int other = 0; other < outputs.size(); other++) {
-                if (other != written) {
-                  outputs.set(other, draft.add(unread(draft.operand(outputs.get(other)))));
+    OperationFaults.each(
+        graph,
+        RawOperation::outputs,
+        (index, written) -> {
+          RawOperation operation = graph.operations().get(index);
+          found.add(
+              OperationFaults.place(graph, index) + " writes output " + written + " twice",
+              draft -> {
+                List<Integer> outputs = new ArrayList<>(operation.outputs());
+                for (int other = 0; other < outputs.size(); other++) {
+                  if (other != written) {
+                    outputs.set(other, draft.add(unread(draft.operand(outputs.get(other)))));
+                  }
                 }
-              }
-              operation.inputs().forEach(input -> draft.addConsumers(input, 1));
-              draft.operations().add(operation.withOutputs(outputs));
-            });
-      }
-    }
+                operation.inputs().forEach(input -> draft.addConsumers(input, 1));
+                draft.operations().add(operation.withOutputs(outputs));
+              });
+        });
   }
 
   /** An output that others read is no longer written: the operation writes a new operand. */
   static void removeWrite(RawSubgraph graph, Collector found) {
-    for (int i = 0; i < graph.operations().size(); i++) {
-      RawOperation operation = graph.operations().get(i);
-      for (int output = 0; output < operation.outputs().size(); output++) {
-        if (isRead(graph, operation.outputs().get(output))) {
-          int index = i;
-          int redirected = output;
-          found.add(
-              OperationFaults.place(graph, i) + " writes output " + output + " elsewhere",
-              draft -> {
-                int added = draft.add(unread(draft.operand(operation.outputs().get(redirected))));
-                draft.changeOperation(
-                    index,
-                    o -> o.withOutputs(OperationFaults.replaced(o.outputs(), redirected, added)));
-              });
-        }
-      }
-    }
+    OperationFaults.each(
+        graph,
+        RawOperation::outputs,
+        (index, output) -> {
+          int written = graph.operations().get(index).outputs().get(output);
+          if (isRead(graph, written)) {
+            found.add(
+                OperationFaults.place(graph, index) + " writes output " + output + " elsewhere",
+                draft -> {
+                  int added = draft.add(unread(draft.operand(written)));
+                  draft.changeOperation(
+                      index,
+                      o -> o.withOutputs(OperationFaults.replaced(o.outputs(), output, added)));
+                });
+          }
+        });
   }
 
   /** An operand is gone, and all uses of it. */
@@ -154,7 +153,7 @@ final class GraphFaults {
     return graph.operands().get(operand).consumers() > 0;
   }
 
-  /** The same value once more, for nobody. */
+  /** The same value once more, which no operation reads. */
   private static RawOperand unread(RawOperand operand) {
     return operand.withConsumers(0).withLifetime(TEMPORARY);
   }

@@ -20,7 +20,7 @@ final class LifetimeFaults {
 
   private LifetimeFaults() {}
 
-  /** An operand that is written becomes one that nobody may write, or the other way round. */
+  /** Makes an operand that is written one that must not be written, or the other way round. */
   static void lifeTime(RawSubgraph graph, Collector found) {
     for (int i = 0; i < graph.operands().size(); i++) {
       RawOperand operand = graph.operands().get(i);
@@ -69,13 +69,8 @@ final class LifetimeFaults {
       if (!lifetime.isEmpty()) {
         int index = i;
         found.add(
-            "operand "
-                + i
-                + " is "
-                + lifetime
-                + " instead of "
-                + operand.lifetime()
-                + ", with the lists as they were",
+            "operand %d is %s instead of %s, with the lists as they were"
+                .formatted(i, lifetime, operand.lifetime()),
             draft -> draft.change(index, o -> with(o, lifetime)));
       }
     }

@@ -15,7 +15,7 @@ import java.util.function.Consumer;
  * together with scale, zero point and constant value, an operand is removed with all later indexes
  * moved down, an added output has no consumer. So none is refused for a reason by the way.
  */
-public enum MutationFamily {
+public enum MutationFamily implements Family {
   EXECUTION_ORDER("mutateExecutionOrder", 1_212, GraphFaults::executionOrder),
   OPERAND_TYPE("mutateOperandType", 125_872, OperandFaults::type),
   OPERAND_RANK("mutateOperandRank", 14_605, OperandFaults::rank),
@@ -43,9 +43,6 @@ public enum MutationFamily {
   EXECUTION_PREFERENCE("mutateExecutionPreference", 7_602, SettingFaults::preference),
   EXECUTION_PRIORITY("mutateExecutionPriority", 7_602, SettingFaults::priority);
 
-  /** The number of models that AOSP's counts are over. */
-  public static final int AOSP_MODELS = 3_801;
-
   private final String aospName;
   private final int aospCount;
   private final Generator generator;
@@ -56,12 +53,12 @@ public enum MutationFamily {
     this.generator = generator;
   }
 
-  /** The name of the family in AOSP, without {@code Test}. */
+  @Override
   public String aospName() {
     return aospName;
   }
 
-  /** Returns how many mutations AOSP's family makes of its {@link #AOSP_MODELS} models. */
+  @Override
   public int aospCount() {
     return aospCount;
   }

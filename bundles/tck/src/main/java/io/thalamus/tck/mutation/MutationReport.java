@@ -5,58 +5,41 @@ import io.thalamus.tck.mutation.Verdict.Layer;
 import io.thalamus.vectors.Example;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 
 /** The results of all mutations and mutated requests of a run. Thread-safe while it is filled. */
 public final class MutationReport {
   /** More are counted only: the first ones tell what is wrong. */
   private static final int MOST_KEPT = 10_000;
 
-  private final Map<MutationFamily, long[]> counts = new EnumMap<>(MutationFamily.class);
-
-  /** Refused and accepted requests. */
-  private final Map<RequestFamily, long[]> requests = new EnumMap<>(RequestFamily.class);
+  /** By family and layer. */
+  private final Map<Family, long[]> counts = new LinkedHashMap<>();
 
   private final List<Accepted> accepted = new ArrayList<>();
   private int models;
 
   MutationReport() {
-    for (MutationFamily family : MutationFamily.values()) {
-      counts.put(family, new long[Layer.values().length]);
-    }
-    for (RequestFamily family : RequestFamily.values()) {
-      requests.put(family, new long[2]);
-    }
+    Stream.<Family[]>of(MutationFamily.values(), RequestFamily.values())
+        .flatMap(Arrays::stream)
+        .forEach(family -> counts.put(family, new long[Layer.values().length]));
   }
 
   synchronized void addModel() {
     models++;
   }
 
-  synchronized void add(Mutation mutation, String file, Verdict verdict) {
-    counts.get(mutation.family())[verdict.layer().ordinal()]++;
-    if (!verdict.isRefused() && accepted.size() < MOST_KEPT) {
-      accepted.add(
-          new Accepted(
-              file,
-              mutation.original(),
-              mutation.family().aospName(),
-              mutation.description(),
-              verdict.message()));
-    }
-  }
-
   synchronized void add(
-      RequestFamily family, String file, Example example, String fault, Optional<String> message) {
-    requests.get(family)[message.isPresent() ? 1 : 0]++;
-    if (message.isPresent() && accepted.size() < MOST_KEPT) {
-      accepted.add(new Accepted(file, example, family.aospName(), fault, message.get()));
+      Family family, String file, Example example, String fault, Verdict verdict) {
+    counts.get(family)[verdict.layer().ordinal()]++;
+    if (!verdict.isRefused() && accepted.size() < MOST_KEPT) {
+      accepted.add(new Accepted(file, example, family.aospName(), fault, verdict.message()));
     }
   }
 
@@ -66,36 +49,35 @@ public final class MutationReport {
   }
 
   /** Returns how many mutations of a family were tried. */
-  public synchronized long tried(MutationFamily family) {
+  public synchronized long tried(Family family) {
     return Arrays.stream(counts.get(family)).sum();
   }
 
   /** Returns how many mutations of a family a layer was the first to refuse. */
-  public synchronized long count(MutationFamily family, Layer layer) {
+  public synchronized long count(Family family, Layer layer) {
     return counts.get(family)[layer.ordinal()];
   }
 
-  /** Returns how many mutated requests of a family were executed. */
-  public synchronized long tried(RequestFamily family) {
-    return requests.get(family)[0] + requests.get(family)[1];
-  }
-
   /** Returns how many mutated requests were not refused. */
-  public synchronized long acceptedRequests() {
-    return requests.values().stream().mapToLong(count -> count[1]).sum();
+  public long acceptedRequests() {
+    return sum(RequestFamily.values(), family -> count(family, Layer.NOBODY));
   }
 
-  /** Returns how many mutations a layer was the first to refuse. */
+  /** Returns how many mutations of models a layer was the first to refuse. */
   public long count(Layer layer) {
-    return Arrays.stream(MutationFamily.values()).mapToLong(family -> count(family, layer)).sum();
+    return sum(MutationFamily.values(), family -> count(family, layer));
   }
 
-  /** Returns how many mutations were tried. */
+  /** Returns how many mutations of models were tried. */
   public long tried() {
-    return Arrays.stream(MutationFamily.values()).mapToLong(this::tried).sum();
+    return sum(MutationFamily.values(), this::tried);
   }
 
-  /** Faults that nobody refused; the first ones where there are very many. */
+  private static long sum(Family[] families, ToLongFunction<Family> count) {
+    return Arrays.stream(families).mapToLong(count).sum();
+  }
+
+  /** Faults that no layer refused; the first ones where there are very many. */
   public synchronized List<Accepted> accepted() {
     return List.copyOf(accepted);
   }
@@ -111,41 +93,32 @@ public final class MutationReport {
   public synchronized List<String> table() {
     List<String> lines = new ArrayList<>();
     lines.add(line("family", "tried", "decoding", "validation", "device", "accepted", "AOSP"));
-    long aosp = 0;
     for (MutationFamily family : MutationFamily.values()) {
-      aosp += family.aospCount();
       lines.add(
           line(
-              family.aospName(),
-              tried(family),
-              count(family, Layer.DECODING),
-              count(family, Layer.VALIDATION),
-              count(family, Layer.DEVICE),
-              count(family, Layer.NOBODY),
-              family.aospCount()));
+              family.aospName(), tried(family), layer -> count(family, layer), family.aospCount()));
     }
-    lines.add(
-        line(
-            "all",
-            tried(),
-            count(Layer.DECODING),
-            count(Layer.VALIDATION),
-            count(Layer.DEVICE),
-            count(Layer.NOBODY),
-            aosp));
+    lines.add(line("all", tried(), this::count, sum(MutationFamily.values(), Family::aospCount)));
     for (RequestFamily family : RequestFamily.values()) {
-      long[] count = requests.get(family);
       lines.add(
           line(
               "request: " + family.aospName(),
               tried(family),
-              0,
-              0,
-              count[0],
-              count[1],
+              layer -> count(family, layer),
               family.aospCount()));
     }
     return lines;
+  }
+
+  private static String line(String name, long tried, ToLongFunction<Layer> count, long aosp) {
+    return line(
+        name,
+        tried,
+        count.applyAsLong(Layer.DECODING),
+        count.applyAsLong(Layer.VALIDATION),
+        count.applyAsLong(Layer.DEVICE),
+        count.applyAsLong(Layer.NOBODY),
+        aosp);
   }
 
   private static String line(Object... cells) {
@@ -153,7 +126,7 @@ public final class MutationReport {
   }
 
   /**
-   * A fault that nobody refused.
+   * A fault that no layer refused.
    *
    * @param file where its example stands; empty where it stands in no file
    * @param example what was mutated

@@ -5,7 +5,9 @@ import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
-import io.thalamus.tck.request.TestRequest;
+import io.thalamus.tck.check.Parallel;
+import io.thalamus.tck.check.TestRequest;
+import io.thalamus.tck.mutation.Verdict.Layer;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
@@ -18,18 +20,13 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 
 /**
  * Mutates many examples, and requests to execute them, in all ways or in some, and tries them on a
  * device. Immutable. Its threads end with the run.
  *
- * @param device who must refuse
+ * @param device that must refuse
  * @param perFamily how many mutations of each family are tried for each example, at most
  * @param seed picks them where there are more
  * @param threads how many examples are tried at the same time
@@ -85,19 +82,13 @@ public record MutationSuite(Device device, int perFamily, long seed, int threads
   private MutationReport runAll(List<Source> sources) throws InterruptedException {
     MutationReport report = new MutationReport();
     MutationTrial trial = new MutationTrial(device);
-    try (ExecutorService executor =
-        Executors.newFixedThreadPool(
-            threads, Thread.ofPlatform().name("mutations-", 1).daemon().factory())) {
-      List<Future<?>> running = new ArrayList<>();
-      for (Source source : sources) {
-        running.add(executor.submit(() -> run(source, trial, report)));
-      }
-      for (Future<?> one : running) {
-        one.get();
-      }
-    } catch (ExecutionException e) {
-      throw new IllegalStateException("a mutation could not be tried", e.getCause());
-    }
+    Parallel.map(
+        threads,
+        sources,
+        source -> {
+          run(source, trial, report);
+          return source;
+        });
     return report;
   }
 
@@ -108,7 +99,12 @@ public record MutationSuite(Device device, int perFamily, long seed, int threads
     report.addModel();
     for (MutationFamily family : MutationFamily.values()) {
       for (Mutation mutation : sample(family, source.example())) {
-        report.add(mutation, source.file(), trial.attempt(mutation));
+        report.add(
+            family,
+            source.file(),
+            source.example(),
+            mutation.description(),
+            trial.attempt(mutation));
       }
     }
     if (!source.example().expectFailure()) {
@@ -121,12 +117,11 @@ public record MutationSuite(Device device, int perFamily, long seed, int threads
     try (DecodedExample decoded = example.decode();
         PreparedModel prepared = device.prepare(decoded.model(), PrepareConfig.DEFAULT);
         TestRequest valid = TestRequest.of(decoded)) {
-      RequestTrial trial = new RequestTrial(prepared);
       for (RequestFamily family : RequestFamily.values()) {
-        trial.attempt(
-            family,
-            valid,
-            (fault, accepted) -> report.add(family, source.file(), example, fault, accepted));
+        for (RequestFamily.Fault fault : family.of(valid.request())) {
+          Verdict verdict = MutationTrial.attempt(prepared, fault, family);
+          report.add(family, source.file(), example, fault.description(), verdict);
+        }
       }
     } catch (VectorFormatException | DeviceException | RuntimeException | Error e) {
       report.add(
@@ -134,7 +129,8 @@ public record MutationSuite(Device device, int perFamily, long seed, int threads
           source.file(),
           example,
           "the model itself",
-          Optional.of(
+          new Verdict(
+              Layer.NOBODY,
               "cannot be prepared, though it is supported: " + Outcome.Failed.of(e).reason()));
     }
   }

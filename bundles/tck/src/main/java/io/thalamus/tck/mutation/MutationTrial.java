@@ -3,7 +3,10 @@ package io.thalamus.tck.mutation;
 
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
@@ -21,11 +24,10 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Tries mutations on one device. Whatever decoding lets pass the device itself must refuse, with
- * INVALID_ARGUMENT from both {@code supportedOperations} and {@code prepare}, as AOSP demands.
- * Thread-safe.
+ * Tries mutations on one device, which must refuse what decoding lets pass, with INVALID_ARGUMENT
+ * from both {@code supportedOperations} and {@code prepare}, as AOSP demands. Thread-safe.
  */
-public final class MutationTrial {
+final class MutationTrial {
   private final Device device;
   private final ModelValidator validator = new ModelValidator(OperationCatalog.standard());
 
@@ -54,7 +56,7 @@ public final class MutationTrial {
     }
   }
 
-  /** Applies a mutation and asks everybody. */
+  /** Applies a mutation, and asks each layer whether it refuses. */
   public Verdict attempt(Mutation mutation) {
     RawPreparation mutated = mutation.apply();
     Optional<ExecutionPreference> preference = ExecutionPreference.ofCode(mutated.preference());
@@ -72,17 +74,40 @@ public final class MutationTrial {
 
   private Verdict attempt(Model model, PrepareConfig config) {
     Optional<String> objection = objection(model);
-    Optional<String> accepted = acceptance(() -> device.supportedOperations(model));
-    if (accepted.isPresent()) {
-      return new Verdict(Layer.NOBODY, "supportedOperations " + accepted.get());
-    }
-    accepted = acceptance(() -> device.prepare(model, config).close());
-    if (accepted.isPresent()) {
-      return new Verdict(Layer.NOBODY, "prepare " + accepted.get());
-    }
-    return objection
-        .map(message -> new Verdict(Layer.VALIDATION, message))
-        .orElseGet(() -> new Verdict(Layer.DEVICE, "refused by the device alone"));
+    return acceptance("supportedOperations", () -> device.supportedOperations(model))
+        .or(() -> acceptance("prepare", () -> device.prepare(model, config).close()))
+        .map(accepted -> new Verdict(Layer.NOBODY, accepted))
+        .orElseGet(
+            () ->
+                objection
+                    .map(message -> new Verdict(Layer.VALIDATION, message))
+                    .orElseGet(() -> new Verdict(Layer.DEVICE, "refused by the device alone")));
+  }
+
+  /** Executes a mutated request, by each way that can have the fault. */
+  static Verdict attempt(PreparedModel prepared, RequestFamily.Fault fault, RequestFamily family) {
+    // As in AOSP, whether timing is asked for is left to chance, but to the same one each time.
+    ExecutionConfig config =
+        ExecutionConfig.DEFAULT.withMeasureTiming(fault.description().hashCode() % 2 == 0);
+    Optional<String> accepted =
+        family == RequestFamily.NULL_FENCE
+            ? Optional.empty()
+            : acceptance(
+                "execute",
+                () -> {
+                  ExecutionResult result = prepared.execute(fault.request(), config);
+                  if (result instanceof ExecutionResult.Failed failed) {
+                    throw new DeviceException(failed.status(), failed.message());
+                  }
+                });
+    return accepted
+        .or(
+            () ->
+                acceptance(
+                    "executeFenced",
+                    () -> prepared.executeFenced(fault.request(), fault.waitFor(), config)))
+        .map(message -> new Verdict(Layer.NOBODY, message))
+        .orElseGet(() -> new Verdict(Layer.DEVICE, "refused by the device"));
   }
 
   private Optional<String> objection(Model model) {
@@ -98,20 +123,19 @@ public final class MutationTrial {
   }
 
   /** Returns what a call did that should have been refused; empty where it was refused. */
-  private static Optional<String> acceptance(Call call) {
+  private static Optional<String> acceptance(String name, Call call) {
     try {
       call.run();
-      return Optional.of("accepted it");
+      return Optional.of(name + " accepted it");
     } catch (DeviceException e) {
       return e.status() == ErrorStatus.INVALID_ARGUMENT
           ? Optional.empty()
-          : Optional.of("ended with " + e.status() + ": " + e.getMessage());
+          : Optional.of(name + " ended with " + e.status() + ": " + e.getMessage());
     } catch (RuntimeException | Error e) {
-      return Optional.of(Outcome.Failed.of(e).reason());
+      return Optional.of(name + " " + Outcome.Failed.of(e).reason());
     }
   }
 
-  /** A call to a device. */
   @FunctionalInterface
   private interface Call {
     void run() throws DeviceException;

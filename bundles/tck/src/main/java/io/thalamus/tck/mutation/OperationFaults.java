@@ -7,7 +7,7 @@ import io.thalamus.vectors.RawOperation;
 import io.thalamus.vectors.RawSubgraph;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.ObjIntConsumer;
+import java.util.function.Function;
 
 /** Faults in a single operation. */
 final class OperationFaults {
@@ -29,8 +29,9 @@ final class OperationFaults {
 
   /** An input that does not exist. */
   static void inputIndex(RawSubgraph graph, Collector found) {
-    eachInput(
+    each(
         graph,
+        RawOperation::inputs,
         (operation, input) ->
             found.add(
                 place(graph, operation) + " input " + input + " is no operand",
@@ -42,8 +43,9 @@ final class OperationFaults {
 
   /** An output that does not exist. */
   static void outputIndex(RawSubgraph graph, Collector found) {
-    eachOutput(
+    each(
         graph,
+        RawOperation::outputs,
         (operation, output) ->
             found.add(
                 place(graph, operation) + " output " + output + " is no operand",
@@ -54,8 +56,9 @@ final class OperationFaults {
   }
 
   static void removeInput(RawSubgraph graph, Collector found) {
-    eachInput(
+    each(
         graph,
+        RawOperation::inputs,
         (operation, input) -> {
           if (!Signatures.isRemovable(graph.operations().get(operation), input)) {
             found.add(
@@ -69,8 +72,9 @@ final class OperationFaults {
   }
 
   static void removeOutput(RawSubgraph graph, Collector found) {
-    eachOutput(
+    each(
         graph,
+        RawOperation::outputs,
         (operation, output) ->
             found.add(
                 place(graph, operation) + " does not write output " + output,
@@ -117,23 +121,13 @@ final class OperationFaults {
     return "operation " + operation + " " + graph.operations().get(operation).type();
   }
 
-  private static void eachInput(RawSubgraph graph, Places places) {
+  /** Visits all arguments of all operations. */
+  static void each(
+      RawSubgraph graph, Function<RawOperation, List<Integer>> arguments, Places places) {
     for (int i = 0; i < graph.operations().size(); i++) {
-      int operation = i;
-      each(graph.operations().get(i).inputs(), (_, input) -> places.at(operation, input));
-    }
-  }
-
-  private static void eachOutput(RawSubgraph graph, Places places) {
-    for (int i = 0; i < graph.operations().size(); i++) {
-      int operation = i;
-      each(graph.operations().get(i).outputs(), (_, output) -> places.at(operation, output));
-    }
-  }
-
-  private static void each(List<Integer> list, ObjIntConsumer<Integer> consumer) {
-    for (int i = 0; i < list.size(); i++) {
-      consumer.accept(list.get(i), i);
+      for (int j = 0; j < arguments.apply(graph.operations().get(i)).size(); j++) {
+        places.at(i, j);
+      }
     }
   }
 
@@ -157,12 +151,7 @@ final class OperationFaults {
 
   /** Takes an operation and the number of one of its inputs or outputs. */
   @FunctionalInterface
-  private interface Places {
+  interface Places {
     void at(int operation, int argument);
-  }
-
-  /** The type of an operation, for skip rules. */
-  static boolean isOneOf(RawOperation operation, String... types) {
-    return List.of(types).contains(operation.type());
   }
 }

@@ -2,95 +2,81 @@
 package io.thalamus.tck.mutation;
 
 import io.thalamus.hal.Request;
+import io.thalamus.hal.Request.Argument;
 import io.thalamus.hal.SyncFence;
-import io.thalamus.tck.request.TestRequest;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Function;
 
 /**
  * The faults in requests of {@code ValidateRequest.cpp} in the vendor test suite of NN HAL 1.3, and
  * that of {@code validateExecuteFenced}.
  */
-public enum RequestFamily {
+public enum RequestFamily implements Family {
   /** An input too few. */
-  REMOVE_INPUT("removeInput", 7_112) {
-    @Override
-    List<Fault> of(TestRequest valid) {
-      List<Fault> faults = new ArrayList<>();
-      Request request = valid.request();
-      for (int i = 0; i < request.inputs().size(); i++) {
-        faults.add(
-            new Fault(
-                "input " + i + " is gone",
-                new Request(without(request.inputs(), i), request.outputs(), request.pools()),
-                List.of()));
-      }
-      return faults;
-    }
-  },
+  REMOVE_INPUT(
+      "removeInput",
+      7_112,
+      valid ->
+          removed(
+              "input",
+              valid.inputs(),
+              inputs -> new Request(inputs, valid.outputs(), valid.pools()))),
   /** An output too few. */
-  REMOVE_OUTPUT("removeOutput", 4_776) {
-    @Override
-    List<Fault> of(TestRequest valid) {
-      List<Fault> faults = new ArrayList<>();
-      Request request = valid.request();
-      for (int i = 0; i < request.outputs().size(); i++) {
-        faults.add(
-            new Fault(
-                "output " + i + " is gone",
-                new Request(request.inputs(), without(request.outputs(), i), request.pools()),
-                List.of()));
-      }
-      return faults;
-    }
-  },
-  /** A fence to wait for that is none. */
-  NULL_FENCE("nullFence", 3_801) {
-    @Override
-    List<Fault> of(TestRequest valid) {
-      return List.of(
-          new Fault(
-              "a fence to wait for is null",
-              valid.request(),
-              Arrays.asList(SyncFence.signalled(), null)));
-    }
-
-    @Override
-    boolean isForFencedOnly() {
-      return true;
-    }
-  };
+  REMOVE_OUTPUT(
+      "removeOutput",
+      4_776,
+      valid ->
+          removed(
+              "output",
+              valid.outputs(),
+              outputs -> new Request(valid.inputs(), outputs, valid.pools()))),
+  /** A fence to wait for that is none: of fenced executions only. */
+  NULL_FENCE(
+      "nullFence",
+      3_801,
+      valid ->
+          List.of(
+              new Fault(
+                  "a fence to wait for is null",
+                  valid,
+                  Arrays.asList(SyncFence.signalled(), null))));
 
   private final String aospName;
   private final int aospCount;
+  private final Function<Request, List<Fault>> faults;
 
-  RequestFamily(String aospName, int aospCount) {
+  RequestFamily(String aospName, int aospCount, Function<Request, List<Fault>> faults) {
     this.aospName = aospName;
     this.aospCount = aospCount;
+    this.faults = faults;
   }
 
+  @Override
   public String aospName() {
     return aospName;
   }
 
-  /** Returns how many requests AOSP's family mutates. */
+  @Override
   public int aospCount() {
     return aospCount;
   }
 
   /** All mutated requests of this family. */
-  abstract List<Fault> of(TestRequest valid);
-
-  /** Returns whether only fenced executions can have the fault. */
-  boolean isForFencedOnly() {
-    return false;
+  List<Fault> of(Request valid) {
+    return faults.apply(valid);
   }
 
-  private static <T> List<T> without(List<T> list, int index) {
-    List<T> changed = new ArrayList<>(list);
-    changed.remove(index);
-    return changed;
+  private static List<Fault> removed(
+      String what, List<Argument> all, Function<List<Argument>, Request> request) {
+    List<Fault> faults = new ArrayList<>();
+    for (int i = 0; i < all.size(); i++) {
+      List<Argument> others = new ArrayList<>(all);
+      others.remove(i);
+      faults.add(new Fault(what + " " + i + " is gone", request.apply(others), List.of()));
+    }
+    return faults;
   }
 
   /**

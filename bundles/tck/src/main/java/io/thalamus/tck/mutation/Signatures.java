@@ -10,7 +10,7 @@ import io.thalamus.vectors.RawOperation;
 final class Signatures {
   private Signatures() {}
 
-  /** Whether the operation is legal without this input, too. */
+  /** Returns whether the operation is legal without this input, too. */
   static boolean isRemovable(RawOperation operation, int input) {
     int inputs = operation.inputs().size();
     return switch (operation.type()) {
@@ -39,7 +39,7 @@ final class Signatures {
     return false;
   }
 
-  /** Whether an INT32 behind the last input is an optional axis or the like. */
+  /** Returns whether an INT32 behind the last input is an optional axis or the like. */
   static boolean takesAnotherInt32(RawOperation operation) {
     int inputs = operation.inputs().size();
     return switch (operation.type()) {
@@ -51,7 +51,7 @@ final class Signatures {
     };
   }
 
-  /** Whether the number of outputs depends on what only executing tells, or on what is wanted. */
+  /** Returns whether the number of outputs depends on values, or on what the caller wants. */
   static boolean hasOptionalOutputs(RawOperation operation) {
     return switch (operation.type()) {
       case "SPLIT",

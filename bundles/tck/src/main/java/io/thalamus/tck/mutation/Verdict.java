@@ -6,7 +6,7 @@ import java.util.Objects;
 /**
  * The layer that refused a mutated example.
  *
- * @param layer the first who did
+ * @param layer the first one that did
  * @param message in its words; for an accepted example what was not refused
  */
 public record Verdict(Layer layer, String message) {

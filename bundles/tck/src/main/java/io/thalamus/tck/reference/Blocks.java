@@ -16,77 +16,78 @@ final class Blocks {
     formulas.put("RESIZE_BILINEAR", Formula.single(Blocks::bilinear));
   }
 
+  /** Tells for each place of the output the element of the input; -1 for none, which is 0. */
+  @FunctionalInterface
+  private interface Source {
+    int of(int batch, int y, int x, int channel);
+  }
+
+  private static Result moved(Call call, Image out, Source source) {
+    Bounds moved = Bounds.empty(out.size());
+    out.each(
+        (b, y, x, c) -> {
+          int element = source.of(b, y, x, c);
+          if (element >= 0) {
+            moved.copy(out.at(b, y, x, c), call.in(0).real(), element);
+          }
+        });
+    return Result.exact(out.shape(), moved);
+  }
+
   private static Result depthToSpace(Call call) {
     int block = call.int32(1);
     Image in = Image.of(call.in(0).shape(), call.bool(2, false));
     int channels = in.channels() / (block * block);
-    Image out = in.with(in.batches(), in.height() * block, in.width() * block, channels);
-    Bounds moved = Bounds.empty(out.size());
-    out.each(
+    return moved(
+        call,
+        in.with(in.batches(), in.height() * block, in.width() * block, channels),
         (b, y, x, c) ->
-            moved.copy(
-                out.at(b, y, x, c),
-                call.in(0).real(),
-                in.at(b, y / block, x / block, (y % block * block + x % block) * channels + c)));
-    return Result.exact(out.shape(), moved);
+            in.at(b, y / block, x / block, (y % block * block + x % block) * channels + c));
   }
 
   private static Result spaceToDepth(Call call) {
     int block = call.int32(1);
     Image in = Image.of(call.in(0).shape(), call.bool(2, false));
-    Image out =
-        in.with(
-            in.batches(), in.height() / block, in.width() / block, in.channels() * block * block);
-    Bounds moved = Bounds.empty(out.size());
-    in.each(
-        (b, y, x, c) ->
-            moved.copy(
-                out.at(
-                    b, y / block, x / block, (y % block * block + x % block) * in.channels() + c),
-                call.in(0).real(),
-                in.at(b, y, x, c)));
-    return Result.exact(out.shape(), moved);
+    int channels = in.channels();
+    return moved(
+        call,
+        in.with(in.batches(), in.height() / block, in.width() / block, channels * block * block),
+        (b, y, x, c) -> {
+          int part = c / channels;
+          return in.at(b, y * block + part / block, x * block + part % block, c % channels);
+        });
   }
 
   private static Result batchToSpace(Call call) {
     int[] block = call.ints(1);
     Image in = Image.of(call.in(0).shape(), call.bool(2, false));
     int batches = in.batches() / (block[0] * block[1]);
-    Image out = in.with(batches, in.height() * block[0], in.width() * block[1], in.channels());
-    Bounds moved = Bounds.empty(out.size());
-    out.each(
+    return moved(
+        call,
+        in.with(batches, in.height() * block[0], in.width() * block[1], in.channels()),
         (b, y, x, c) -> {
           int part = y % block[0] * block[1] + x % block[1];
-          moved.copy(
-              out.at(b, y, x, c),
-              call.in(0).real(),
-              in.at(part * batches + b, y / block[0], x / block[1], c));
+          return in.at(part * batches + b, y / block[0], x / block[1], c);
         });
-    return Result.exact(out.shape(), moved);
   }
 
   private static Result spaceToBatch(Call call) {
     int[] block = call.ints(1);
     int[] padding = call.ints(2);
     Image in = Image.of(call.in(0).shape(), call.bool(3, false));
-    Image out =
+    return moved(
+        call,
         in.with(
             in.batches() * block[0] * block[1],
             (padding[0] + in.height() + padding[1]) / block[0],
             (padding[2] + in.width() + padding[3]) / block[1],
-            in.channels());
-    Bounds moved = Bounds.empty(out.size());
-    out.each(
+            in.channels()),
         (b, y, x, c) -> {
           int part = b / in.batches();
           int fromY = y * block[0] + part / block[1] - padding[0];
           int fromX = x * block[1] + part % block[1] - padding[2];
-          if (in.holds(fromY, fromX)) {
-            moved.copy(
-                out.at(b, y, x, c), call.in(0).real(), in.at(b % in.batches(), fromY, fromX, c));
-          }
+          return in.holds(fromY, fromX) ? in.at(b % in.batches(), fromY, fromX, c) : -1;
         });
-    return Result.exact(out.shape(), moved);
   }
 
   /** Width and height come as numbers or as factors. */
@@ -115,18 +116,15 @@ final class Blocks {
     Image out = resized(call, in);
     boolean align = call.bool(4, false);
     boolean half = call.bool(5, false);
-    Bounds moved = Bounds.empty(out.size());
-    out.each(
+    return moved(
+        call,
+        out,
         (b, y, x, c) ->
-            moved.copy(
-                out.at(b, y, x, c),
-                call.in(0).real(),
-                in.at(
-                    b,
-                    near(y, in.height(), out.height(), align, half),
-                    near(x, in.width(), out.width(), align, half),
-                    c)));
-    return Result.exact(out.shape(), moved);
+            in.at(
+                b,
+                near(y, in.height(), out.height(), align, half),
+                near(x, in.width(), out.width(), align, half),
+                c));
   }
 
   private static int near(int place, int in, int out, boolean align, boolean half) {

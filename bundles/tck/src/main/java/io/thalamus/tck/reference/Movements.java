@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /** Operations that only move elements: for each element of the output, where it comes from. */
 final class Movements {
@@ -53,6 +54,11 @@ final class Movements {
     return out;
   }
 
+  /** The first input's elements in another shape, each from where the source says. */
+  private static Result moved(Call call, int[] shape, Source source) {
+    return Result.exact(shape, move(call.in(0), shape, 0, source));
+  }
+
   /** Goes on to the next position, row by row. */
   static void advance(int[] position, int[] shape) {
     for (int axis = shape.length - 1; axis >= 0; axis--) {
@@ -63,7 +69,6 @@ final class Movements {
     }
   }
 
-  /** The element at a position. */
   static int element(int[] shape, int... position) {
     int element = 0;
     for (int axis = 0; axis < shape.length; axis++) {
@@ -105,19 +110,14 @@ final class Movements {
         gone[axis] = shape[axis] == 1;
       }
     }
-    int[] left = kept(shape, gone);
-    return reshaped(call, left.length == 0 ? new int[] {1} : left);
+    return reshaped(call, keptOrOne(shape, gone));
   }
 
-  /** The dimensions that are not gone. */
-  static int[] kept(int[] shape, boolean[] gone) {
-    List<Integer> left = new ArrayList<>();
-    for (int axis = 0; axis < shape.length; axis++) {
-      if (!gone[axis]) {
-        left.add(shape[axis]);
-      }
-    }
-    return left.stream().mapToInt(Integer::intValue).toArray();
+  /** The dimensions that are not gone; one of a single element where all are. */
+  static int[] keptOrOne(int[] shape, boolean[] gone) {
+    int[] left =
+        IntStream.range(0, shape.length).filter(i -> !gone[i]).map(i -> shape[i]).toArray();
+    return left.length == 0 ? new int[] {1} : left;
   }
 
   private static Result expandDims(Call call) {
@@ -141,18 +141,15 @@ final class Movements {
     int[] turned = new int[shape.length];
     Arrays.setAll(turned, axis -> shape[order[axis]]);
     int[] from = new int[shape.length];
-    return Result.exact(
+    return moved(
+        call,
         turned,
-        move(
-            call.in(0),
-            turned,
-            0,
-            position -> {
-              for (int axis = 0; axis < from.length; axis++) {
-                from[order[axis]] = position[axis];
-              }
-              return element(shape, from);
-            }));
+        position -> {
+          for (int axis = 0; axis < from.length; axis++) {
+            from[order[axis]] = position[axis];
+          }
+          return element(shape, from);
+        });
   }
 
   private static Result concatenation(Call call) {
@@ -192,17 +189,14 @@ final class Movements {
     for (int part = 0; part < parts; part++) {
       int offset = part * shape[axis];
       results.add(
-          Result.exact(
+          moved(
+              call,
               shape,
-              move(
-                  call.in(0),
-                  shape,
-                  0,
-                  position -> {
-                    int[] from = position.clone();
-                    from[axis] += offset;
-                    return element(whole, from);
-                  })));
+              position -> {
+                int[] from = position.clone();
+                from[axis] += offset;
+                return element(whole, from);
+              }));
     }
     return results;
   }
@@ -214,17 +208,14 @@ final class Movements {
     for (int axis = 0; axis < shape.length; axis++) {
       shape[axis] = shape[axis] < 0 ? whole[axis] - begin[axis] : shape[axis];
     }
-    return Result.exact(
+    return moved(
+        call,
         shape,
-        move(
-            call.in(0),
-            shape,
-            0,
-            position -> {
-              int[] from = position.clone();
-              Arrays.setAll(from, axis -> position[axis] + begin[axis]);
-              return element(whole, from);
-            }));
+        position -> {
+          int[] from = position.clone();
+          Arrays.setAll(from, axis -> position[axis] + begin[axis]);
+          return element(whole, from);
+        });
   }
 
   private static Result stridedSlice(Call call) {
@@ -260,8 +251,7 @@ final class Movements {
       starts[axis] = from;
       sizes[axis] = gone[axis] ? 1 : Math.max(0, Math.ceilDiv(to - from, step));
     }
-    int[] shape = kept(sizes, gone);
-    shape = shape.length == 0 ? new int[] {1} : shape;
+    int[] shape = keptOrOne(sizes, gone);
     int[] from = new int[rank];
     Bounds out =
         move(
@@ -312,16 +302,13 @@ final class Movements {
     int[] shape = new int[inner.length];
     Arrays.setAll(shape, axis -> inner[axis] * multiples[axis]);
     int[] from = new int[inner.length];
-    return Result.exact(
+    return moved(
+        call,
         shape,
-        move(
-            call.in(0),
-            shape,
-            0,
-            position -> {
-              Arrays.setAll(from, axis -> position[axis] % inner[axis]);
-              return element(inner, from);
-            }));
+        position -> {
+          Arrays.setAll(from, axis -> position[axis] % inner[axis]);
+          return element(inner, from);
+        });
   }
 
   private static Result gather(Call call) {
@@ -342,16 +329,11 @@ final class Movements {
   }
 
   private static Bounds gathered(Tensor from, int axis, int[] indexes) {
-    int outer = 1;
-    int inner = 1;
-    for (int i = 0; i < from.rank(); i++) {
-      outer *= i < axis ? from.shape()[i] : 1;
-      inner *= i > axis ? from.shape()[i] : 1;
-    }
-    int[] flat = {outer, from.shape()[axis], inner};
+    Lines lines = Lines.of(from.shape(), axis);
+    int[] flat = {lines.outer(), lines.size(), lines.inner()};
     return move(
         from,
-        new int[] {outer, indexes.length, inner},
+        new int[] {lines.outer(), indexes.length, lines.inner()},
         0,
         position -> element(flat, position[0], indexes[position[1]], position[2]));
   }
@@ -368,17 +350,14 @@ final class Movements {
     int groups = call.int32(1);
     int axis = Call.axis(call.int32(2), shape.length);
     int groupSize = shape[axis] / groups;
-    return Result.exact(
+    return moved(
+        call,
         shape,
-        move(
-            call.in(0),
-            shape,
-            0,
-            position -> {
-              int[] from = position.clone();
-              from[axis] = position[axis] % groups * groupSize + position[axis] / groups;
-              return element(shape, from);
-            }));
+        position -> {
+          int[] from = position.clone();
+          from[axis] = position[axis] % groups * groupSize + position[axis] / groups;
+          return element(shape, from);
+        });
   }
 
   private static Result fill(Call call) {

@@ -15,50 +15,26 @@ final class Normalizations {
     formulas.put("INSTANCE_NORMALIZATION", Formula.single(Normalizations::instance));
   }
 
-  /** Calls a function with the elements of each line along an axis. */
-  private static void eachLine(int[] shape, int axis, Line line) {
-    int inner = 1;
-    for (int i = axis + 1; i < shape.length; i++) {
-      inner *= shape[i];
-    }
-    int size = shape[axis];
-    int lines = Tensor.elements(shape) / size;
-    int[] elements = new int[size];
-    for (int l = 0; l < lines; l++) {
-      for (int i = 0; i < size; i++) {
-        elements[i] = (l / inner * size + i) * inner + l % inner;
-      }
-      line.accept(elements);
-    }
-  }
-
-  /** Takes the elements of a line; the array is used again. */
-  @FunctionalInterface
-  private interface Line {
-    void accept(int[] elements);
-  }
-
   private static Result softmax(Call call, int axis, boolean logarithm) {
     int[] shape = call.in(0).shape();
     double beta = call.number(1);
     Bounds in = call.in(0).real();
     Bounds out = Bounds.empty(in.size());
-    eachLine(
-        shape,
-        Call.axis(axis, shape.length),
-        elements -> {
-          for (int one : elements) {
-            // The share rises with the element itself and falls with all others.
-            double low = share(in.low(), in.high(), elements, one, beta);
-            double middle = share(in.middle(), in.middle(), elements, one, beta);
-            double high = share(in.high(), in.low(), elements, one, beta);
-            if (logarithm) {
-              out.set(one, low, middle, high);
-            } else {
-              out.set(one, Math.exp(low), Math.exp(middle), Math.exp(high));
-            }
-          }
-        });
+    Lines.of(shape, Call.axis(axis, shape.length))
+        .each(
+            elements -> {
+              for (int one : elements) {
+                // The share rises with the element itself and falls with all others.
+                double low = share(in.low(), in.high(), elements, one, beta);
+                double middle = share(in.middle(), in.middle(), elements, one, beta);
+                double high = share(in.high(), in.low(), elements, one, beta);
+                if (logarithm) {
+                  out.set(one, low, middle, high);
+                } else {
+                  out.set(one, Math.exp(low), Math.exp(middle), Math.exp(high));
+                }
+              }
+            });
     return Result.rounded(shape, out);
   }
 
@@ -92,28 +68,27 @@ final class Normalizations {
     Bounds in = call.in(0).real();
     Bounds squares = Pools.squares(in);
     Bounds out = Bounds.empty(in.size());
-    eachLine(
-        shape,
-        Call.axis(call.int32(1, -1), shape.length),
-        elements -> {
-          double low = 0;
-          double middle = 0;
-          double high = 0;
-          for (int element : elements) {
-            low += squares.low()[element];
-            middle += squares.middle()[element];
-            high += squares.high()[element];
-          }
-          for (int element : elements) {
-            setQuotient(
-                out, element, in, element, Math.sqrt(low), Math.sqrt(middle), Math.sqrt(high));
-            out.set(
-                element,
-                Math.max(-1, out.low()[element]),
-                out.middle()[element],
-                Math.min(1, out.high()[element]));
-          }
-        });
+    Lines.of(shape, Call.axis(call.int32(1, -1), shape.length))
+        .each(
+            elements -> {
+              double low = 0;
+              double middle = 0;
+              double high = 0;
+              for (int element : elements) {
+                low += squares.low()[element];
+                middle += squares.middle()[element];
+                high += squares.high()[element];
+              }
+              for (int element : elements) {
+                setQuotient(
+                    out, element, in, element, Math.sqrt(low), Math.sqrt(middle), Math.sqrt(high));
+                out.set(
+                    element,
+                    Math.max(-1, out.low()[element]),
+                    out.middle()[element],
+                    Math.min(1, out.high()[element]));
+              }
+            });
     return Result.rounded(shape, out);
   }
 
@@ -126,31 +101,30 @@ final class Normalizations {
     Bounds in = call.in(0).real();
     Bounds squares = Pools.squares(in);
     Bounds out = Bounds.empty(in.size());
-    eachLine(
-        shape,
-        Call.axis(call.int32(5, -1), shape.length),
-        elements -> {
-          for (int i = 0; i < elements.length; i++) {
-            double low = 0;
-            double middle = 0;
-            double high = 0;
-            for (int j = Math.max(0, i - radius);
-                j <= Math.min(elements.length - 1, i + radius);
-                j++) {
-              low += squares.low()[elements[j]];
-              middle += squares.middle()[elements[j]];
-              high += squares.high()[elements[j]];
-            }
-            setQuotient(
-                out,
-                elements[i],
-                in,
-                elements[i],
-                Math.pow(bias + alpha * low, beta),
-                Math.pow(bias + alpha * middle, beta),
-                Math.pow(bias + alpha * high, beta));
-          }
-        });
+    Lines.of(shape, Call.axis(call.int32(5, -1), shape.length))
+        .each(
+            elements -> {
+              for (int i = 0; i < elements.length; i++) {
+                double low = 0;
+                double middle = 0;
+                double high = 0;
+                for (int j = Math.max(0, i - radius);
+                    j <= Math.min(elements.length - 1, i + radius);
+                    j++) {
+                  low += squares.low()[elements[j]];
+                  middle += squares.middle()[elements[j]];
+                  high += squares.high()[elements[j]];
+                }
+                setQuotient(
+                    out,
+                    elements[i],
+                    in,
+                    elements[i],
+                    Math.pow(bias + alpha * low, beta),
+                    Math.pow(bias + alpha * middle, beta),
+                    Math.pow(bias + alpha * high, beta));
+              }
+            });
     return Result.rounded(shape, out);
   }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.reference;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.IntSummaryStatistics;
 import java.util.List;
 import java.util.Map;
 
@@ -62,8 +62,7 @@ final class Reductions {
       begun[at] = true;
       Movements.advance(position, shape);
     }
-    int[] finalShape = call.int32(2) > 0 ? reduced : Movements.kept(shape, gone);
-    finalShape = finalShape.length == 0 ? new int[] {1} : finalShape;
+    int[] finalShape = call.int32(2) > 0 ? reduced : Movements.keptOrOne(shape, gone);
     if (kind == Kind.MEAN || kind == Kind.SUM) {
       double divisor = kind == Kind.MEAN ? (double) from.size() / out.size() : 1;
       for (int i = 0; i < sums.length; i++) {
@@ -90,32 +89,14 @@ final class Reductions {
     }
   }
 
-  /** The place of an axis in the elements: {@code (outer * size + index) * inner + rest}. */
-  private record Lines(int outer, int size, int inner) {
-    static Lines of(int[] shape, int axis) {
-      int outer = 1;
-      int inner = 1;
-      for (int i = 0; i < shape.length; i++) {
-        outer *= i < axis ? shape[i] : 1;
-        inner *= i > axis ? shape[i] : 1;
-      }
-      return new Lines(outer, shape[axis], inner);
-    }
-
-    int at(int line, int index) {
-      return (line / inner * size + index) * inner + line % inner;
-    }
-  }
-
-  /** Which of equal elements is told is open, as NNAPI does not say. */
+  /** Computes indexes; any of several equal elements is right, as NNAPI does not choose. */
   private static Result arg(Call call, int sign) {
     int[] shape = call.in(0).shape();
     int axis = Call.axis(call.int32(1), shape.length);
     Lines lines = Lines.of(shape, axis);
     boolean[] gone = new boolean[shape.length];
     gone[axis] = true;
-    int[] reduced = Movements.kept(shape, gone);
-    reduced = reduced.length == 0 ? new int[] {1} : reduced;
+    int[] reduced = Movements.keptOrOne(shape, gone);
     Bounds from = sign > 0 ? call.in(0).real() : call.in(0).real().monotone(v -> -v);
     Bounds out = Bounds.empty(Tensor.elements(reduced));
     for (int line = 0; line < out.size(); line++) {
@@ -126,15 +107,11 @@ final class Reductions {
         best = from.middle()[at] > from.middle()[lines.at(line, best)] ? i : best;
         floor = Math.max(floor, from.low()[at]);
       }
-      int first = -1;
-      int last = -1;
-      for (int i = 0; i < lines.size(); i++) {
-        if (from.high()[lines.at(line, i)] >= floor) {
-          first = first < 0 ? i : first;
-          last = i;
-        }
-      }
-      out.set(line, first, best, last);
+      int row = line;
+      double least = floor;
+      IntSummaryStatistics open =
+          lines.indexes().filter(i -> from.high()[lines.at(row, i)] >= least).summaryStatistics();
+      out.set(line, open.getMin(), best, open.getMax());
     }
     return Result.exact(reduced, out);
   }
@@ -164,13 +141,10 @@ final class Reductions {
         setIndex(indexes, line * k + i, order[i], from, lines, base, low[n], high[n]);
       }
     }
-    List<Result> results = new ArrayList<>();
-    results.add(Result.exact(chosen, values));
-    results.add(Result.exact(chosen, indexes));
-    return results;
+    return List.of(Result.exact(chosen, values), Result.exact(chosen, indexes));
   }
 
-  /** Any element that may have the value at its place may be told. */
+  /** Sets the index: any element that may have the value at its place is right. */
   private static void setIndex(
       Bounds indexes,
       int at,
@@ -180,16 +154,13 @@ final class Reductions {
       int line,
       double low,
       double high) {
-    int first = -1;
-    int last = -1;
-    for (int i = 0; i < lines.size(); i++) {
-      int element = lines.at(line, i);
-      if (from.high()[element] >= low && from.low()[element] <= high) {
-        first = first < 0 ? i : first;
-        last = i;
-      }
-    }
-    indexes.set(at, first, middle, last);
+    IntSummaryStatistics open =
+        lines
+            .indexes()
+            .filter(
+                i -> from.high()[lines.at(line, i)] >= low && from.low()[lines.at(line, i)] <= high)
+            .summaryStatistics();
+    indexes.set(at, open.getMin(), middle, open.getMax());
   }
 
   private static double[] sorted(double[] from, Lines lines, int line) {

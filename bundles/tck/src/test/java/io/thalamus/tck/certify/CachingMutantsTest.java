@@ -111,7 +111,7 @@ class CachingMutantsTest {
       CachingChecks.run(
           tests,
           new Subject(Certification.of(device), SINGLES),
-          new Findings("caching", findings::add));
+          new Findings("caching", device, findings::add));
     }
     return findings;
   }

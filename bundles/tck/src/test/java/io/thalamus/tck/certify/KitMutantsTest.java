@@ -24,7 +24,6 @@ import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
-import io.thalamus.model.Timing;
 import io.thalamus.tck.graph.EvaluatorDevice;
 import io.thalamus.tck.graph.GraphGenerator;
 import io.thalamus.vectors.Example;
@@ -77,7 +76,7 @@ class KitMutantsTest {
     @Override
     public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
       PreparedModel prepared = super.prepare(model, config);
-      return new MutantModel(this, isLarge(model) ? new LargeModel() : prepared);
+      return new MutantModel(this, isLarge(model) ? new LargeModel(model) : prepared);
     }
 
     ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
@@ -89,27 +88,6 @@ class KitMutantsTest {
         throws DeviceException {
       return within.executeFenced(request, waitFor, config);
     }
-  }
-
-  private static final class LargeModel implements PreparedModel {
-    @Override
-    public ExecutionResult execute(Request request, ExecutionConfig config) {
-      for (int i = 0; i < 10; i++) {
-        switch (config.control().checkpoint()) {
-          case CONTINUE -> {}
-          case CANCELLED -> {
-            return new ExecutionResult.Failed(ErrorStatus.GENERAL_FAILURE, "cancelled");
-          }
-          case DEADLINE -> {
-            return new ExecutionResult.Failed(ErrorStatus.MISSED_DEADLINE_TRANSIENT, "late");
-          }
-        }
-      }
-      return new ExecutionResult.Completed(List.of(), Timing.NONE);
-    }
-
-    @Override
-    public void close() {}
   }
 
   private static final class MutantModel extends DelegatingPreparedModel {
@@ -229,7 +207,8 @@ class KitMutantsTest {
   private static void assertFound(Group group, Certification settings, String... names)
       throws Exception {
     List<Finding> findings = new ArrayList<>();
-    group.run(new Subject(settings, SINGLES), new Findings("group", findings::add));
+    group.run(
+        new Subject(settings, SINGLES), new Findings("group", settings.device, findings::add));
     assertEquals(
         List.of(names),
         findings.stream()
@@ -331,6 +310,42 @@ class KitMutantsTest {
         "long ADD DEADLINE",
         "long RELU CANCELLED",
         "long RELU DEADLINE");
+  }
+
+  private static final String[] PREPARES =
+      Stream.of("ADD TENSOR_FLOAT32", "ADD TENSOR_QUANT8_ASYMM")
+          .flatMap(model -> Stream.of(model, model.replace("ADD", "RELU")))
+          .sorted()
+          .flatMap(model -> Stream.of(model + " CANCELLED", model + " DEADLINE"))
+          .map(name -> "prepare " + name)
+          .toArray(String[]::new);
+
+  @Test
+  void aPrepareNeverAsksItsControl() throws Exception {
+    assertFound(
+        ControlChecks::run,
+        new Mutant() {
+          @Override
+          public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+            return super.prepare(model, config.with(ExecutionControl.NONE));
+          }
+        },
+        PREPARES);
+  }
+
+  /** A driver that asks once in front, and then compiles to the end whatever is answered. */
+  @Test
+  void aPrepareAsksItsControlInFrontOnly() throws Exception {
+    assertFound(
+        ControlChecks::run,
+        new Mutant() {
+          @Override
+          public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+            ExecutionControl.Signal first = config.control().checkpoint();
+            return super.prepare(model, config.with(() -> first));
+          }
+        },
+        PREPARES);
   }
 
   @Test
@@ -516,7 +531,7 @@ class KitMutantsTest {
             @Override
             ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
               if (request.pools().getFirst() instanceof MemoryPool.Shared shared) {
-                arena.allocate(shared.memory().size() / 3, Long.BYTES);
+                arena.allocate(shared.memory().size() * 2 / 3, Long.BYTES);
               }
               return super.execute(within, request, config);
             }
@@ -528,29 +543,12 @@ class KitMutantsTest {
 
   @Test
   void theServiceDeclaresOtherFacts() throws Exception {
-    Map<String, Object> declared =
-        Map.of(
-            "thalamus.device",
-            "oracle",
-            "thalamus.type",
-            "CPU",
-            "thalamus.memoryDomain",
-            true,
-            "thalamus.modelCacheFiles",
-            2,
-            "thalamus.dataCacheFiles",
-            0,
-            "thalamus.extensions",
-            new String[] {"com.example.other"},
-            "thalamus.performance",
-            new String[] {});
     assertFound(
         FactChecks::run,
-        Certification.of(new Mutant()).withProperties(declared),
-        "declared extensions",
-        "declared memoryDomain",
-        "declared modelCacheFiles",
-        "declared performance");
+        Certification.of(new Mutant())
+            .withProperties(Map.of("thalamus.device", "other", "thalamus.type", "ACCELERATOR")),
+        "declared device",
+        "declared type");
   }
 
   @Test

@@ -207,7 +207,7 @@ class PointerMutantsTest {
   private static List<Finding> run(Device device) throws Exception {
     List<Finding> found = new ArrayList<>();
     Subject subject = new Subject(Certification.of(device), examples);
-    PointerChecks.run(subject, new Findings("pointers", found::add));
+    PointerChecks.run(subject, new Findings("pointers", device, found::add));
     return found;
   }
 

@@ -63,8 +63,8 @@ class CertifyCommandTest {
   @Test
   void mistakesSayHowItIsWritten() {
     String usage =
-        "; usage: nn:certify DEVICE [--random N] [--seed S] [--vectors DIR] [--exceptions FILE]"
-            + " [--json]";
+        "; usage: nn:certify DEVICE [--random N] [--packets N] [--seed S] [--vectors DIR]"
+            + " [--exceptions FILE] [--json]";
     for (String[] words : new String[][] {{}, {"cpu", "simd"}, {"cpu", "--random"}}) {
       CommandException e =
           Assertions.assertThrows(CommandException.class, () -> syntax.parse(words));

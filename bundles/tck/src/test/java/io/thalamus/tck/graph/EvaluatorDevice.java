@@ -102,9 +102,12 @@ public final class EvaluatorDevice implements Device {
     boolean isSmall =
         model.main().operands().stream()
             .allMatch(o -> !o.isSizeKnown() || o.shape().elementCount() <= MOST_ELEMENTS);
+    boolean isSpecified =
+        model.main().outputIndexes().stream()
+            .allMatch(index -> model.main().operands().get(index).isSizeKnown());
     for (int i = 0; i < model.main().operations().size(); i++) {
       Operation operation = model.main().operations().get(i);
-      supported.set(i, isReadable && isSmall && isSupported(operation));
+      supported.set(i, isReadable && isSmall && isSpecified && isSupported(operation));
     }
     return supported;
   }
@@ -136,7 +139,19 @@ public final class EvaluatorDevice implements Device {
     if (config.deadline().hasPassed()) {
       throw new DeviceException(ErrorStatus.MISSED_DEADLINE_PERSISTENT, "late");
     }
+    for (int i = 0; i < model.main().operations().size(); i++) {
+      check(config.control());
+    }
     return new Prepared(model);
+  }
+
+  private static void check(ExecutionControl control) throws DeviceException {
+    switch (control.checkpoint()) {
+      case CONTINUE -> {}
+      case CANCELLED -> throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "cancelled");
+      case DEADLINE ->
+          throw new DeviceException(ErrorStatus.MISSED_DEADLINE_TRANSIENT, "out of time");
+    }
   }
 
   private final class Prepared implements PreparedModel {
@@ -175,8 +190,31 @@ public final class EvaluatorDevice implements Device {
           throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "arguments in " + shared);
         }
       }
+      for (int i = 0; i < request.inputs().size(); i++) {
+        check(request, request.inputs().get(i), model.main().input(i), false);
+      }
+      for (int i = 0; i < request.outputs().size(); i++) {
+        check(request, request.outputs().get(i), model.main().output(i), true);
+      }
       if (config.deadline().hasPassed()) {
         throw new DeviceException(ErrorStatus.MISSED_DEADLINE_PERSISTENT, "late");
+      }
+    }
+
+    private void check(
+        Request request, Request.Argument argument, Operand operand, boolean mayBeLonger)
+        throws DeviceException {
+      boolean isRight =
+          argument instanceof Request.Location place
+              && place.pool() >= 0
+              && place.pool() < request.pools().size()
+              && place.offset() + place.length()
+                  <= ((MemoryPool.Shared) request.pools().get(place.pool())).memory().size()
+              && (place.length() == operand.byteSize()
+                  || mayBeLonger && place.length() > operand.byteSize())
+              && (place.shape().equals(Shape.NONE) || place.shape().equals(operand.shape()));
+      if (!isRight) {
+        throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "no place for a value");
       }
     }
 
@@ -243,12 +281,7 @@ public final class EvaluatorDevice implements Device {
     Example given = example.withMain(example.main().withOperations(List.of()));
     List<Tensor> values = new ArrayList<>(evaluator.evaluate(given));
     for (RawOperation operation : example.main().operations()) {
-      switch (control.checkpoint()) {
-        case CONTINUE -> {}
-        case CANCELLED -> throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "cancelled");
-        case DEADLINE ->
-            throw new DeviceException(ErrorStatus.MISSED_DEADLINE_TRANSIENT, "out of time");
-      }
+      check(control);
       List<Tensor> outputs = evaluator.evaluate(example.main(), operation, values);
       for (int i = 0; i < outputs.size(); i++) {
         Tensor output = exact(outputs.get(i));

@@ -67,7 +67,7 @@ class GraphSuiteTest {
   @Test
   void aDeviceThatIsRightPasses() throws Exception {
     GraphReport report = GraphSuite.of(new EvaluatorDevice("", type -> 0)).run(300, SEED);
-    assertEquals(List.of(), report.failures().stream().map(GraphReport.Failure::text).toList());
+    assertEquals(List.of(), report.failures().stream().map(GraphReport.Result::text).toList());
     assertEquals(300, report.passed());
     assertTrue(report.narrow() > 0.95 * report.elements());
   }
@@ -78,7 +78,7 @@ class GraphSuiteTest {
       EvaluatorDevice device = new EvaluatorDevice(operation, GraphSuiteTest::error);
       GraphReport report = GraphSuite.of(device).run(250, SEED);
       assertFalse(report.failures().isEmpty(), operation);
-      for (GraphReport.Failure failure : report.failures()) {
+      for (GraphReport.Result failure : report.failures()) {
         assertTrue(
             failure.smallest().main().operations().stream()
                 .anyMatch(o -> o.type().equals(operation)),
@@ -87,7 +87,7 @@ class GraphSuiteTest {
       List<String> larger =
           report.failures().stream()
               .filter(failure -> failure.smallest().main().operations().size() > 1)
-              .map(GraphReport.Failure::text)
+              .map(GraphReport.Result::text)
               .toList();
       assertEquals(List.of(), larger, operation);
     }
@@ -97,7 +97,7 @@ class GraphSuiteTest {
   void aFailingGraphIsMadeSmallAndWritten(@TempDir Path folder) throws Exception {
     EvaluatorDevice device = new EvaluatorDevice("MINIMUM", GraphSuiteTest::error);
     GraphReport report = GraphSuite.of(device).run(300, SEED);
-    GraphReport.Failure failure = report.failures().getFirst();
+    GraphReport.Result failure = report.failures().getFirst();
     List<Path> files = GraphSuite.write(List.of(failure), folder);
     Example read = VectorFile.read(files.getFirst()).examples().getFirst();
     assertEquals(failure.smallest().name(), read.name());

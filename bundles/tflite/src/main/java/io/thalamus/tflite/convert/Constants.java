@@ -5,6 +5,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFormatException;
@@ -156,13 +157,8 @@ final class Constants {
     int[] shape = tensor.shape();
     if (dimension < 0 || dimension >= shape.length || shape[dimension] != tensor.scales().length) {
       throw new ModelFormatException(
-          tensor.text()
-              + " has "
-              + tensor.scales().length
-              + " scales along dimension "
-              + dimension
-              + " of "
-              + Arrays.toString(shape));
+          "%s has %d scales along dimension %d of %s"
+              .formatted(tensor.text(), tensor.scales().length, dimension, Arrays.toString(shape)));
     }
     int stride = 1;
     for (int i = dimension + 1; i < shape.length; i++) {
@@ -183,6 +179,13 @@ final class Constants {
       out.put(element);
     }
     return new ConstantCopy(out.array());
+  }
+
+  /** A number as one element is stored. */
+  static byte[] element(OperandType type, double value) {
+    byte[] bytes = new byte[type.elementSize()];
+    Elements.of(type).setDouble(MemorySegment.ofArray(bytes), 0, value);
+    return bytes;
   }
 
   /** A copy of a range of the file. */
@@ -226,13 +229,8 @@ final class Constants {
     }
     if (expected != length) {
       throw new ModelFormatException(
-          "the file is damaged: "
-              + tensor.text()
-              + " of shape "
-              + Shape.of(nonNegative(tensor.shape()))
-              + " has "
-              + length
-              + " bytes of data");
+          "the file is damaged: %s of shape %s has %s bytes of data"
+              .formatted(tensor.text(), Shape.of(nonNegative(tensor.shape())), length));
     }
     return file.segment().asSlice(tensor.data().offset(), length);
   }

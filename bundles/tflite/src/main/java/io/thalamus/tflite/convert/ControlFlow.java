@@ -11,7 +11,6 @@ import io.thalamus.model.reader.ModelFormatException;
 import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.IfOptions;
 import org.tensorflow.lite.schema.WhileOptions;
 
@@ -25,23 +24,23 @@ final class ControlFlow {
   }
 
   private static void branch(Node node) throws ModelFormatException {
-    IfOptions options = node.options(BuiltinOptions.IfOptions, new IfOptions());
+    IfOptions options = node.options(new IfOptions());
     List<Integer> inputs = new ArrayList<>();
     inputs.add(node.in(0));
     inputs.add(graph(node, node.get(options::thenSubgraphIndex)));
     inputs.add(graph(node, node.get(options::elseSubgraphIndex)));
-    addInputs(node, 1, inputs);
-    node.emit(OperationCode.IF, inputs, outputs(node));
+    inputs.addAll(node.insFrom(1));
+    node.emit(OperationCode.IF, inputs, node.outs());
   }
 
   /** All values of a loop go round: as many inputs as outputs. */
   private static void loop(Node node) throws ModelFormatException {
-    WhileOptions options = node.options(BuiltinOptions.WhileOptions, new WhileOptions());
+    WhileOptions options = node.options(new WhileOptions());
     List<Integer> inputs = new ArrayList<>();
     inputs.add(graph(node, node.get(options::condSubgraphIndex)));
     inputs.add(graph(node, node.get(options::bodySubgraphIndex)));
-    addInputs(node, 0, inputs);
-    node.emit(OperationCode.WHILE, inputs, outputs(node));
+    inputs.addAll(node.insFrom(0));
+    node.emit(OperationCode.WHILE, inputs, node.outs());
   }
 
   private static int graph(Node node, int index) throws ModelFormatException {
@@ -54,20 +53,5 @@ final class ControlFlow {
                 Quantization.NONE,
                 new SubgraphReference(reference),
                 ""));
-  }
-
-  private static void addInputs(Node node, int first, List<Integer> inputs)
-      throws ModelFormatException {
-    for (int i = first; i < node.inputCount(); i++) {
-      inputs.add(node.in(i));
-    }
-  }
-
-  private static List<Integer> outputs(Node node) throws ModelFormatException {
-    List<Integer> outputs = new ArrayList<>();
-    for (int i = 0; i < node.outputCount(); i++) {
-      outputs.add(node.out(i));
-    }
-    return outputs;
   }
 }

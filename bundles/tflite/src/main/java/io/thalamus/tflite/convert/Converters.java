@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.tflite.file.FlatOperator.Kind;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -30,7 +33,6 @@ public final class Converters {
   public static Converters all(OperationCatalog catalog) {
     Converters table = new Converters(catalog);
     Activation.addTo(table);
-    Comparison.addTo(table);
     ControlFlow.addTo(table);
     Convolution.addTo(table);
     Detection.addTo(table);
@@ -61,6 +63,19 @@ public final class Converters {
     if (builtin.put(code, converter) != null) {
       throw new IllegalStateException("two converters for " + BuiltinOperator.name(code));
     }
+  }
+
+  /** Adds an operator that is one operation of as many inputs, with one output. */
+  void add(int code, OperationType operation, int inputs) {
+    add(
+        code,
+        node -> {
+          List<Integer> operands = new ArrayList<>();
+          for (int i = 0; i < inputs; i++) {
+            operands.add(node.in(i));
+          }
+          node.emit(operation, operands, node.out(0));
+        });
   }
 
   void addCustom(String name, OperatorConverter converter) {

@@ -9,7 +9,6 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.Conv2DOptions;
 import org.tensorflow.lite.schema.DepthwiseConv2DOptions;
 import org.tensorflow.lite.schema.Padding;
@@ -45,7 +44,7 @@ final class Convolution {
   }
 
   private static void convolution(Node node) throws ModelFormatException {
-    Conv2DOptions options = node.options(BuiltinOptions.Conv2DOptions, new Conv2DOptions());
+    Conv2DOptions options = node.options(new Conv2DOptions());
     int filter = Weights.filter(node, 0, 1, 0);
     Shape shape = rank4(node, filter);
     int groups = groups(node, shape);
@@ -90,8 +89,7 @@ final class Convolution {
   }
 
   private static void depthwise(Node node) throws ModelFormatException {
-    DepthwiseConv2DOptions options =
-        node.options(BuiltinOptions.DepthwiseConv2DOptions, new DepthwiseConv2DOptions());
+    DepthwiseConv2DOptions options = node.options(new DepthwiseConv2DOptions());
     int filter = Weights.filter(node, 0, 1, 3);
     Shape shape = rank4(node, filter);
     Shape data = node.shapeOf(0);
@@ -125,8 +123,7 @@ final class Convolution {
   }
 
   private static void transposed(Node node) throws ModelFormatException {
-    TransposeConvOptions options =
-        node.options(BuiltinOptions.TransposeConvOptions, new TransposeConvOptions());
+    TransposeConvOptions options = node.options(new TransposeConvOptions());
     int[] outputShape = outputShape(node);
     int filter = Weights.filter(node, 2, 1, 0);
     Shape shape = rank4(node, filter);

@@ -82,12 +82,12 @@ final class Detection {
   /** NNAPI counts the background as the first class; it takes no part in anything. */
   private static int withBackground(Node node, int scores, Shape shape)
       throws ModelFormatException {
-    int padded =
-        node.temporary(
-            OperandCode.TENSOR_FLOAT32, shape.with(2, shape.dimension(2) + 1), Quantization.NONE);
-    int margins = node.int32Tensor(Shape.of(3, 2), 0, 0, 0, 0, 1, 0);
-    node.emit(OperationCode.PAD, List.of(scores, margins), padded);
-    return padded;
+    return node.compute(
+        OperationCode.PAD,
+        node.operand(scores),
+        shape.with(2, shape.dimension(2) + 1),
+        scores,
+        node.int32Tensor(Shape.of(3, 2), 0, 0, 0, 0, 1, 0));
   }
 
   private static int reals(Node node, int input) throws ModelFormatException {

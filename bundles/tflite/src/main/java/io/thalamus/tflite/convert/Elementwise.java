@@ -5,7 +5,6 @@ import com.google.flatbuffers.Table;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -14,12 +13,11 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.tensorflow.lite.schema.AddOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.DivOptions;
 import org.tensorflow.lite.schema.MulOptions;
 import org.tensorflow.lite.schema.SubOptions;
 
-/** Arithmetic of two tensors, with broadcasting. */
+/** Arithmetic, comparisons and logic of two tensors, with broadcasting. */
 final class Elementwise {
   private static final int NO_ACTIVATION = 0;
 
@@ -28,45 +26,38 @@ final class Elementwise {
   static void addTo(Converters table) {
     table.add(
         BuiltinOperator.ADD,
-        arithmetic(
-            OperationCode.ADD,
-            BuiltinOptions.AddOptions,
-            AddOptions::new,
-            AddOptions::fusedActivationFunction));
+        arithmetic(OperationCode.ADD, AddOptions::new, AddOptions::fusedActivationFunction));
     table.add(
         BuiltinOperator.SUB,
-        arithmetic(
-            OperationCode.SUB,
-            BuiltinOptions.SubOptions,
-            SubOptions::new,
-            SubOptions::fusedActivationFunction));
+        arithmetic(OperationCode.SUB, SubOptions::new, SubOptions::fusedActivationFunction));
     table.add(
         BuiltinOperator.MUL,
-        arithmetic(
-            OperationCode.MUL,
-            BuiltinOptions.MulOptions,
-            MulOptions::new,
-            MulOptions::fusedActivationFunction));
+        arithmetic(OperationCode.MUL, MulOptions::new, MulOptions::fusedActivationFunction));
     table.add(
         BuiltinOperator.DIV,
-        arithmetic(
-            OperationCode.DIV,
-            BuiltinOptions.DivOptions,
-            DivOptions::new,
-            DivOptions::fusedActivationFunction));
-    table.add(BuiltinOperator.MAXIMUM, plain(OperationCode.MAXIMUM));
-    table.add(BuiltinOperator.MINIMUM, plain(OperationCode.MINIMUM));
-    table.add(BuiltinOperator.POW, plain(OperationCode.POW));
-    table.add(BuiltinOperator.FLOOR_DIV, plain(ThalamusExtension.FLOOR_DIV));
+        arithmetic(OperationCode.DIV, DivOptions::new, DivOptions::fusedActivationFunction));
+    table.add(BuiltinOperator.MAXIMUM, OperationCode.MAXIMUM, 2);
+    table.add(BuiltinOperator.MINIMUM, OperationCode.MINIMUM, 2);
+    table.add(BuiltinOperator.POW, OperationCode.POW, 2);
+    table.add(BuiltinOperator.FLOOR_DIV, ThalamusExtension.FLOOR_DIV, 2);
     table.add(BuiltinOperator.SQUARED_DIFFERENCE, Elementwise::squaredDifference);
     table.add(BuiltinOperator.FLOOR_MOD, Elementwise::floorMod);
     table.add(BuiltinOperator.ADD_N, Elementwise::sum);
+    table.add(BuiltinOperator.EQUAL, OperationCode.EQUAL, 2);
+    table.add(BuiltinOperator.NOT_EQUAL, OperationCode.NOT_EQUAL, 2);
+    table.add(BuiltinOperator.GREATER, OperationCode.GREATER, 2);
+    table.add(BuiltinOperator.GREATER_EQUAL, OperationCode.GREATER_EQUAL, 2);
+    table.add(BuiltinOperator.LESS, OperationCode.LESS, 2);
+    table.add(BuiltinOperator.LESS_EQUAL, OperationCode.LESS_EQUAL, 2);
+    table.add(BuiltinOperator.LOGICAL_AND, OperationCode.LOGICAL_AND, 2);
+    table.add(BuiltinOperator.LOGICAL_OR, OperationCode.LOGICAL_OR, 2);
+    table.add(BuiltinOperator.LOGICAL_NOT, OperationCode.LOGICAL_NOT, 1);
   }
 
   private static <T extends Table> OperatorConverter arithmetic(
-      OperationCode code, byte type, Supplier<T> empty, Function<T, Byte> activation) {
+      OperationCode code, Supplier<T> empty, Function<T, Byte> activation) {
     return node -> {
-      T options = node.options(type, empty.get());
+      T options = node.options(empty.get());
       int fused = node.int32(node.fused(node.get(() -> activation.apply(options))));
       int first = node.in(0);
       int second = node.in(1);
@@ -101,10 +92,6 @@ final class Elementwise {
                     * node.operand(second).quantization().scale();
   }
 
-  private static OperatorConverter plain(OperationType code) {
-    return node -> node.emit(code, List.of(node.in(0), node.in(1)), node.out(0));
-  }
-
   /** Composes NNAPI operations, which more devices run; a quantized difference has no scale. */
   private static void squaredDifference(Node node) throws ModelFormatException {
     if (FloatFallback.isQuantized8(node.inOperand(0))) {
@@ -114,9 +101,8 @@ final class Elementwise {
     int first = node.in(0);
     int second = node.in(1);
     int output = node.out(0);
-    int difference = node.temporary(node.operand(output), node.operand(output).shape());
     int none = node.int32(NO_ACTIVATION);
-    node.emit(OperationCode.SUB, List.of(first, second, none), difference);
+    int difference = node.compute(OperationCode.SUB, output, first, second, none);
     node.emit(OperationCode.MUL, List.of(difference, difference, none), output);
   }
 
@@ -125,12 +111,9 @@ final class Elementwise {
     int dividend = node.in(0);
     int divisor = node.in(1);
     int output = node.out(0);
-    Operand target = node.operand(output);
-    int quotient = node.temporary(target, target.shape());
-    int whole = node.temporary(target, target.shape());
     int none = node.int32(NO_ACTIVATION);
-    node.emit(ThalamusExtension.FLOOR_DIV, List.of(dividend, divisor), quotient);
-    node.emit(OperationCode.MUL, List.of(quotient, divisor, none), whole);
+    int quotient = node.compute(ThalamusExtension.FLOOR_DIV, output, dividend, divisor);
+    int whole = node.compute(OperationCode.MUL, output, quotient, divisor, none);
     node.emit(OperationCode.SUB, List.of(dividend, whole, none), output);
   }
 

@@ -50,14 +50,7 @@ final class Fill {
   private static void constant(Node node, Operand like, Shape shape, byte[] element)
       throws ModelFormatException {
     node.alias(
-        0,
-        node.builder()
-            .constant(
-                "",
-                like.type(),
-                shape,
-                like.quantization(),
-                node.constants().filled(shape, element, node.output(0))));
+        0, node.constant(like, shape, node.constants().filled(shape, element, node.output(0))));
   }
 
   private static void broadcast(Node node) throws ModelFormatException {

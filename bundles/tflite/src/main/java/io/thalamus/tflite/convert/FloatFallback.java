@@ -39,6 +39,11 @@ final class FloatFallback {
     unless(node, Quantization.of(scale, isSigned ? signed : unsigned), operation);
   }
 
+  /** An operation that NNAPI has for floats only. */
+  static void always(Node node, Unary operation) throws ModelFormatException {
+    unlessQuantized(node, Float.NaN, 0, 0, operation);
+  }
+
   private static void unless(Node node, Quantization wanted, Unary operation)
       throws ModelFormatException {
     int input = node.in(0);

@@ -10,7 +10,6 @@ import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
 import org.tensorflow.lite.schema.BatchMatMulOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptionsWeightsFormat;
 
@@ -32,8 +31,7 @@ final class MatrixMultiply {
    * the layer becomes a convolution with a window of 1x1 over the very same weights.
    */
   private static void fullyConnected(Node node) throws ModelFormatException {
-    FullyConnectedOptions options =
-        node.options(BuiltinOptions.FullyConnectedOptions, new FullyConnectedOptions());
+    FullyConnectedOptions options = node.options(new FullyConnectedOptions());
     node.require(
         node.get(options::weightsFormat) == FullyConnectedOptionsWeightsFormat.DEFAULT,
         "its weights are shuffled, which NNAPI does not have");
@@ -91,8 +89,7 @@ final class MatrixMultiply {
 
   /** NNAPI 1.3 has no product of two computed matrices; the extension io.thalamus has. */
   private static void batchMatMul(Node node) throws ModelFormatException {
-    BatchMatMulOptions options =
-        node.options(BuiltinOptions.BatchMatMulOptions, new BatchMatMulOptions());
+    BatchMatMulOptions options = node.options(new BatchMatMulOptions());
     node.emit(
         ThalamusExtension.BATCH_MATMUL,
         List.of(

@@ -2,6 +2,7 @@
 package io.thalamus.tflite.convert;
 
 import com.google.flatbuffers.Table;
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
@@ -18,8 +19,8 @@ import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -68,8 +69,8 @@ final class Node {
     }
   }
 
-  <T extends Table> T options(byte type, T empty) throws ModelFormatException {
-    return operator.options(type, empty);
+  <T extends Table> T options(T empty) throws ModelFormatException {
+    return operator.options(empty);
   }
 
   /** One value of the options. */
@@ -109,7 +110,6 @@ final class Node {
     return graph.tensor(operator.outputs()[output]);
   }
 
-  /** The tensor with this index in the graph. */
   FlatTensor tensor(int index) {
     return graph.tensor(index);
   }
@@ -117,6 +117,15 @@ final class Node {
   /** The operand of an input. */
   int in(int input) throws ModelFormatException {
     return graph.read(input(input));
+  }
+
+  /** The operands of an input and of all behind it. */
+  List<Integer> insFrom(int first) throws ModelFormatException {
+    List<Integer> operands = new ArrayList<>();
+    for (int i = first; i < inputCount(); i++) {
+      operands.add(in(i));
+    }
+    return operands;
   }
 
   /** The operand of an input, which must be there, by its properties. */
@@ -200,6 +209,15 @@ final class Node {
     return graph.write(output(output));
   }
 
+  /** The operands into which all outputs are written. */
+  List<Integer> outs() throws ModelFormatException {
+    List<Integer> operands = new ArrayList<>();
+    for (int i = 0; i < outputCount(); i++) {
+      operands.add(out(i));
+    }
+    return operands;
+  }
+
   /** The same, where its properties are not those that the file gives. */
   int out(int output, OperandCode type, Shape shape, Quantization quantization)
       throws ModelFormatException {
@@ -263,16 +281,28 @@ final class Node {
 
   /** A scalar of the floating-point type that goes with a tensor: FLOAT16 with float16. */
   int floatFor(Operand tensor, float value) {
-    if (tensor.type() != OperandCode.TENSOR_FLOAT16) {
-      return builder().float32(value);
-    }
-    byte[] bytes =
-        ByteBuffer.allocate(2)
-            .order(ByteOrder.LITTLE_ENDIAN)
-            .putShort(Float.floatToFloat16(value))
-            .array();
-    return builder()
-        .constant("", OperandCode.FLOAT16, Shape.NONE, Quantization.NONE, new ConstantCopy(bytes));
+    return tensor.type() == OperandCode.TENSOR_FLOAT16
+        ? number(OperandCode.FLOAT16, Shape.NONE, value)
+        : builder().float32(value);
+  }
+
+  /** A constant of one element in the precision of an operand. */
+  int number(Operand like, float value) {
+    return number(like.type(), Shape.of(1), value);
+  }
+
+  private int number(OperandType type, Shape shape, float value) {
+    byte[] element = Constants.element(type, value);
+    return constant(type, shape, Quantization.NONE, new ConstantCopy(element));
+  }
+
+  /** A constant like another operand, but for its shape. */
+  int constant(Operand like, Shape shape, Lifetime.Constant value) {
+    return constant(like.type(), shape, like.quantization(), value);
+  }
+
+  int constant(OperandType type, Shape shape, Quantization quantization, Lifetime.Constant value) {
+    return builder().constant("", type, shape, quantization, value);
   }
 
   // ---- operations ----
@@ -280,6 +310,19 @@ final class Node {
   /** Adds an operation with one output. */
   void emit(OperationType operation, List<Integer> inputs, int output) throws ModelFormatException {
     emit(operation, inputs, List.of(output));
+  }
+
+  /** Adds an operation whose result is like an operand, and returns the result. */
+  int compute(OperationType operation, int like, Integer... inputs) throws ModelFormatException {
+    return compute(operation, operand(like), operand(like).shape(), inputs);
+  }
+
+  /** Adds an operation whose result is like an operand, but for its shape; returns the result. */
+  int compute(OperationType operation, Operand like, Shape shape, Integer... inputs)
+      throws ModelFormatException {
+    int result = temporary(like, shape);
+    emit(operation, List.of(inputs), result);
+    return result;
   }
 
   /**

@@ -7,7 +7,6 @@ import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.L2NormOptions;
 import org.tensorflow.lite.schema.LocalResponseNormalizationOptions;
 
@@ -23,7 +22,7 @@ final class Normalization {
   }
 
   private static void l2(Node node) throws ModelFormatException {
-    L2NormOptions options = node.options(BuiltinOptions.L2NormOptions, new L2NormOptions());
+    L2NormOptions options = node.options(new L2NormOptions());
     node.require(
         node.get(options::fusedActivationFunction) == ActivationFunctionType.NONE,
         "it has a fused activation, which NNAPI does not have here");
@@ -37,9 +36,7 @@ final class Normalization {
 
   private static void localResponse(Node node) throws ModelFormatException {
     LocalResponseNormalizationOptions options =
-        node.options(
-            BuiltinOptions.LocalResponseNormalizationOptions,
-            new LocalResponseNormalizationOptions());
+        node.options(new LocalResponseNormalizationOptions());
     int input = node.in(0);
     Operand data = node.operand(input);
     node.emit(

@@ -5,7 +5,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.Pool2DOptions;
 
 /** Pooling over windows of height and width. */
@@ -19,7 +18,7 @@ final class Pooling {
   }
 
   private static void pool(Node node, OperationCode code) throws ModelFormatException {
-    Pool2DOptions options = node.options(BuiltinOptions.Pool2DOptions, new Pool2DOptions());
+    Pool2DOptions options = node.options(new Pool2DOptions());
     int padding = Convolution.padding(node, node.get(options::padding));
     int activation = node.fused(node.get(options::fusedActivationFunction));
     int strideW = node.get(options::strideW);

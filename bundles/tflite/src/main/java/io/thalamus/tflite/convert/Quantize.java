@@ -3,13 +3,10 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
@@ -50,31 +47,16 @@ final class Quantize {
     }
   }
 
-  private static byte[] element(Node node, OperandType type, int value)
-      throws ModelFormatException {
-    ByteBuffer bytes = ByteBuffer.allocate(type.elementSize()).order(ByteOrder.LITTLE_ENDIAN);
-    switch ((OperandCode) type) {
-      case TENSOR_FLOAT32 -> bytes.putFloat(value);
-      case TENSOR_FLOAT16 -> bytes.putShort(Float.floatToFloat16(value));
-      case TENSOR_INT32 -> bytes.putInt(value);
-      case TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED -> bytes.put((byte) value);
-      default -> throw node.refuse("it casts between BOOL and " + type.text());
-    }
-    return bytes.array();
-  }
-
   /** A constant full of one number that is stored as such. */
   private static int number(Node node, Operand like, Shape shape, int value)
       throws ModelFormatException {
     node.require(
         shape.isFullySpecified(), "it casts data of shape " + shape + ", not known beforehand");
-    return node.builder()
-        .constant(
-            "",
-            like.type(),
-            shape,
-            like.quantization(),
-            node.constants().filled(shape, element(node, like.type(), value), node.output(0)));
+    node.require(
+        like.type() != OperandCode.TENSOR_QUANT16_SYMM,
+        "it casts between BOOL and " + like.type().text());
+    byte[] element = Constants.element(like.type(), value);
+    return node.constant(like, shape, node.constants().filled(shape, element, node.output(0)));
   }
 
   /** From one quantization to another through real numbers, since NNAPI has no direct way. */

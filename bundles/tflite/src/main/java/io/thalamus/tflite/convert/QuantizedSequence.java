@@ -120,11 +120,15 @@ final class QuantizedSequence {
   private List<Integer> split() throws ModelFormatException {
     int input = node.in(0);
     Operand data = node.operand(input);
-    int ordered = input;
-    if (!timeMajor && batch > 1) {
-      ordered = node.temporary(data, Shape.of(steps, batch, features));
-      node.emit(OperationCode.TRANSPOSE, List.of(input, node.int32Vector(1, 0, 2)), ordered);
-    }
+    int ordered =
+        timeMajor || batch == 1
+            ? input
+            : node.compute(
+                OperationCode.TRANSPOSE,
+                data,
+                Shape.of(steps, batch, features),
+                input,
+                node.int32Vector(1, 0, 2));
     int rows =
         Reshape.reshaped(node, ordered, Shape.of(Math.multiplyExact(steps, batch), features));
     if (steps == 1) {
@@ -165,7 +169,7 @@ final class QuantizedSequence {
     long size = (long) batch * width * type.elementSize();
     ConstantCopy zeros = node.constants().zeros(size, node.output(0));
     Arrays.fill(zeros.value(), (byte) quantization.zeroPoint());
-    return node.builder().constant("", type, Shape.of(batch, width), quantization, zeros);
+    return node.constant(type, Shape.of(batch, width), quantization, zeros);
   }
 
   /** The inputs of a cell, of which those that change with time are still open. */

@@ -10,11 +10,9 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.ConcatenationOptions;
 import org.tensorflow.lite.schema.DepthToSpaceOptions;
 import org.tensorflow.lite.schema.MirrorPadMode;
@@ -40,12 +38,8 @@ final class Rearrange {
   }
 
   private static void concatenation(Node node) throws ModelFormatException {
-    ConcatenationOptions options =
-        node.options(BuiltinOptions.ConcatenationOptions, new ConcatenationOptions());
-    List<Integer> inputs = new ArrayList<>();
-    for (int i = 0; i < node.inputCount(); i++) {
-      inputs.add(node.in(i));
-    }
+    ConcatenationOptions options = node.options(new ConcatenationOptions());
+    List<Integer> inputs = node.insFrom(0);
     int axis = node.axis(node.get(options::axis), node.shapeOf(0).rank());
     inputs.add(node.int32(axis));
     OperationType operation =
@@ -99,8 +93,7 @@ final class Rearrange {
 
   /** NNAPI 1.3 has no mirrors; the extension io.thalamus has. */
   private static void mirrorPad(Node node) throws ModelFormatException {
-    MirrorPadOptions options =
-        node.options(BuiltinOptions.MirrorPadOptions, new MirrorPadOptions());
+    MirrorPadOptions options = node.options(new MirrorPadOptions());
     byte mode = node.get(options::mode);
     node.require(
         mode == MirrorPadMode.REFLECT || mode == MirrorPadMode.SYMMETRIC,
@@ -152,15 +145,13 @@ final class Rearrange {
   }
 
   private static void spaceToDepth(Node node) throws ModelFormatException {
-    SpaceToDepthOptions options =
-        node.options(BuiltinOptions.SpaceToDepthOptions, new SpaceToDepthOptions());
+    SpaceToDepthOptions options = node.options(new SpaceToDepthOptions());
     int block = node.int32(node.get(options::blockSize));
     node.emit(OperationCode.SPACE_TO_DEPTH, List.of(node.in(0), block), node.out(0));
   }
 
   private static void depthToSpace(Node node) throws ModelFormatException {
-    DepthToSpaceOptions options =
-        node.options(BuiltinOptions.DepthToSpaceOptions, new DepthToSpaceOptions());
+    DepthToSpaceOptions options = node.options(new DepthToSpaceOptions());
     int block = node.int32(node.get(options::blockSize));
     node.emit(OperationCode.DEPTH_TO_SPACE, List.of(node.in(0), block), node.out(0));
   }
@@ -214,8 +205,9 @@ final class Rearrange {
       Math.multiplyExact(shape.dimension(2), block[1]),
       shape.dimension(3)
     };
-    int image = node.temporary(node.operand(input), Shape.of(uncropped));
-    node.emit(OperationCode.BATCH_TO_SPACE_ND, List.of(input, size), image);
+    int image =
+        node.compute(
+            OperationCode.BATCH_TO_SPACE_ND, node.operand(input), Shape.of(uncropped), input, size);
     if (!whole) {
       int[] cropped = uncropped.clone();
       cropped[1] -= crops[0] + crops[1];
@@ -267,11 +259,12 @@ final class Rearrange {
       }
       Operand data = node.operand(input);
       Shape shape = data.shape();
-      int image =
-          node.temporary(
-              data, Shape.of(shape.dimension(0), shape.dimension(1), 1, shape.dimension(2)));
-      node.emit(OperationCode.EXPAND_DIMS, List.of(input, node.int32(2)), image);
-      return image;
+      return node.compute(
+          OperationCode.EXPAND_DIMS,
+          data,
+          Shape.of(shape.dimension(0), shape.dimension(1), 1, shape.dimension(2)),
+          input,
+          node.int32(2));
     }
   }
 }

@@ -4,14 +4,12 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.SequenceRNNOptions;
 import org.tensorflow.lite.schema.UnidirectionalSequenceLSTMOptions;
 
@@ -37,9 +35,7 @@ final class Recurrent {
 
   private static void lstm(Node node) throws ModelFormatException {
     UnidirectionalSequenceLSTMOptions options =
-        node.options(
-            BuiltinOptions.UnidirectionalSequenceLSTMOptions,
-            new UnidirectionalSequenceLSTMOptions());
+        node.options(new UnidirectionalSequenceLSTMOptions());
     node.require(
         !node.get(options::diagonalRecurrentTensors),
         "its recurrent weights are diagonal, which NNAPI does not have");
@@ -74,8 +70,7 @@ final class Recurrent {
   }
 
   private static void rnn(Node node) throws ModelFormatException {
-    SequenceRNNOptions options =
-        node.options(BuiltinOptions.SequenceRNNOptions, new SequenceRNNOptions());
+    SequenceRNNOptions options = node.options(new SequenceRNNOptions());
     Operand data = floatData(node);
     boolean timeMajor = node.get(options::timeMajor);
     int batch = data.shape().dimension(timeMajor ? 1 : 0);
@@ -113,12 +108,7 @@ final class Recurrent {
   private static int zeros(Node node, Operand data, int batch, int width)
       throws ModelFormatException {
     long bytes = (long) batch * width * data.type().elementSize();
-    return node.builder()
-        .constant(
-            "",
-            data.type(),
-            Shape.of(batch, width),
-            Quantization.NONE,
-            node.constants().zeros(bytes, node.output(0)));
+    return node.constant(
+        data, Shape.of(batch, width), node.constants().zeros(bytes, node.output(0)));
   }
 }

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.ReducerOptions;
 
 /** Mean, sum, product, extremes and logic over some dimensions. */
@@ -31,7 +30,7 @@ final class Reduction {
   }
 
   private static void reduce(Node node, OperationCode code) throws ModelFormatException {
-    ReducerOptions options = node.options(BuiltinOptions.ReducerOptions, new ReducerOptions());
+    ReducerOptions options = node.options(new ReducerOptions());
     boolean keep = node.get(options::keepDims);
     int[] axes = axes(node);
     FloatFallback.unlessQuantizedAlike(

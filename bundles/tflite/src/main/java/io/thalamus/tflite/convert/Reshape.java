@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.PackOptions;
 import org.tensorflow.lite.schema.ReshapeOptions;
 import org.tensorflow.lite.schema.SqueezeOptions;
@@ -106,7 +105,7 @@ final class Reshape {
     if (node.has(1)) {
       return node.ints(1);
     }
-    ReshapeOptions options = node.options(BuiltinOptions.ReshapeOptions, new ReshapeOptions());
+    ReshapeOptions options = node.options(new ReshapeOptions());
     return node.operator().checked().ints(options::newShapeLength, options::newShape);
   }
 
@@ -117,7 +116,7 @@ final class Reshape {
       emit(node, input, node.out(0));
       return;
     }
-    SqueezeOptions options = node.options(BuiltinOptions.SqueezeOptions, new SqueezeOptions());
+    SqueezeOptions options = node.options(new SqueezeOptions());
     int[] dimensions =
         node.operator().checked().ints(options::squeezeDimsLength, options::squeezeDims);
     List<Integer> axes = new ArrayList<>();
@@ -166,7 +165,7 @@ final class Reshape {
 
   /** NNAPI 1.3 has no PACK: each part gets its new dimension, then they are joined. */
   private static void pack(Node node) throws ModelFormatException {
-    PackOptions options = node.options(BuiltinOptions.PackOptions, new PackOptions());
+    PackOptions options = node.options(new PackOptions());
     node.require(node.inputCount() > 0, "it has no inputs");
     boolean scalars = node.isScalar(node.input(0));
     int rank = scalars ? 1 : node.shapeOf(0).rank() + 1;
@@ -192,19 +191,15 @@ final class Reshape {
 
   /** By the extension io.thalamus. */
   private static void packTogether(Node node, int axis) throws ModelFormatException {
-    List<Integer> inputs = new ArrayList<>();
-    inputs.add(node.int32(axis));
-    for (int i = 0; i < node.inputCount(); i++) {
-      inputs.add(node.in(i));
-    }
+    List<Integer> inputs = node.insFrom(0);
+    inputs.addFirst(node.int32(axis));
     node.emit(ThalamusExtension.PACK, inputs, node.out(0));
   }
 
   private static int expanded(Node node, int operand, int axis) throws ModelFormatException {
     Operand part = node.operand(operand);
-    int target = node.temporary(part, inserted(node, part.shape(), axis));
-    node.emit(OperationCode.EXPAND_DIMS, List.of(operand, node.int32(axis)), target);
-    return target;
+    Shape shape = inserted(node, part.shape(), axis);
+    return node.compute(OperationCode.EXPAND_DIMS, part, shape, operand, node.int32(axis));
   }
 
   /** A shape with another dimension of size 1. */
@@ -220,7 +215,7 @@ final class Reshape {
 
   /** The reverse: split, then drop the dimension. */
   private static void unpack(Node node) throws ModelFormatException {
-    UnpackOptions options = node.options(BuiltinOptions.UnpackOptions, new UnpackOptions());
+    UnpackOptions options = node.options(new UnpackOptions());
     int input = node.in(0);
     Operand whole = node.operand(input);
     int count = node.outputCount();

@@ -7,7 +7,6 @@ import io.thalamus.model.reader.ModelFormatException;
 import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.ResizeBilinearOptions;
 import org.tensorflow.lite.schema.ResizeNearestNeighborOptions;
 
@@ -21,8 +20,7 @@ final class Resize {
   }
 
   private static void bilinear(Node node) throws ModelFormatException {
-    ResizeBilinearOptions options =
-        node.options(BuiltinOptions.ResizeBilinearOptions, new ResizeBilinearOptions());
+    ResizeBilinearOptions options = node.options(new ResizeBilinearOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
     emit(
@@ -35,9 +33,7 @@ final class Resize {
   }
 
   private static void nearest(Node node) throws ModelFormatException {
-    ResizeNearestNeighborOptions options =
-        node.options(
-            BuiltinOptions.ResizeNearestNeighborOptions, new ResizeNearestNeighborOptions());
+    ResizeNearestNeighborOptions options = node.options(new ResizeNearestNeighborOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
     emit(

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
-import java.util.List;
+import java.util.function.ToIntFunction;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
 /**
@@ -64,46 +63,39 @@ final class Rfft {
     }
     int weights = constant(node, Shape.of(bins, columns), matrix);
     int bias = constant(node, Shape.of(bins), new float[bins]);
-    int result =
-        node.temporary(OperandCode.TENSOR_FLOAT32, Shape.of(rows, bins), Quantization.NONE);
-    node.emit(
+    return node.compute(
         OperationCode.FULLY_CONNECTED,
-        List.of(data, weights, bias, node.int32(NO_ACTIVATION)),
-        result);
-    return result;
+        node.operand(weights),
+        Shape.of(rows, bins),
+        data,
+        weights,
+        bias,
+        node.int32(NO_ACTIVATION));
   }
 
   private static int constant(Node node, Shape shape, float... values) throws ModelFormatException {
-    return node.builder()
-        .constant(
-            "",
-            OperandCode.TENSOR_FLOAT32,
-            shape,
-            Quantization.NONE,
-            node.constants().of(values, node.input(0)));
+    return node.constant(
+        OperandCode.TENSOR_FLOAT32,
+        shape,
+        Quantization.NONE,
+        node.constants().of(values, node.input(0)));
   }
 
   private static void absolute(Node node) throws ModelFormatException {
     Complex input = node.complex(0);
     int none = node.int32(NO_ACTIVATION);
-    Operand like = node.operand(input.real());
-    int squares = node.temporary(like, like.shape());
-    int others = node.temporary(like, like.shape());
-    int sum = node.temporary(like, like.shape());
-    int root = node.temporary(like, like.shape());
-    node.emit(OperationCode.MUL, List.of(input.real(), input.real(), none), squares);
-    node.emit(OperationCode.MUL, List.of(input.imaginary(), input.imaginary(), none), others);
-    node.emit(OperationCode.ADD, List.of(squares, others, none), sum);
-    node.emit(OperationCode.SQRT, List.of(sum), root);
-    Reshape.emit(node, root, node.out(0));
+    int squares = square(node, input.real(), none);
+    int sum =
+        node.compute(
+            OperationCode.ADD, squares, squares, square(node, input.imaginary(), none), none);
+    Reshape.emit(node, node.compute(OperationCode.SQRT, sum, sum), node.out(0));
   }
 
-  /** Chooses one part. */
-  private interface Choice {
-    int of(Complex complex);
+  private static int square(Node node, int operand, int none) throws ModelFormatException {
+    return node.compute(OperationCode.MUL, operand, operand, operand, none);
   }
 
-  private static void part(Node node, Choice choice) throws ModelFormatException {
-    Reshape.emit(node, choice.of(node.complex(0)), node.out(0));
+  private static void part(Node node, ToIntFunction<Complex> choice) throws ModelFormatException {
+    Reshape.emit(node, choice.applyAsInt(node.complex(0)), node.out(0));
   }
 }

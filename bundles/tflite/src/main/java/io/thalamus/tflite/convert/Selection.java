@@ -14,7 +14,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.GatherOptions;
 import org.tensorflow.lite.schema.OneHotOptions;
 
@@ -29,19 +28,12 @@ final class Selection {
     table.add(BuiltinOperator.SELECT, Selection::select);
     table.add(BuiltinOperator.SELECT_V2, Selection::select);
     table.add(BuiltinOperator.GATHER, Selection::gather);
-    table.add(
-        BuiltinOperator.GATHER_ND,
-        node ->
-            node.emit(ThalamusExtension.GATHER_ND, List.of(node.in(0), node.in(1)), node.out(0)));
+    table.add(BuiltinOperator.GATHER_ND, ThalamusExtension.GATHER_ND, 2);
     table.add(BuiltinOperator.TOPK_V2, Selection::topK);
     table.add(BuiltinOperator.ONE_HOT, Selection::oneHot);
     table.add(BuiltinOperator.ARG_MAX, node -> argument(node, OperationCode.ARGMAX));
     table.add(BuiltinOperator.ARG_MIN, node -> argument(node, OperationCode.ARGMIN));
-    table.add(
-        BuiltinOperator.EMBEDDING_LOOKUP,
-        node ->
-            node.emit(
-                OperationCode.EMBEDDING_LOOKUP, List.of(node.in(0), node.in(1)), node.out(0)));
+    table.add(BuiltinOperator.EMBEDDING_LOOKUP, OperationCode.EMBEDDING_LOOKUP, 2);
   }
 
   /** NNAPI broadcasts neither the condition nor the choices. */
@@ -81,7 +73,7 @@ final class Selection {
   }
 
   private static void gather(Node node) throws ModelFormatException {
-    GatherOptions options = node.options(BuiltinOptions.GatherOptions, new GatherOptions());
+    GatherOptions options = node.options(new GatherOptions());
     node.require(
         node.get(options::batchDims) == 0, "it has batch dimensions, which NNAPI does not have");
     int input = node.in(0);
@@ -101,7 +93,7 @@ final class Selection {
 
   /** Writes one value where the index is that of the place, and another elsewhere. */
   private static void oneHot(Node node) throws ModelFormatException {
-    OneHotOptions options = node.options(BuiltinOptions.OneHotOptions, new OneHotOptions());
+    OneHotOptions options = node.options(new OneHotOptions());
     Shape indices = node.isScalar(node.input(0)) ? Shape.NONE : node.shapeOf(0);
     int rank = indices.rank();
     int axis = node.get(options::axis);
@@ -132,20 +124,14 @@ final class Selection {
     node.require(
         number.isConstant() && node.constants().elementCount(number) == 1,
         number.text() + " is not one constant number");
-    return node.builder()
-        .constant(
-            "",
-            node.inOperand(input).type(),
-            shape,
-            node.inOperand(input).quantization(),
-            node.constants().filled(shape, node.constants().copy(number.data()), number));
+    byte[] element = node.constants().copy(number.data());
+    return node.constant(
+        node.inOperand(input), shape, node.constants().filled(shape, element, number));
   }
 
   private static void topK(Node node) throws ModelFormatException {
     int count = node.int32(node.onlyInt(1));
-    List<Integer> outputs = new ArrayList<>();
-    outputs.add(node.out(0));
-    outputs.add(node.out(1));
+    List<Integer> outputs = List.of(node.out(0), node.out(1));
     node.emit(OperationCode.TOPK_V2, List.of(node.in(0), count), outputs);
   }
 

@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.IntBinaryOperator;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.ConcatenationOptions;
 import org.tensorflow.lite.schema.PackOptions;
 import org.tensorflow.lite.schema.StridedSliceOptions;
@@ -116,14 +115,13 @@ final class ShapeFolding {
 
   /** Along another axis than the first, elements would change their order. */
   private static int[] packed(Node node, int[][] inputs) throws ModelFormatException {
-    PackOptions options = node.options(BuiltinOptions.PackOptions, new PackOptions());
+    PackOptions options = node.options(new PackOptions());
     boolean inOrder = node.get(options::axis) == 0 || node.input(0).shape().length == 0;
     return inOrder ? joined(inputs) : null;
   }
 
   private static int[] concatenated(Node node, int[][] inputs) throws ModelFormatException {
-    ConcatenationOptions options =
-        node.options(BuiltinOptions.ConcatenationOptions, new ConcatenationOptions());
+    ConcatenationOptions options = node.options(new ConcatenationOptions());
     boolean inOrder = node.get(options::axis) == 0 || node.input(0).shape().length == 1;
     return inOrder ? joined(inputs) : null;
   }
@@ -185,8 +183,7 @@ final class ShapeFolding {
   }
 
   private static int[] stridedSlice(Node node, int[][] inputs) throws ModelFormatException {
-    StridedSliceOptions options =
-        node.options(BuiltinOptions.StridedSliceOptions, new StridedSliceOptions());
+    StridedSliceOptions options = node.options(new StridedSliceOptions());
     if (isWhole(node, inputs, options)) {
       return inputs[0];
     }

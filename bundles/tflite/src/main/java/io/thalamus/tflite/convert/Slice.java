@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -47,7 +46,7 @@ final class Slice {
     node.emit(
         OperationCode.SPLIT,
         List.of(node.in(1), node.int32(axis), node.int32(node.outputCount())),
-        outputs(node));
+        node.outs());
   }
 
   /** Into parts of given sizes, each a slice of its own. */
@@ -72,13 +71,5 @@ final class Slice {
           node.out(i));
       begin[axis] += size;
     }
-  }
-
-  private static List<Integer> outputs(Node node) throws ModelFormatException {
-    List<Integer> outputs = new ArrayList<>();
-    for (int i = 0; i < node.outputCount(); i++) {
-      outputs.add(node.out(i));
-    }
-    return outputs;
   }
 }

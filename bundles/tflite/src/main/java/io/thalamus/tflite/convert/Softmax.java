@@ -5,7 +5,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.SoftmaxOptions;
 
 /** Softmax and its logarithm, along the last dimension. */
@@ -21,7 +20,7 @@ final class Softmax {
   }
 
   private static void softmax(Node node) throws ModelFormatException {
-    SoftmaxOptions options = node.options(BuiltinOptions.SoftmaxOptions, new SoftmaxOptions());
+    SoftmaxOptions options = node.options(new SoftmaxOptions());
     float beta = node.get(options::beta);
     FloatFallback.unlessQuantized(
         node,
@@ -36,11 +35,8 @@ final class Softmax {
   }
 
   private static void logSoftmax(Node node) throws ModelFormatException {
-    FloatFallback.unlessQuantized(
+    FloatFallback.always(
         node,
-        Float.NaN, // NNAPI has no quantized form
-        0,
-        0,
         (input, output) ->
             node.emit(
                 OperationCode.LOG_SOFTMAX,

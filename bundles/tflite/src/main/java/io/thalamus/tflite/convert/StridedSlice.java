@@ -8,7 +8,6 @@ import io.thalamus.operations.StridedCopy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.StridedSliceOptions;
 
 /**
@@ -29,8 +28,7 @@ final class StridedSlice {
 
   private StridedSlice(Node node) throws ModelFormatException {
     this.node = node;
-    StridedSliceOptions options =
-        node.options(BuiltinOptions.StridedSliceOptions, new StridedSliceOptions());
+    StridedSliceOptions options = node.options(new StridedSliceOptions());
     shape = node.shapeOf(0);
     begin = node.ints(1);
     end = node.ints(2);

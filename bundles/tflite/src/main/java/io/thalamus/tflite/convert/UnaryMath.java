@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
@@ -12,21 +11,17 @@ final class UnaryMath {
   private UnaryMath() {}
 
   static void addTo(Converters table) {
-    table.add(BuiltinOperator.ABS, unary(OperationCode.ABS));
-    table.add(BuiltinOperator.EXP, unary(OperationCode.EXP));
-    table.add(BuiltinOperator.FLOOR, unary(OperationCode.FLOOR));
-    table.add(BuiltinOperator.LOG, unary(OperationCode.LOG));
-    table.add(BuiltinOperator.NEG, unary(OperationCode.NEG));
-    table.add(BuiltinOperator.RSQRT, unary(OperationCode.RSQRT));
-    table.add(BuiltinOperator.SIN, unary(OperationCode.SIN));
-    table.add(BuiltinOperator.SQRT, unary(OperationCode.SQRT));
+    table.add(BuiltinOperator.ABS, OperationCode.ABS, 1);
+    table.add(BuiltinOperator.EXP, OperationCode.EXP, 1);
+    table.add(BuiltinOperator.FLOOR, OperationCode.FLOOR, 1);
+    table.add(BuiltinOperator.LOG, OperationCode.LOG, 1);
+    table.add(BuiltinOperator.NEG, OperationCode.NEG, 1);
+    table.add(BuiltinOperator.RSQRT, OperationCode.RSQRT, 1);
+    table.add(BuiltinOperator.SIN, OperationCode.SIN, 1);
+    table.add(BuiltinOperator.SQRT, OperationCode.SQRT, 1);
     table.add(BuiltinOperator.SQUARE, UnaryMath::square);
     table.add(BuiltinOperator.CEIL, UnaryMath::ceil);
     table.add(BuiltinOperator.COS, UnaryMath::cos);
-  }
-
-  private static OperatorConverter unary(OperationCode code) {
-    return node -> node.emit(code, List.of(node.in(0)), node.out(0));
   }
 
   private static void square(Node node) throws ModelFormatException {
@@ -37,21 +32,16 @@ final class UnaryMath {
   /** {@code cos(x) = sin(x + pi / 2)}; the sum is rounded as the argument itself was. */
   private static void cos(Node node) throws ModelFormatException {
     int input = node.in(0);
-    Operand operand = node.operand(input);
-    int moved = node.temporary(operand, operand.shape());
-    int quarter = Activation.number(node, operand, (float) (Math.PI / 2));
-    node.emit(OperationCode.ADD, List.of(input, quarter, node.int32(0)), moved);
+    int quarter = node.number(node.operand(input), (float) (Math.PI / 2));
+    int moved = node.compute(OperationCode.ADD, input, input, quarter, node.int32(0));
     node.emit(OperationCode.SIN, List.of(moved), node.out(0));
   }
 
   /** {@code ceil(x) = -floor(-x)}, exactly. */
   private static void ceil(Node node) throws ModelFormatException {
     int input = node.in(0);
-    Operand operand = node.operand(input);
-    int negative = node.temporary(operand, operand.shape());
-    int floor = node.temporary(operand, operand.shape());
-    node.emit(OperationCode.NEG, List.of(input), negative);
-    node.emit(OperationCode.FLOOR, List.of(negative), floor);
+    int floor =
+        node.compute(OperationCode.FLOOR, input, node.compute(OperationCode.NEG, input, input));
     node.emit(OperationCode.NEG, List.of(floor), node.out(0));
   }
 }

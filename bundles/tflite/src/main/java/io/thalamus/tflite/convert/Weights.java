@@ -63,14 +63,9 @@ final class Weights {
             && filter.quantizedDimension() == channel
             && channel < shape.rank()
             && shape.dimension(channel) == scales.length,
-        filter.text()
-            + " has "
-            + scales.length
-            + " scales along dimension "
-            + filter.quantizedDimension()
-            + " of "
-            + shape
-            + "; NNAPI wants one for each output channel, dimension "
+        "%s has %d scales along dimension %d of %s; NNAPI wants one for each output channel,"
+                .formatted(filter.text(), scales.length, filter.quantizedDimension(), shape)
+            + " dimension "
             + channel);
     for (int i = 0; i < scales.length; i++) {
       scales[i] = TensorTypes.checkedScale(filter, i);
@@ -105,13 +100,11 @@ final class Weights {
     if (!node.has(input)) {
       OperandCode type = quantized ? OperandCode.TENSOR_INT32 : (OperandCode) data.type();
       node.require(channels > 0, "the number of its output channels is not known");
-      return node.builder()
-          .constant(
-              "",
-              type,
-              Shape.of(channels),
-              quantization,
-              node.constants().zeros((long) channels * type.elementSize(), node.output(0)));
+      return node.constant(
+          type,
+          Shape.of(channels),
+          quantization,
+          node.constants().zeros((long) channels * type.elementSize(), node.output(0)));
     }
     FlatTensor bias = node.input(input);
     if (!quantized) {

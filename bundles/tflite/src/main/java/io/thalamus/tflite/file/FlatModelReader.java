@@ -186,12 +186,8 @@ public final class FlatModelReader {
   private ByteRange buffer(long index, String where) throws ModelFormatException {
     if (index < 0 || index >= buffers.size()) {
       throw new ModelFormatException(
-          "the file is damaged: "
-              + where
-              + " has buffer number "
-              + index
-              + " of "
-              + buffers.size());
+          "the file is damaged: %s has buffer number %s of %s"
+              .formatted(where, index, buffers.size()));
     }
     return buffers.get((int) index);
   }

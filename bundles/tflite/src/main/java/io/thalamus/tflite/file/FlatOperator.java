@@ -50,26 +50,25 @@ public record FlatOperator(
   }
 
   /**
-   * The settings of a builtin operator. Where the file has none, all have their defaults.
+   * The settings of a builtin operator, which the generated class is named after in {@link
+   * BuiltinOptions}. Where the file has none, all have their defaults.
    *
-   * @param type a constant of {@link BuiltinOptions}
    * @param options an empty object of the generated class, which is filled
    * @throws ModelFormatException where the file has settings of another kind
    */
-  public <T extends Table> T options(byte type, T options) throws ModelFormatException {
+  public <T extends Table> T options(T options) throws ModelFormatException {
     byte found = checked.get(table::builtinOptionsType);
     if (found == BuiltinOptions.NONE || checked.get(() -> table.builtinOptions(options)) == null) {
       Operator empty = Operator.getRootAsOperator(WithoutOptions.BYTES.duplicate());
       checked.get(() -> empty.builtinOptions(options));
       return options;
     }
-    if (found != type) {
+    if (found < 0
+        || found >= BuiltinOptions.names.length
+        || !BuiltinOptions.names[found].equals(options.getClass().getSimpleName())) {
       throw new ModelFormatException(
-          "the file is damaged: operator "
-              + index
-              + " "
-              + kind.text()
-              + " has settings of another operator");
+          "the file is damaged: operator %s %s has settings of another operator"
+              .formatted(index, kind.text()));
     }
     return options;
   }

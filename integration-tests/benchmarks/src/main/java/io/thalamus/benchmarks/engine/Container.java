@@ -27,11 +27,12 @@ import org.osgi.util.tracker.ServiceTracker;
  */
 public final class Container implements AutoCloseable {
   private static final int INTERACTIVE_LEVEL = 20;
-  private static final long PATIENCE_MILLIS = 10_000;
+  private static final long PATIENCE_MILLIS = 60_000;
 
   private static final List<String> SHARED =
       List.of(
           "io.thalamus.memory",
+          "io.thalamus.memory.files",
           "io.thalamus.model",
           "io.thalamus.model.reader",
           "io.thalamus.api",
@@ -50,10 +51,11 @@ public final class Container implements AutoCloseable {
    *
    * @param home the distribution's folder
    * @param devices names of the device bundles to start, without {@code io.thalamus.}
-   * @param threads how many a device that has threads of its own may use
+   * @param isolated those of them that get a process of their own
+   * @param threads how many a device that has threads of its own may use, unless it is isolated
    * @throws BundleException where a bundle does not start, which says why
    */
-  public static Container start(Path home, Set<String> devices, int threads)
+  public static Container start(Path home, Set<String> devices, Set<String> isolated, int threads)
       throws IOException, BundleException {
     Path storage = Files.createTempDirectory("thalamus-benchmarks");
     Map<String, String> configuration = new TreeMap<>();
@@ -63,7 +65,13 @@ public final class Container implements AutoCloseable {
         Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA,
         SHARED.stream().map(name -> name + ";version=1.0.0").collect(Collectors.joining(",")));
     for (String device : devices) {
-      configure(storage.resolve("configuration"), device, threads);
+      configure(storage.resolve("configuration"), device, "threads=I\"" + threads + "\"");
+    }
+    if (!isolated.isEmpty()) {
+      configure(
+          storage.resolve("configuration"),
+          "isolation",
+          "devices=[\"" + String.join("\",\"", isolated) + "\"]");
     }
     Framework framework = new FrameworkFactory().newFramework(configuration);
     Container container = new Container(framework, storage);
@@ -73,11 +81,10 @@ public final class Container implements AutoCloseable {
   }
 
   /** As ConfigAdmin keeps it: it is there before the component is, which starts only once then. */
-  private static void configure(Path folder, String device, int threads) throws IOException {
-    Path file = folder.resolve("io/thalamus/" + device + ".config");
+  private static void configure(Path folder, String name, String setting) throws IOException {
+    Path file = folder.resolve("io/thalamus/" + name + ".config");
     Files.createDirectories(file.getParent());
-    Files.writeString(
-        file, "service.pid=\"io.thalamus." + device + "\"\nthreads=I\"" + threads + "\"\n");
+    Files.writeString(file, "service.pid=\"io.thalamus." + name + "\"\n" + setting + "\n");
   }
 
   private void install(Path home, Set<String> devices) throws IOException, BundleException {
@@ -93,9 +100,13 @@ public final class Container implements AutoCloseable {
         context.installBundle("reference:" + home.resolve(words[1]).toUri());
       }
     }
-    for (Bundle bundle : context.getBundles()) {
-      if (bundle.getHeaders().get(Constants.FRAGMENT_HOST) == null) {
-        bundle.start();
+    // The component runtime first: what isolates devices is to hide them from it in time.
+    for (boolean isOwn : new boolean[] {false, true}) {
+      for (Bundle bundle : context.getBundles()) {
+        if (bundle.getSymbolicName().startsWith("io.thalamus.") == isOwn
+            && bundle.getHeaders().get(Constants.FRAGMENT_HOST) == null) {
+          bundle.start();
+        }
       }
     }
   }
@@ -104,7 +115,7 @@ public final class Container implements AutoCloseable {
    * The service of a type.
    *
    * @param filter in OSGi's language
-   * @throws IllegalStateException where there is none within ten seconds
+   * @throws IllegalStateException where there is none within a minute
    */
   public <T> T service(Class<T> type, String filter) throws Exception {
     BundleContext context = framework.getBundleContext();

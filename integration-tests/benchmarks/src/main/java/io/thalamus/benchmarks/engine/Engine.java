@@ -45,13 +45,26 @@ public interface Engine {
   /** All that are here, ours first. */
   static List<Engine> all() {
     List<Engine> engines =
-        new ArrayList<>(List.of(new ThalamusEngine("simd"), new ThalamusEngine("cpu")));
+        new ArrayList<>(
+            List.of(
+                new ThalamusEngine("simd", Way.RUNTIME),
+                new ThalamusEngine("cpu", Way.RUNTIME),
+                new ThalamusEngine("simd", Way.BURST),
+                new ThalamusEngine("simd", Way.LISTENER),
+                new ThalamusEngine("simd", Way.ISOLATED),
+                new ThalamusEngine("simd", Way.ISOLATED_SLEEPING),
+                new ThalamusEngine("simd", Way.DRIVER)));
     ServiceLoader.load(Engine.class).forEach(engines::add);
     return engines;
   }
 
-  /** The one with this name, where it is here. */
+  /**
+   * The one with this name, where it is here.
+   *
+   * @param name may end with {@code @} and another checkout, which has it too
+   */
   static Optional<Engine> find(String name) {
-    return all().stream().filter(engine -> engine.name().equals(name)).findFirst();
+    String own = name.replaceFirst("@.*", "");
+    return all().stream().filter(engine -> engine.name().equals(own)).findFirst();
   }
 }

@@ -72,6 +72,7 @@ public class KernelBenchmark {
         Container.start(
             Path.of(System.getProperty("thalamus.home")),
             Set.copyOf(List.of("cpu", device)),
+            Set.of(),
             threads);
     Device service = container.service(Device.class, "(thalamus.device=" + device + ")");
     operation = new SingleOperation(kernel, type);

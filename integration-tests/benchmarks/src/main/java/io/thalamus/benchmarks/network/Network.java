@@ -218,7 +218,14 @@ public record Network(String name, Size input, List<Layer> layers) {
     }
 
     Network softmax(int from) {
-      add(new Softmax(from, size(from)));
+      return end(add(new Softmax(from, size(from))));
+    }
+
+    /** Ends with a value, which is the last that was written. */
+    Network end(int value) {
+      if (value != layers.size()) {
+        throw new IllegalArgumentException("value " + value + " is not the last one");
+      }
       return new Network(name, input, layers);
     }
   }

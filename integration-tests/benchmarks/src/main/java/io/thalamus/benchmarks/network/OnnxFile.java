@@ -72,7 +72,12 @@ public final class OnnxFile {
     for (int i = 0; i < network.layers().size(); i++) {
       layer(i + 1, network.layers().get(i));
     }
-    graph.addOutput(info(name(network.layers().size()), 1, network.output().channels()));
+    Size output = network.output();
+    String last = name(network.layers().size());
+    graph.addOutput(
+        network.layers().getLast() instanceof Softmax
+            ? info(last, 1, output.channels())
+            : info(last, 1, output.channels(), output.height(), output.width()));
   }
 
   private static String name(int value) {

@@ -16,6 +16,7 @@ import io.thalamus.runtime.call.Terms.Admission;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.Optional;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
@@ -38,7 +39,7 @@ public final class CallStress {
       new Terms("stress", Admission.UNTIL_DEPARTURE, Optional.of(Duration.ofDays(1)));
 
   /** For all tests of one process; their threads are daemons and end with it. */
-  private static final CallThreads THREADS = new CallThreads();
+  private static final ExecutorService THREADS = RuntimeThreads.forCalls();
 
   private static final Timekeeper TIME = new SystemTime();
 
@@ -80,7 +81,8 @@ public final class CallStress {
 
     Guarded() {
       AtomicInteger count = late;
-      call = new GuardedCall<>(TERMS, TIME, answer -> count.addAndGet(kind(answer)));
+      call =
+          new GuardedCall<>(TERMS, TIME.nanoTime(), TIME, answer -> count.addAndGet(kind(answer)));
       call.setWork(() -> new Answered<>(1));
     }
   }
@@ -226,7 +228,7 @@ public final class CallStress {
     public void call(IIII_Result r) {
       Work<Integer> work =
           (driver, control) -> {
-            if (supervisor.hasLeft()) {
+            if (!supervisor.isOf(driver)) {
               throw new IllegalStateException("called after it left");
             }
             return 1;

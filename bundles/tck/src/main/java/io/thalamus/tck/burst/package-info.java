@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The checks of bursts, for any device: {@link io.thalamus.tck.burst.BurstSuite} through a client,
+ * {@link io.thalamus.tck.burst.PacketSuite} by packets of the kit's own.
+ */
+@Export
+@Version("1.0.0")
+package io.thalamus.tck.burst;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;
