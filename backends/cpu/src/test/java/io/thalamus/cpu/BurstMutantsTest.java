@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 
 /** The kit's checks of bursts find drivers that break one rule each. */
@@ -143,7 +144,7 @@ class BurstMutantsTest {
 
   private static List<Check> checks(FaultyBurstDevice device, BurstService service, Fault fault) {
     Duration limit = WAITED_FOR.contains(fault) ? SHORT_LIMIT : BurstSuite.USUAL_LIMIT;
-    return new BurstSuite(device, service, EXAMPLES, FAULTS, 1, limit).checks();
+    return new BurstSuite(device, service, EXAMPLES, FAULTS, 1, limit, new LongAdder()).checks();
   }
 
   private static Set<String> failed(Fault fault, Set<String> names) throws Exception {

@@ -176,8 +176,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
   protected PreparedModel compile(Model model, PrepareConfig caller)
       throws ValidationException, DeviceException {
     checkRunning();
-    PrepareConfig prepare =
-        caller.with(() -> isLeaving() ? Signal.CANCELLED : caller.control().checkpoint());
+    PrepareConfig prepare = caller.with(caller.control().until(this::isLeaving, Signal.CANCELLED));
     OperatingPoint point = config.points().choose(prepare.preference());
     NpuCompilation compilation = compiler.compile(model.main(), prepare);
     boolean waits = config.searchFirst() && config.searchBudget() > 0;

@@ -330,15 +330,25 @@ final class BurstServer implements BurstContext {
 
     @Override
     public Signal checkpoint() {
-      Signal signal = ask();
+      Signal signal = ask(caller.checkpoint());
       while (signal == Signal.CONTINUE && page.isStandBack()) {
         LockSupport.parkNanos(STAND_BACK_NANOS);
-        signal = ask();
+        signal = status();
       }
       return signal;
     }
 
-    private Signal ask() {
+    @Override
+    public Signal status() {
+      return ask(caller.status());
+    }
+
+    @Override
+    public boolean isPauseWanted() {
+      return page.isStandBack() || caller.isPauseWanted();
+    }
+
+    private Signal ask(Signal wish) {
       if (turn.getPlain() == Thread.currentThread()) {
         // Helpers of the device would only contend for the count.
         page.countCheckpoint();
@@ -346,7 +356,6 @@ final class BurstServer implements BurstContext {
       if (closing || page.isCancelled(number)) {
         return Signal.CANCELLED;
       }
-      Signal wish = caller.checkpoint();
       if (wish != Signal.CONTINUE) {
         return wish;
       }

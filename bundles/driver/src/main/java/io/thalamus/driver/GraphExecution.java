@@ -193,7 +193,7 @@ final class GraphExecution {
    */
   private Failed loop(int index, ControlFlowStep step, DynamicMemory late)
       throws ValidationException {
-    long start = System.nanoTime();
+    long start = config.nanoTime();
     List<Integer> arguments = ControlFlow.arguments(step.operation());
     MemorySegment[] state = new MemorySegment[arguments.size()];
     Shape[] stateShapes = new Shape[state.length];

@@ -65,18 +65,22 @@ class ServedBurstTest {
 
   @BeforeEach
   void open() throws DeviceException {
-    SubgraphBuilder graph = new SubgraphBuilder();
-    Shape shape = Shape.of(2);
-    int input = graph.input("", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
-    int output = graph.output("", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
-    graph.operation(OperationCode.FLOOR, List.of(input), List.of(output));
-    floor = device.prepare(Model.of(graph.build()), PrepareConfig.DEFAULT);
+    floor = prepare(device);
     client =
         service.open(
             floor,
             new BurstSettings(
                 4, BurstConfig.DEFAULT_POLL_WINDOW, 64, 2, token -> buffers.get(token)));
     assertTrue(client.isServedByDriver());
+  }
+
+  private static PreparedModel prepare(TestDevice device) throws DeviceException {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    Shape shape = Shape.of(2);
+    int input = graph.input("", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    int output = graph.output("", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    graph.operation(OperationCode.FLOOR, List.of(input), List.of(output));
+    return device.prepare(Model.of(graph.build()), PrepareConfig.DEFAULT);
   }
 
   /** Whatever a test did: all memory is given back. */
@@ -194,6 +198,36 @@ class ServedBurstTest {
     in.close();
     assertFalse(in.segment().scope().isAlive());
     assertFalse(client.send(request, USUAL), "the synchronous execution says that it is closed");
+  }
+
+  @Test
+  void memoriesAreLentOnceToABurstOfTheDriverAndEachTimeWithoutOne() throws DeviceException {
+    int executions = 100;
+    Request request = request(at(0, 0), at(1, 0));
+    assertEquals(0, timesLent(client, request, executions), "by a burst of the driver");
+    assertEquals(2, client.statistics().slots());
+    client.close();
+    TestDevice plain = TestDevice.withBuffers(() -> {});
+    try (PreparedModel model = prepare(plain);
+        BurstClient other = service.open(model, BurstSettings.DEFAULT)) {
+      assertFalse(other.isServedByDriver());
+      assertEquals(
+          2 * executions, timesLent(other, request, executions), "synchronously behind it");
+      assertEquals(2, other.statistics().slots(), "memories that were asked for");
+    } finally {
+      plain.tracker().close();
+    }
+  }
+
+  /** Returns how often both memories are lent during so many executions, the first left out. */
+  private long timesLent(BurstClient burst, Request request, int executions) {
+    long before = 0;
+    for (int i = 0; i <= executions; i++) {
+      assertTrue(burst.send(request, USUAL));
+      assertInstanceOf(Completed.class, burst.receive(PATIENCE));
+      before = i == 0 ? in.timesLent() + out.timesLent() : before;
+    }
+    return in.timesLent() + out.timesLent() - before;
   }
 
   @Test

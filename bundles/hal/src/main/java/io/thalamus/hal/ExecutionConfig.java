@@ -45,10 +45,15 @@ public record ExecutionConfig(
    * Returns whether a WHILE has looped for longer than the timeout: then it ends with
    * MISSED_DEADLINE_TRANSIENT. Asked each time that its condition was true, before its body runs.
    *
-   * @param startNanos when the loop began, by {@link System#nanoTime()}
+   * @param startNanos when the loop began, by {@link #nanoTime()}
    */
   public boolean isLoopOverdue(long startNanos) {
-    return System.nanoTime() - startNanos > loopTimeout.toNanos();
+    return nanoTime() - startNanos > loopTimeout.toNanos();
+  }
+
+  /** Returns the time by the clock of the deadline, which all of the execution goes by. */
+  public long nanoTime() {
+    return deadline.clock().nanoTime();
   }
 
   public ExecutionConfig with(Deadline value) {

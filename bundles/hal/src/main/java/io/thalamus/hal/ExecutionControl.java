@@ -1,17 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.hal;
 
+import java.util.function.BooleanSupplier;
+
 /**
- * The question that a device asks at every operation, and inside long ones. May pause the calling
- * thread, so that more urgent work goes first. Thread-safe.
+ * What a device asks at every operation, and inside long ones. Thread-safe.
+ *
+ * <p>Two questions: {@link #status} is whether to stop, and returns at once; {@link #checkpoint} is
+ * also the offer to stand back, and may pause the calling thread while more urgent work goes first.
+ * Only the thread that computes passes checkpoints. Whoever waits for it asks for the status.
  */
 @FunctionalInterface
 public interface ExecutionControl {
   /** Never pauses, never stops. */
   ExecutionControl NONE = () -> Signal.CONTINUE;
 
-  /** Returns what the device is to do now. */
+  /** Returns what the device is to do now, after a pause if more urgent work waits. */
   Signal checkpoint();
+
+  /** Returns whether the device is to stop, without a pause. */
+  default Signal status() {
+    return checkpoint();
+  }
+
+  /**
+   * Returns whether the next checkpoint would pause, without a pause: a device that has to put its
+   * state aside first asks this, and then passes the checkpoint.
+   */
+  default boolean isPauseWanted() {
+    return false;
+  }
+
+  /** Returns this control with another end: both questions are answered so once it has come. */
+  default ExecutionControl until(BooleanSupplier hasCome, Signal then) {
+    ExecutionControl first = this;
+    return new ExecutionControl() {
+      @Override
+      public Signal checkpoint() {
+        Signal signal = hasCome.getAsBoolean() ? then : first.checkpoint();
+        // It may have come during a pause.
+        return signal == Signal.CONTINUE && hasCome.getAsBoolean() ? then : signal;
+      }
+
+      @Override
+      public Signal status() {
+        return hasCome.getAsBoolean() ? then : first.status();
+      }
+
+      @Override
+      public boolean isPauseWanted() {
+        return first.isPauseWanted();
+      }
+    };
+  }
 
   /** The answers. */
   enum Signal {

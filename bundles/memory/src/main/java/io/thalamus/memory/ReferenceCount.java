@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.memory;
 
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A count of the uses of a resource that has an owner. The owner closes the resource once; it is
@@ -14,9 +14,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class ReferenceCount {
   private static final int CLOSED = 1;
   private static final int USE = 2;
+  private static final long BEGUN = 1L << Integer.SIZE;
 
-  /** Twice the number of uses, plus {@link #CLOSED}. */
-  private final AtomicInteger state = new AtomicInteger();
+  /**
+   * In the lower half twice the number of uses, plus {@link #CLOSED}; in the upper half the number
+   * of uses that have begun since the start.
+   */
+  private final AtomicLong state = new AtomicLong();
 
   private final Runnable onIdle;
 
@@ -36,13 +40,13 @@ public final class ReferenceCount {
    * @return whether a use has begun, which {@link #release} ends
    */
   public boolean retain() {
-    int now;
+    long now;
     do {
       now = state.get();
       if ((now & CLOSED) != 0) {
         return false;
       }
-    } while (!state.compareAndSet(now, now + USE));
+    } while (!state.compareAndSet(now, now + BEGUN + USE));
     return true;
   }
 
@@ -52,13 +56,13 @@ public final class ReferenceCount {
    * @return whether a use has begun, which {@link #release} ends
    */
   public boolean retainUnlessFreed() {
-    int now;
+    long now;
     do {
       now = state.get();
-      if (now == CLOSED) {
+      if ((int) now == CLOSED) {
         return false;
       }
-    } while (!state.compareAndSet(now, now + USE));
+    } while (!state.compareAndSet(now, now + BEGUN + USE));
     return true;
   }
 
@@ -68,14 +72,14 @@ public final class ReferenceCount {
    * @throws IllegalStateException if no use has begun
    */
   public void release() {
-    int now;
+    long now;
     do {
       now = state.get();
-      if (now < USE) {
+      if ((int) now < USE) {
         throw new IllegalStateException("released more often than retained");
       }
     } while (!state.compareAndSet(now, now - USE));
-    if (now == USE + CLOSED) {
+    if ((int) now == USE + CLOSED) {
       onIdle.run();
     }
   }
@@ -86,14 +90,14 @@ public final class ReferenceCount {
    * @return whether this call closed the resource; false if it was closed before
    */
   public boolean close() {
-    int now;
+    long now;
     do {
       now = state.get();
       if ((now & CLOSED) != 0) {
         return false;
       }
     } while (!state.compareAndSet(now, now + CLOSED));
-    if (now == 0) {
+    if ((int) now == 0) {
       onIdle.run();
     }
     return true;
@@ -106,6 +110,11 @@ public final class ReferenceCount {
 
   /** Returns the number of uses at the moment. */
   public int uses() {
-    return state.get() / USE;
+    return (int) state.get() / USE;
+  }
+
+  /** Returns how many uses have begun until now, modulo 2 to the power of 32. */
+  public long begun() {
+    return state.get() >>> Integer.SIZE;
   }
 }

@@ -269,6 +269,11 @@ public final class SharedMemory implements AutoCloseable {
     return new Lease();
   }
 
+  /** Returns how often this memory was lent until now, modulo 2 to the power of 32. */
+  public long timesLent() {
+    return leases.begun();
+  }
+
   void retain() {
     if (!leases.retainUnlessFreed()) {
       throw new IllegalStateException("the memory is closed");

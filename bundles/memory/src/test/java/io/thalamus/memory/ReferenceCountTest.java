@@ -42,6 +42,8 @@ class ReferenceCountTest {
     assertEquals(0, freed.get());
     count.release();
     assertEquals(1, freed.get());
+    assertEquals(0, count.uses());
+    assertEquals(2, count.begun());
   }
 
   @Test

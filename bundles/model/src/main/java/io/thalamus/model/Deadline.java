@@ -2,29 +2,43 @@
 package io.thalamus.model;
 
 import java.time.Duration;
+import java.util.Objects;
 
 /**
- * A moment on the steady clock of this process, before which work must be done. Immutable.
+ * A moment on a steady clock, before which work must be done. Immutable. The clock is that of the
+ * process unless another one is given.
  *
  * <p>Compared by difference, as {@link System#nanoTime()} demands; further away than 2^62
  * nanoseconds counts as never.
  */
 public final class Deadline {
   /** No deadline. */
-  public static final Deadline NONE = new Deadline(0, false);
+  public static final Deadline NONE = never(NanoClock.SYSTEM);
 
   private static final long FURTHEST = 1L << 62;
 
   private final long nanoTime;
   private final boolean set;
+  private final NanoClock clock;
 
-  private Deadline(long nanoTime, boolean set) {
+  private Deadline(long nanoTime, boolean set, NanoClock clock) {
     this.nanoTime = nanoTime;
     this.set = set;
+    this.clock = Objects.requireNonNull(clock, "clock");
+  }
+
+  /** No deadline, for work whose timeouts are measured by another clock. */
+  public static Deadline never(NanoClock clock) {
+    return new Deadline(0, false, clock);
   }
 
   /** The moment this long from now; one that is not positive has passed already. */
   public static Deadline after(Duration duration) {
+    return after(duration, NanoClock.SYSTEM);
+  }
+
+  /** The moment this long from now by another clock. */
+  public static Deadline after(Duration duration, NanoClock clock) {
     long nanos;
     try {
       nanos = duration.toNanos();
@@ -32,7 +46,9 @@ public final class Deadline {
       // Durations beyond 292 years do not fit; their sign says which end was meant.
       nanos = duration.isNegative() ? 0 : FURTHEST;
     }
-    return nanos >= FURTHEST ? NONE : new Deadline(System.nanoTime() + Math.max(nanos, 0), true);
+    return nanos >= FURTHEST
+        ? never(clock)
+        : new Deadline(clock.nanoTime() + Math.max(nanos, 0), true, clock);
   }
 
   /**
@@ -41,11 +57,11 @@ public final class Deadline {
    * @param nanoTime less than 2^62 nanoseconds away from now
    */
   public static Deadline ofNanoTime(long nanoTime) {
-    return new Deadline(nanoTime, true);
+    return new Deadline(nanoTime, true, NanoClock.SYSTEM);
   }
 
   /**
-   * Returns what {@link System#nanoTime()} reads at the moment.
+   * Returns what the clock reads at the moment.
    *
    * @throws IllegalStateException where there is no deadline
    */
@@ -56,6 +72,11 @@ public final class Deadline {
     return nanoTime;
   }
 
+  /** Returns the clock that it is a moment of. */
+  public NanoClock clock() {
+    return clock;
+  }
+
   /** Returns whether there is a deadline at all. */
   public boolean isSet() {
     return set;
@@ -63,17 +84,17 @@ public final class Deadline {
 
   /** Returns whether the moment has come: {@code now >= deadline}, as in AOSP. */
   public boolean hasPassed() {
-    return set && System.nanoTime() - nanoTime >= 0;
+    return set && clock.nanoTime() - nanoTime >= 0;
   }
 
   /** The time left, zero where it has passed; about 146 years where there is no deadline. */
   public Duration remaining() {
     return set
-        ? Duration.ofNanos(Math.max(0, nanoTime - System.nanoTime()))
+        ? Duration.ofNanos(Math.max(0, nanoTime - clock.nanoTime()))
         : Duration.ofNanos(FURTHEST);
   }
 
-  /** The earlier of the two. */
+  /** The earlier of the two, which are moments of one clock if both are set. */
   public Deadline earlier(Deadline other) {
     if (!set) {
       return other;

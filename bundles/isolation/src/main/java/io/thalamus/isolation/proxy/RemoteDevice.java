@@ -234,7 +234,7 @@ public final class RemoteDevice implements Device, AutoCloseable {
   private static void stopIfAsked(int times, ExecutionControl control, PreparedModel prepared)
       throws DeviceException {
     for (int i = 0; i < times; i++) {
-      ExecutionControl.Signal signal = control.checkpoint();
+      ExecutionControl.Signal signal = control.status();
       if (signal != ExecutionControl.Signal.CONTINUE) {
         prepared.close();
         throw new DeviceException(

@@ -68,7 +68,7 @@ final class RemotePreparedModel implements PreparedModel {
     if (isClosed.get()) {
       return new Failed(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed");
     }
-    switch (config.control().checkpoint()) {
+    switch (config.control().status()) {
       case CANCELLED -> {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "the execution was cancelled");
       }

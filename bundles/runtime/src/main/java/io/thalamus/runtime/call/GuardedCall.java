@@ -140,7 +140,7 @@ class GuardedCall<T> implements Runnable {
         abandon(Abandonment.HUNG);
         continue;
       }
-      Signal wish = terms.look().checkpoint();
+      Signal wish = terms.control().status();
       if (wish == Signal.CONTINUE) {
         continue;
       }

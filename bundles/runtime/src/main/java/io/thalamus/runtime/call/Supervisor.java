@@ -101,8 +101,7 @@ public final class Supervisor {
       return left();
     }
     if (terms.limit().isEmpty()) {
-      ExecutionControl control =
-          () -> inFlight.hasLeft() ? Signal.CANCELLED : terms.control().checkpoint();
+      ExecutionControl control = terms.control().until(inFlight::hasLeft, Signal.CANCELLED);
       // As ask does, which would be one more frame below every kernel.
       try {
         return new Answered<>(work.ask(driver, control));
@@ -114,11 +113,7 @@ public final class Supervisor {
     }
     GuardedCall<T> call = new GuardedCall<>(terms, time.nanoTime(), time, late);
     call.setWork(
-        () ->
-            ask(
-                work,
-                driver,
-                () -> call.isAbandoned() ? Signal.CANCELLED : terms.control().checkpoint()));
+        () -> ask(work, driver, terms.control().until(call::isAbandoned, Signal.CANCELLED)));
     calls.add(call);
     if (!start(call)) {
       return new Refused<>(
@@ -183,7 +178,7 @@ public final class Supervisor {
     boolean isStopping = false;
     T value;
     do {
-      if (!isStopping && exchange.terms().look().checkpoint() != Signal.CONTINUE) {
+      if (!isStopping && exchange.terms().control().status() != Signal.CONTINUE) {
         isStopping = true;
         exchange.cancel();
       }

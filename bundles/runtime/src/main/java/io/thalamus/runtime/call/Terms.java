@@ -12,15 +12,11 @@ import java.util.Optional;
  * @param admission until when the device takes such calls
  * @param limit after which the call hangs; empty for a call in the thread of its caller, which
  *     waits for as long as it takes
- * @param control that the driver asks at its checkpoints; may pause the driver's thread
- * @param look that the waiting caller asks whether to wait on; must return at once
+ * @param control that the driver asks at its checkpoints, which may pause its thread; a caller that
+ *     waits for the driver asks it for the status alone
  */
 public record Terms(
-    String name,
-    Admission admission,
-    Optional<Duration> limit,
-    ExecutionControl control,
-    ExecutionControl look) {
+    String name, Admission admission, Optional<Duration> limit, ExecutionControl control) {
   /** Until when a device takes calls. */
   public enum Admission {
     /**
@@ -37,6 +33,6 @@ public record Terms(
 
   /** Terms of a call that only its limit ends. */
   public Terms(String name, Admission admission, Optional<Duration> limit) {
-    this(name, admission, limit, ExecutionControl.NONE, ExecutionControl.NONE);
+    this(name, admission, limit, ExecutionControl.NONE);
   }
 }

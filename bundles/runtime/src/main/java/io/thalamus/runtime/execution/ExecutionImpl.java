@@ -263,7 +263,7 @@ public final class ExecutionImpl implements Execution {
       arguments.lend(leases);
       arguments.layOut(plan, burst != null, scratch, copies);
       if (memories != null) {
-        if (!memories.begin(plan, () -> control.checkpoint() == Signal.CONTINUE)) {
+        if (!memories.begin(plan, () -> control.status() == Signal.CONTINUE)) {
           return stoppedWaiting();
         }
         arguments.checkMemories();

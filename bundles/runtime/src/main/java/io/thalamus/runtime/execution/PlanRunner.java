@@ -63,7 +63,7 @@ final class PlanRunner {
   }
 
   private StepResult run(WhileNode node, Frame outer) {
-    long loopStart = System.nanoTime();
+    long loopStart = config.nanoTime();
     Frame first = outer.inner(node.body());
     List<Integer> bodyOutputs = node.body().graph().outputIndexes();
     Value[] state = new Value[node.inputs().size()];

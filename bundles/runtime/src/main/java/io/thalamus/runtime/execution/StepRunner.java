@@ -304,7 +304,7 @@ final class StepRunner {
 
   /** Why the execution must not go on, or null where it may. */
   StepResult stopped() {
-    return switch (control.checkpoint()) {
+    return switch (control.status()) {
       case CONTINUE -> null;
       case CANCELLED ->
           StepResult.failedForGood(ResultCode.OP_FAILED, "the execution was cancelled");

@@ -99,7 +99,7 @@ public final class OnDemand<T> {
     try {
       while (!tryLock()) {
         isInterrupted |= Thread.interrupted();
-        switch (control.checkpoint()) {
+        switch (control.status()) {
           case CONTINUE -> {
             // The other preparation may take as long as this execution has time.
           }

@@ -103,7 +103,6 @@ public final class DevicePreparedModel implements DeviceResource {
         "execute",
         admission,
         device.isGuarded() ? Optional.of(limit(config, together)) : Optional.empty(),
-        config.control(),
         config.control());
   }
 

@@ -284,14 +284,12 @@ public final class RegisteredDevice {
   private DevicePreparedModel prepare(
       Model model, PrepareConfig config, Admission admission, boolean restores)
       throws DeviceException {
-    ExecutionControl stop =
-        () -> config.deadline().hasPassed() ? Signal.DEADLINE : config.control().checkpoint();
+    ExecutionControl stop = config.control().until(config.deadline()::hasPassed, Signal.DEADLINE);
     Terms terms =
         new Terms(
             restores ? "prepareFromCache" : "prepare",
             admission,
             watched(limit(longestPrepareNanos, settings().prepareMillis())),
-            stop,
             stop);
     Answer<DevicePreparedModel> answer =
         supervisor.call(
@@ -320,7 +318,7 @@ public final class RegisteredDevice {
       config.cache().ifPresent(PrepareConfig.Cache::close);
     }
     // A device that ends because it is told to does nothing wrong.
-    blame(answer, !restores && stop.checkpoint() == Signal.CONTINUE && reads(model.pools()));
+    blame(answer, !restores && stop.status() == Signal.CONTINUE && reads(model.pools()));
     return answer.orThrow(id);
   }
 

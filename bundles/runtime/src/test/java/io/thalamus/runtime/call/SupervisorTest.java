@@ -139,17 +139,24 @@ class SupervisorTest {
   }
 
   @Test
-  void theWaitingCallerAsksItsOwnLookAndNeverTheControl() throws Exception {
-    AtomicReference<Signal> look = new AtomicReference<>(Signal.CONTINUE);
+  void theWaitingCallerAsksForTheStatusAndPassesNoCheckpoint() throws Exception {
+    AtomicReference<Signal> status = new AtomicReference<>(Signal.CONTINUE);
     AtomicBoolean wasAsked = new AtomicBoolean();
     AtomicReference<ExecutionControl> handed = new AtomicReference<>();
     ExecutionControl control =
-        () -> {
-          wasAsked.set(true);
-          return Signal.CONTINUE;
+        new ExecutionControl() {
+          @Override
+          public Signal checkpoint() {
+            wasAsked.set(true);
+            return Signal.CONTINUE;
+          }
+
+          @Override
+          public Signal status() {
+            return status.get();
+          }
         };
-    Terms terms =
-        new Terms("ask", Admission.UNTIL_DEPARTURE, Optional.of(LIMIT), control, look::get);
+    Terms terms = new Terms("ask", Admission.UNTIL_DEPARTURE, Optional.of(LIMIT), control);
     Future<Answer<String>> running =
         start(
             () ->
@@ -164,7 +171,7 @@ class SupervisorTest {
     assertFalse(wasAsked.get());
     assertEquals(Signal.CONTINUE, handed.get().checkpoint());
     assertTrue(wasAsked.get());
-    look.set(Signal.DEADLINE);
+    status.set(Signal.DEADLINE);
     Eventually.that(
         "the grace is over",
         () -> {

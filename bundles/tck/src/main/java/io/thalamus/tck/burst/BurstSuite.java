@@ -21,10 +21,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Checks of bursts for any device: one that serves bursts itself, and one whose synchronous
- * execution the service serves them by. Immutable; borrows device and service.
+ * execution the service serves them by. Thread-safe; borrows device and service.
  *
  * @param device who is tested
  * @param service that opens the bursts, and serves a device without bursts of its own
@@ -32,6 +33,7 @@ import java.util.Objects;
  * @param faults how many packets with a fault are made of each example
  * @param seed by which they are chosen
  * @param limit for each answer
+ * @param badPackets counts those that were answered
  */
 public record BurstSuite(
     Device device,
@@ -39,7 +41,8 @@ public record BurstSuite(
     List<Example> examples,
     int faults,
     long seed,
-    Duration limit) {
+    Duration limit,
+    LongAdder badPackets) {
   /** Longer than any example takes; only an answer that is lost makes anyone wait for it. */
   public static final Duration USUAL_LIMIT = Duration.ofSeconds(20);
 
@@ -54,6 +57,7 @@ public record BurstSuite(
     Objects.requireNonNull(service, "service");
     examples = List.copyOf(examples);
     Objects.requireNonNull(limit, "limit");
+    Objects.requireNonNull(badPackets, "badPackets");
   }
 
   /** Returns all checks. */

@@ -350,6 +350,7 @@ record PacketChecks(BurstSuite suite) {
             valid, suite.faults(), suite.seed() + bench.decoded().example().name().hashCode())) {
       try {
         Expect.at(fault.text(), () -> refused(bench, fault.packet()));
+        suite.badPackets().increment();
       } finally {
         isSilent.set(bench.burst().isSilent());
       }

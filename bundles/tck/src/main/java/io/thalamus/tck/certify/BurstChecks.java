@@ -29,7 +29,8 @@ final class BurstChecks {
               subject.singles(),
               subject.settings().packets,
               subject.seed(),
-              BurstSuite.USUAL_LIMIT);
+              BurstSuite.USUAL_LIMIT,
+              subject.badPackets());
       for (Check check : suite.checks()) {
         findings.run(check);
       }

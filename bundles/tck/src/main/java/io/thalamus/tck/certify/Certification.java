@@ -136,7 +136,8 @@ public final class Certification {
         found.add("the group", Outcome.Failed.of(e));
       }
     }
-    return new CertificationReport(name(), findings, Duration.ofNanos(System.nanoTime() - start));
+    return new CertificationReport(
+        name(), findings, subject.badPackets().sum(), Duration.ofNanos(System.nanoTime() - start));
   }
 
   private String name() {

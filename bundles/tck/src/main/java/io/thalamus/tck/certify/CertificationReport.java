@@ -16,9 +16,11 @@ import java.util.stream.Collectors;
  *
  * @param device its name
  * @param findings in the order of their groups, with exceptions applied
+ * @param badPackets that bursts answered as they have to
  * @param duration of the whole run
  */
-public record CertificationReport(String device, List<Finding> findings, Duration duration) {
+public record CertificationReport(
+    String device, List<Finding> findings, long badPackets, Duration duration) {
   private static final int MOST_SHOWN = 20;
   private static final int MOST_REASONS = 4;
 
@@ -87,7 +89,13 @@ public record CertificationReport(String device, List<Finding> findings, Duratio
         .forEach(
             (group, count) ->
                 lines.add(row(group, count.passed(), count.failed(), count.skipped())));
-    lines.add(String.format(Locale.ROOT, "%s, %.1f s", device, duration.toMillis() / 1000.0));
+    lines.add(
+        String.format(
+            Locale.ROOT,
+            "%s, %,d bad packets answered, %.1f s",
+            device,
+            badPackets,
+            duration.toMillis() / 1000.0));
     lines.add(total().text());
     return String.join("\n", lines);
   }

@@ -6,19 +6,26 @@ import io.thalamus.tck.check.Probes;
 import io.thalamus.vectors.Example;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The device that is tested, and the examples. Immutable.
+ * The device that is tested, the examples, and a count. Thread-safe.
  *
  * @param settings of the run, with its device
  * @param singles examples of one operation each, of all that the device supports
+ * @param badPackets counts those that bursts answered
  */
-record Subject(Certification settings, List<Example> singles) {
+record Subject(Certification settings, List<Example> singles, LongAdder badPackets) {
   private static final int SOME = 8;
 
   Subject {
     Objects.requireNonNull(settings, "settings");
     singles = List.copyOf(singles);
+    Objects.requireNonNull(badPackets, "badPackets");
+  }
+
+  Subject(Certification settings, List<Example> singles) {
+    this(settings, singles, new LongAdder());
   }
 
   Device device() {

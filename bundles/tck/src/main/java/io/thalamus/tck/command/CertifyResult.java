@@ -23,6 +23,7 @@ public record CertifyResult(CertificationReport report, Style style) implements 
         "passed", total.passed(),
         "failed", total.failed(),
         "skipped", total.skipped(),
+        "badPackets", report.badPackets(),
         "duration", Duration.ofMillis(report.duration().toMillis()),
         "groups", report.groups(),
         "failures", report.failures().stream().map(Finding::text).toList());

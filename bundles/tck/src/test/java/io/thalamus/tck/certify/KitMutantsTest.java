@@ -563,7 +563,7 @@ class KitMutantsTest {
                         new Outcome.Skipped("no operation " + (i < 200 ? "ADD" : i))))
             .toList();
     CertificationReport report =
-        new CertificationReport("thalamus-few", findings, java.time.Duration.ZERO);
+        new CertificationReport("thalamus-few", findings, 0, java.time.Duration.ZERO);
     List<String> lines = report.text().lines().toList();
     assertEquals(
         List.of(
