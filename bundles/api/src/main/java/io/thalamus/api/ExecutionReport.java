@@ -6,6 +6,7 @@ import io.thalamus.model.Timing;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * How an execution ended, and what ran where. Immutable.
@@ -16,6 +17,8 @@ import java.util.Objects;
  * @param timing as far as it was asked for and measured
  * @param steps what ran where, in order, failed attempts included
  * @param copied how much was copied, failed attempts included
+ * @param retryAfter with a failure, the time after which the same execution may succeed, as it is
+ *     estimated from measured times; empty where there is no estimate, or a later try is pointless
  */
 public record ExecutionReport(
     ResultCode code,
@@ -23,14 +26,27 @@ public record ExecutionReport(
     List<OutputShape> outputs,
     Timing timing,
     List<StepReport> steps,
-    CopiedBytes copied) {
+    CopiedBytes copied,
+    Optional<Duration> retryAfter) {
   public ExecutionReport {
     Objects.requireNonNull(code, "code");
     Objects.requireNonNull(message, "message");
     Objects.requireNonNull(timing, "timing");
     Objects.requireNonNull(copied, "copied");
+    Objects.requireNonNull(retryAfter, "retryAfter");
     outputs = List.copyOf(outputs);
     steps = List.copyOf(steps);
+  }
+
+  /** A report without an estimate of when the same execution may succeed. */
+  public ExecutionReport(
+      ResultCode code,
+      String message,
+      List<OutputShape> outputs,
+      Timing timing,
+      List<StepReport> steps,
+      CopiedBytes copied) {
+    this(code, message, outputs, timing, steps, copied, Optional.empty());
   }
 
   /** A report of an execution that copied nothing. */
@@ -48,6 +64,17 @@ public record ExecutionReport(
     return new ExecutionReport(code, message, List.of(), Timing.NONE, List.of());
   }
 
+  /**
+   * A report of a failure before anything ran.
+   *
+   * @param retryAfter the time after which the same execution may succeed, where it is estimated
+   */
+  public static ExecutionReport failed(
+      ResultCode code, String message, Optional<Duration> retryAfter) {
+    return new ExecutionReport(
+        code, message, List.of(), Timing.NONE, List.of(), CopiedBytes.NONE, retryAfter);
+  }
+
   /** Whether the outputs are written. */
   public boolean isSuccess() {
     return code == ResultCode.NO_ERROR;
@@ -60,7 +87,7 @@ public record ExecutionReport(
    */
   public ExecutionReport orThrow() throws NeuralNetworksException {
     if (!isSuccess()) {
-      throw new NeuralNetworksException(code, message);
+      throw new NeuralNetworksException(code, message, retryAfter, null);
     }
     return this;
   }

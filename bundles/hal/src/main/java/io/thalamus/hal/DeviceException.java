@@ -2,7 +2,9 @@
 package io.thalamus.hal;
 
 import io.thalamus.model.ErrorStatus;
+import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 
 /** A device refuses or fails a call. The message says what is wrong, for people. */
 public final class DeviceException extends Exception {
@@ -10,17 +12,36 @@ public final class DeviceException extends Exception {
 
   private final ErrorStatus status;
 
+  /** Null where there is no estimate: an exception is serializable, an Optional is not. */
+  private final Duration retryAfter;
+
   public DeviceException(ErrorStatus status, String message) {
     this(status, message, null);
   }
 
   public DeviceException(ErrorStatus status, String message, Throwable cause) {
+    this(status, message, Optional.empty(), cause);
+  }
+
+  /**
+   * A failure after which the same call may succeed later.
+   *
+   * @param retryAfter when, as the device estimates it
+   */
+  public DeviceException(
+      ErrorStatus status, String message, Optional<Duration> retryAfter, Throwable cause) {
     super(message, cause);
+    this.retryAfter = retryAfter.orElse(null);
     this.status = Objects.requireNonNull(status, "status");
   }
 
   /** The HAL's word for it; never NONE. */
   public ErrorStatus status() {
     return status;
+  }
+
+  /** Returns the time after which the same call may succeed; empty where nobody estimated it. */
+  public Optional<Duration> retryAfter() {
+    return Optional.ofNullable(retryAfter);
   }
 }

@@ -4,8 +4,10 @@ package io.thalamus.hal;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Timing;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /** The end of an execution. A value: executing is a loop, and a loop does not throw. */
 public sealed interface ExecutionResult {
@@ -56,13 +58,22 @@ public sealed interface ExecutionResult {
    *
    * @param status what kind of failure
    * @param message what is wrong, for people
+   * @param retryAfter the time after which the same call may succeed, as the device estimates it;
+   *     empty where it has no estimate, or a later call is pointless
    */
-  record Failed(ErrorStatus status, String message) implements ExecutionResult {
+  record Failed(ErrorStatus status, String message, Optional<Duration> retryAfter)
+      implements ExecutionResult {
     public Failed {
+      Objects.requireNonNull(retryAfter, "retryAfter");
       if (status == ErrorStatus.NONE || status == ErrorStatus.OUTPUT_INSUFFICIENT_SIZE) {
         throw new IllegalArgumentException(status + " is not a failure");
       }
       Objects.requireNonNull(message, "message");
+    }
+
+    /** A failure without an estimate of when the same call may succeed. */
+    public Failed(ErrorStatus status, String message) {
+      this(status, message, Optional.empty());
     }
   }
 }

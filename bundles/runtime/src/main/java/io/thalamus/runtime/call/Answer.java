@@ -4,6 +4,7 @@ package io.thalamus.runtime.call;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.ErrorStatus;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -26,6 +27,11 @@ public sealed interface Answer<T> {
 
     /** Returns the reason in words, with the device as "it". */
     String message();
+
+    /** Returns the time after which the same call may succeed; empty without an estimate. */
+    default Optional<Duration> retryAfter() {
+      return Optional.empty();
+    }
   }
 
   /**
@@ -34,14 +40,34 @@ public sealed interface Answer<T> {
    * @param thrown null when there was no memory left to keep it
    */
   record Failed<T>(ErrorStatus status, String message, Throwable thrown) implements Unanswered<T> {
+    @Override
+    public Optional<Duration> retryAfter() {
+      return thrown instanceof DeviceException e ? e.retryAfter() : Optional.empty();
+    }
+
     /** Returns whether the driver threw something else than the exception of the HAL. */
     public boolean isBroken() {
       return !(thrown instanceof DeviceException);
     }
   }
 
-  /** The driver was not called. */
-  record Refused<T>(ErrorStatus status, String message) implements Unanswered<T> {}
+  /**
+   * The driver was not called.
+   *
+   * @param retryAfter the time after which it may be, as the runtime estimates it
+   */
+  record Refused<T>(ErrorStatus status, String message, Optional<Duration> retryAfter)
+      implements Unanswered<T> {
+    /** A refusal that nobody can say the end of. */
+    public Refused(ErrorStatus status, String message) {
+      this(status, message, Optional.empty());
+    }
+
+    /** Returns whether the runtime refused work that is too much for it now. */
+    public boolean isForLoad() {
+      return status == ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT;
+    }
+  }
 
   /**
    * The caller goes on without an answer. The driver still works, and may still write to the
@@ -85,13 +111,14 @@ public sealed interface Answer<T> {
       case Failed<T> failed when failed.thrown() instanceof DeviceException e -> {
         throw e.status() == failed.status()
             ? e
-            : new DeviceException(failed.status(), failed.message(), e);
+            : new DeviceException(failed.status(), failed.message(), failed.retryAfter(), e);
       }
       case Failed<T> failed ->
           throw new DeviceException(
               failed.status(), device + ": " + failed.message(), failed.thrown());
       case Unanswered<T> none ->
-          throw new DeviceException(none.status(), device + ": " + none.message());
+          throw new DeviceException(
+              none.status(), device + ": " + none.message(), none.retryAfter(), null);
     };
   }
 }

@@ -30,7 +30,7 @@ public final class StatusMapping {
     // A driver that throws NONE contradicts itself; that is its failure, not a success.
     ResultCode code =
         e.status() == ErrorStatus.NONE ? ResultCode.OP_FAILED : toResultCode(e.status());
-    return new NeuralNetworksException(code, doing + ": " + e.getMessage(), e);
+    return new NeuralNetworksException(code, doing + ": " + e.getMessage(), e.retryAfter(), e);
   }
 
   /** Returns whether a code says that a deadline was missed. */

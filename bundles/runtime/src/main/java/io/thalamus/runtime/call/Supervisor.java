@@ -116,8 +116,7 @@ public final class Supervisor {
         () -> ask(work, driver, terms.control().until(call::isAbandoned, Signal.CANCELLED)));
     calls.add(call);
     if (!start(call)) {
-      return new Refused<>(
-          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "too many calls wait for devices");
+      return new Refused<>(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, Cause.DEVICE_BUSY.message());
     }
     if (inFlight.hasLeft() && terms.admission() != Admission.ALWAYS) {
       call.abandon(Abandonment.LEFT);

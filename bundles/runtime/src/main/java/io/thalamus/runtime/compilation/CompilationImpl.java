@@ -16,6 +16,7 @@ import io.thalamus.memory.Leases;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
+import io.thalamus.runtime.call.Timekeeper;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.execution.BurstImpl;
 import io.thalamus.runtime.execution.ExecutionHost;
@@ -225,6 +226,11 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   @Override
   public ScratchPool scratch() {
     return scratch;
+  }
+
+  @Override
+  public Timekeeper time() {
+    return compiler.time();
   }
 
   @Override

@@ -11,6 +11,8 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.caching.StepCache;
+import io.thalamus.runtime.call.Cause;
+import io.thalamus.runtime.call.Timekeeper;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.ModelRules;
@@ -119,7 +121,14 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   public Compilation compile(Model model, CompilationOptions options, Consumer<Compilation> onClose)
       throws NeuralNetworksException {
     Preparer preparer = preparer(model, options);
-    Deadline deadline = options.timeout().map(Deadline::after).orElse(Deadline.NONE);
+    Deadline deadline =
+        options
+            .timeout()
+            .map(timeout -> Deadline.after(timeout, registry.time()))
+            .orElse(Deadline.never(registry.time()));
+    if (deadline.hasPassed()) {
+      throw Cause.OVER_AT_ENTRY.exception();
+    }
     long changes = registry.changes();
     PreparedPlan plan = preparer.prepare(Optional.empty(), deadline, same -> {}).orElseThrow();
     CompilationImpl compilation =
@@ -135,6 +144,11 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   /** Returns the share of executions to compare with the reference where the options say none. */
   double samplingRate() {
     return registry.samplingRate();
+  }
+
+  /** Returns the clock that deadlines and timeouts are measured by. */
+  Timekeeper time() {
+    return registry.time();
   }
 
   /** Returns what opens bursts on devices. */

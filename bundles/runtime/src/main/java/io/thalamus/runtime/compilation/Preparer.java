@@ -16,6 +16,7 @@ import io.thalamus.model.Model;
 import io.thalamus.runtime.caching.StepCache;
 import io.thalamus.runtime.caching.StepCache.Part;
 import io.thalamus.runtime.caching.StepCache.Prepared;
+import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.measurement.Measurements;
@@ -242,7 +243,12 @@ final class Preparer {
       return cache.prepare(part(step, step.device()), config, caching);
     } catch (DeviceException e) {
       String doing = step.describe() + " was not prepared by " + step.device().id();
-      throw new StepRefusedException(step.device(), StatusMapping.toException(doing, e));
+      NeuralNetworksException reason = StatusMapping.toException(doing, e);
+      if (StatusMapping.isMissedDeadline(reason.code()) && config.deadline().hasPassed()) {
+        // The device that comes to it last calls it over at entry; it was not, for its caller.
+        reason = new NeuralNetworksException(Cause.COMPILATION_STOPPED.code(), reason.getMessage());
+      }
+      throw new StepRefusedException(step.device(), reason);
     }
   }
 

@@ -3,7 +3,12 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ResultCode;
+import io.thalamus.model.Deadline;
+import io.thalamus.runtime.call.Cause;
+import io.thalamus.runtime.call.Timekeeper;
+import java.lang.ref.WeakReference;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * An execution waiting for, or in, one of the {@link AsyncThreads}, and the future of its result.
@@ -12,17 +17,49 @@ import java.util.concurrent.CompletableFuture;
 final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runnable {
   private final ExecutionImpl execution;
 
-  AsyncRun(ExecutionImpl execution) {
+  /** Claimed by whoever begins the execution, or answers that it never will. */
+  private final AtomicBoolean begun = new AtomicBoolean();
+
+  /** What its deadline misses until it begins. */
+  private volatile Cause waiting;
+
+  /**
+   * An execution that waits.
+   *
+   * @param waiting the cause where its deadline passes meanwhile
+   */
+  AsyncRun(ExecutionImpl execution, Cause waiting) {
     this.execution = execution;
+    this.waiting = waiting;
+  }
+
+  /** Answers at the deadline if it has not begun by then. */
+  void watch(Timekeeper time, Deadline deadline) {
+    // The clock must not keep what nobody waits for any more.
+    WeakReference<AsyncRun> self = new WeakReference<>(this);
+    time.after(
+        deadline.remaining(),
+        () -> {
+          AsyncRun late = self.get();
+          if (late != null && late.begun.compareAndSet(false, true)) {
+            late.complete(late.waiting.report());
+          }
+        });
+  }
+
+  /** Waits for a thread from now on. */
+  void queue(AsyncThreads threads) {
+    waiting = Cause.OVER_IN_QUEUE;
+    threads.submit(this);
   }
 
   @Override
   public void run() {
-    if (isDone()) {
+    if (isDone() || !begun.compareAndSet(false, true)) {
       return;
     }
     try {
-      complete(execution.run(null));
+      complete(execution.runQueued(waiting));
     } catch (RuntimeException | Error e) {
       // The top of a thread: whoever waits must learn of it.
       completeExceptionally(e);
@@ -44,7 +81,7 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
   /** Ends it: now where it has not begun, else as soon as its device asks. */
   void stop() {
     execution.control().cancel();
-    fail(ResultCode.BAD_STATE, "the runtime stopped before the execution was done");
+    complete(Cause.RUNTIME_STOPPED.report());
   }
 
   /** Completes it with a failure. */

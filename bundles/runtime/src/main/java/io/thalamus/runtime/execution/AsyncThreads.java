@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
-import io.thalamus.api.ResultCode;
+import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.RuntimeThreads;
+import java.time.Duration;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -21,8 +23,14 @@ public final class AsyncThreads implements AutoCloseable {
   private static final int WAITING = 4096;
   private static final int IDLE_SECONDS = 10;
 
+  /** The share of the latest time in the mean is one of two to this power. */
+  private static final int LATEST_SHIFT = 3;
+
   private final Set<AsyncRun> unfinished = ConcurrentHashMap.newKeySet();
   private final ThreadPoolExecutor threads;
+
+  /** The mean time of an execution in a thread; 0 before the first. */
+  private volatile long meanNanos;
 
   /** As many threads as twice the processors: executions wait for devices as well as compute. */
   @Activate
@@ -40,10 +48,30 @@ public final class AsyncThreads implements AutoCloseable {
     try {
       threads.execute(run);
     } catch (RejectedExecutionException e) {
-      run.fail(
-          ResultCode.RESOURCE_EXHAUSTED_TRANSIENT,
-          "too many executions wait, or the runtime has stopped");
+      run.complete(
+          threads.isShutdown()
+              ? Cause.RUNTIME_STOPPED.report()
+              : Cause.QUEUE_FULL.report(WAITING + " are too many", untilServed()));
     }
+  }
+
+  /** Learns how long an execution kept a thread. */
+  void took(long nanos) {
+    long mean = meanNanos;
+    // Two threads may overwrite each other's mean: an estimate is all it is.
+    meanNanos = Math.max(1, mean == 0 ? nanos : mean + ((nanos - mean) >> LATEST_SHIFT));
+  }
+
+  /**
+   * Returns the time until what waits now has had its turn: as many as wait, times the mean time of
+   * one, shared by the threads; empty before the first has ended.
+   */
+  Optional<Duration> untilServed() {
+    long mean = meanNanos;
+    long waiting = threads.getQueue().size() + 1L;
+    return mean == 0
+        ? Optional.empty()
+        : Optional.of(Duration.ofNanos(Math.ceilDiv(mean * waiting, threads.getMaximumPoolSize())));
   }
 
   /** Ends all executions and the threads. */

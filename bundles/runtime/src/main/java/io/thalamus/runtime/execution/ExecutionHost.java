@@ -3,6 +3,7 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.runtime.call.Timekeeper;
 import io.thalamus.runtime.domain.RoleHost;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
@@ -54,6 +55,9 @@ public interface ExecutionHost extends RoleHost {
   void excludeDevice(ExecutionStep step);
 
   ScratchPool scratch();
+
+  /** Returns the clock that deadlines and timeouts are measured by. */
+  Timekeeper time();
 
   /** Returns the threads of asynchronous executions. */
   AsyncThreads asyncThreads();

@@ -15,6 +15,7 @@ import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.domain.MemoryBindings;
 import io.thalamus.runtime.plan.PreparedPlan;
@@ -35,9 +36,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * goes to every step. Measuring needs one device as there: times of several do not add up.
  */
 public final class ExecutionImpl implements Execution {
+  private static final long NANOS_PER_MICRO = 1_000;
+
   private final ExecutionHost host;
   private final Arguments arguments;
-  private final RunControl control = new RunControl();
+  private final RunControl control;
   private final CopyCount copies = new CopyCount();
   private final AtomicBoolean started = new AtomicBoolean();
   private Duration timeout;
@@ -47,6 +50,7 @@ public final class ExecutionImpl implements Execution {
   /** An execution of what the host compiled. */
   public ExecutionImpl(ExecutionHost host) {
     this.host = host;
+    this.control = new RunControl(Deadline.never(host.time()));
     this.arguments = new Arguments(host);
   }
 
@@ -134,7 +138,7 @@ public final class ExecutionImpl implements Execution {
   @Override
   public ExecutionReport compute() {
     ExecutionReport refusal = start();
-    return refusal != null ? refusal : run(null);
+    return refusal != null ? refusal : run(null, null);
   }
 
   @Override
@@ -149,7 +153,7 @@ public final class ExecutionImpl implements Execution {
     }
     try {
       ExecutionReport refusal = start();
-      return refusal != null ? refusal : run(burst);
+      return refusal != null ? refusal : run(burst, null);
     } finally {
       burst.exit();
     }
@@ -158,11 +162,14 @@ public final class ExecutionImpl implements Execution {
   @Override
   public CompletableFuture<ExecutionReport> computeAsync() {
     ExecutionReport refusal = start();
+    if (refusal == null) {
+      refusal = lateness(null);
+    }
     if (refusal != null) {
       return CompletableFuture.completedFuture(refusal);
     }
-    AsyncRun run = new AsyncRun(this);
-    host.asyncThreads().submit(run);
+    AsyncRun run = watched(Cause.OVER_IN_QUEUE);
+    run.queue(host.asyncThreads());
     return run;
   }
 
@@ -179,22 +186,36 @@ public final class ExecutionImpl implements Execution {
                   + " has open dimensions: behind dependencies all outputs must be fully"
                   + " specified");
     }
+    if (refusal == null) {
+      refusal = lateness(null);
+    }
     if (refusal != null) {
       return CompletableFuture.completedFuture(refusal);
     }
-    AsyncRun run = new AsyncRun(this);
+    AsyncRun run = watched(Cause.OVER_BEHIND_FENCES);
     CompletableFuture<?>[] all = waitFor.toArray(CompletableFuture<?>[]::new);
     // Whatever completes the last of them only hands over; the work is done in our own threads.
     CompletableFuture.allOf(all)
         .whenComplete(
             (nothing, failure) -> {
               String reason = failure != null ? failure.toString() : failedDependency(waitFor);
-              if (reason.isEmpty()) {
-                host.asyncThreads().submit(run);
+              ExecutionReport late = lateness(Cause.OVER_BEHIND_FENCES);
+              if (reason.isEmpty() && late != null) {
+                run.complete(late);
+              } else if (reason.isEmpty()) {
+                run.queue(host.asyncThreads());
               } else {
                 run.fail(ResultCode.OP_FAILED, "what it was to wait for failed: " + reason);
               }
             });
+    return run;
+  }
+
+  private AsyncRun watched(Cause waiting) {
+    AsyncRun run = new AsyncRun(this, waiting);
+    if (control.deadline().isSet()) {
+      run.watch(host.time(), control.deadline());
+    }
     return run;
   }
 
@@ -228,28 +249,86 @@ public final class ExecutionImpl implements Execution {
       return ExecutionReport.failed(e.code(), e.getMessage());
     }
     if (timeout != null) {
-      control.setDeadline(Deadline.after(timeout));
+      control.setDeadline(timeout, Deadline.after(timeout, host.time()));
     }
-    return null;
+    return control.deadline().hasPassed() ? Cause.OVER_AT_ENTRY.report() : null;
+  }
+
+  /** Returns the refusal of {@link #lateness(PreparedPlan, Cause)} for the plan of the moment. */
+  private ExecutionReport lateness(Cause waited) {
+    PreparedPlan plan = control.deadline().isSet() ? host.acquirePlan().orElse(null) : null;
+    if (plan == null) {
+      return null;
+    }
+    try {
+      return lateness(plan, waited);
+    } finally {
+      plan.release();
+    }
+  }
+
+  /**
+   * Returns the refusal of an execution whose deadline has passed, or comes before even an idle
+   * device would be done; null where it may begin.
+   *
+   * @param waited the cause where it has waited before; null where it has not
+   */
+  private ExecutionReport lateness(PreparedPlan plan, Cause waited) {
+    Deadline deadline = control.deadline();
+    if (!deadline.isSet()) {
+      return null;
+    }
+    Optional<Duration> retryAfter =
+        waited == Cause.OVER_IN_QUEUE ? host.asyncThreads().untilServed() : Optional.empty();
+    if (deadline.hasPassed()) {
+      Cause cause = waited == null ? Cause.OVER_AT_ENTRY : waited;
+      return ExecutionReport.failed(cause.code(), cause.message(), retryAfter);
+    }
+    long left = deadline.remaining().toNanos();
+    double least = plan.leastNanos();
+    // A deadline is missed when it is reached.
+    if (left > least) {
+      return null;
+    }
+    plan.refused();
+    return (waited == null ? Cause.TOO_SHORT : waited)
+        .report(
+            left / NANOS_PER_MICRO
+                + " us are left, and it takes "
+                + (long) (least / NANOS_PER_MICRO)
+                + " us at least",
+            retryAfter);
   }
 
   RunControl control() {
     return control;
   }
 
+  /** Runs a started execution in a thread that others wait for, which learns how long it took. */
+  ExecutionReport runQueued(Cause waited) {
+    long start = host.time().nanoTime();
+    try {
+      return run(null, waited);
+    } finally {
+      host.asyncThreads().took(host.time().nanoTime() - start);
+    }
+  }
+
   /**
    * Runs a started execution in the calling thread.
    *
    * @param burst by which devices are sent their steps; null where they are called
+   * @param waited what its deadline missed if it passed before; null where nothing was waited for
    */
-  ExecutionReport run(BurstImpl burst) {
-    if (control.deadline().hasPassed()) {
-      return ExecutionReport.failed(
-          ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution began");
-    }
+  ExecutionReport run(BurstImpl burst, Cause waited) {
     PreparedPlan plan = host.acquirePlan().orElse(null);
     if (plan == null) {
       return ExecutionReport.failed(ResultCode.BAD_STATE, "the compilation is closed");
+    }
+    ExecutionReport late = lateness(plan, waited);
+    if (late != null) {
+      plan.release();
+      return late;
     }
     Leases leases = new Leases();
     if (burst != null) {
@@ -270,11 +349,17 @@ public final class ExecutionImpl implements Execution {
       }
       ExecutionReport report = run(plan, scratch, memories, burst);
       isSuccess = report.isSuccess();
+      if (isSuccess) {
+        plan.executed();
+      }
       return report;
     } catch (NeuralNetworksException e) {
-      return ExecutionReport.failed(e.code(), e.getMessage());
+      return ExecutionReport.failed(e.code(), e.getMessage(), e.retryAfter());
     } catch (SharedMemoryException e) {
-      return ExecutionReport.failed(ResultCode.RESOURCE_EXHAUSTED_TRANSIENT, e.getMessage());
+      return Cause.SHARED_MEMORY_FULL.report(e.getMessage(), Optional.empty());
+    } catch (OutOfMemoryError e) {
+      // Of the runtime itself, which asks for much at once: what drivers throw does not come here.
+      return Cause.MEMORY_SHORT.report(e.getMessage(), Optional.empty());
     } finally {
       if (memories != null) {
         memories.end(isSuccess);
@@ -286,11 +371,10 @@ public final class ExecutionImpl implements Execution {
   }
 
   private ExecutionReport stoppedWaiting() {
-    String what = " while it waited for its memories";
     return control.isCancelled()
-        ? ExecutionReport.failed(ResultCode.OP_FAILED, "the execution was cancelled" + what)
-        : ExecutionReport.failed(
-            ResultCode.MISSED_DEADLINE_TRANSIENT, "the execution missed its deadline" + what);
+        ? ExecutionReport.failed(
+            ResultCode.OP_FAILED, "the execution was cancelled while it waited for its memories")
+        : Cause.OVER_AWAITING_MEMORY.report();
   }
 
   private ExecutionReport run(
@@ -301,7 +385,7 @@ public final class ExecutionImpl implements Execution {
         new ExecutionConfig(
             control.deadline(), loopTimeout, Optional.empty(), measureTiming, control);
     StepRunner steps =
-        new StepRunner(host, config, control, log, scratch, host.takeSample(), burst);
+        new StepRunner(host, plan, config, control, log, scratch, host.takeSample(), burst);
     Frame frame = frame(plan, scratch);
     StepResult result = new PlanRunner(plan, steps, log, config).run(frame);
     boolean wasCompound = !plan.planned().isSimple();
@@ -317,7 +401,11 @@ public final class ExecutionImpl implements Execution {
         result = new PlanRunner(whole, steps, log, config).run(frame);
       } catch (NeuralNetworksException e) {
         ResultCode code = e.code() == ResultCode.DEAD_OBJECT ? e.code() : result.code();
-        result = StepResult.failed(code, result.message() + "; " + e.getMessage());
+        StepResult stopped = steps.stopped();
+        result =
+            stopped != null
+                ? stopped
+                : StepResult.failed(code, result.message() + "; " + e.getMessage());
       } finally {
         if (whole != null) {
           whole.release();
@@ -325,15 +413,21 @@ public final class ExecutionImpl implements Execution {
       }
     }
     if (!result.isDone()) {
-      return report(result.code(), result.message(), result.outputs(), log);
+      return report(result, result.outputs(), log);
     }
     arguments.copyOut(scratch, frame, copies);
-    return report(ResultCode.NO_ERROR, "", arguments.outputShapes(frame), log);
+    return report(result, arguments.outputShapes(frame), log);
   }
 
-  private ExecutionReport report(
-      ResultCode code, String message, List<OutputShape> outputs, StepLog log) {
-    return new ExecutionReport(code, message, outputs, log.timing(), log.steps(), copies.total());
+  private ExecutionReport report(StepResult result, List<OutputShape> outputs, StepLog log) {
+    return new ExecutionReport(
+        result.code(),
+        result.message(),
+        outputs,
+        log.timing(),
+        log.steps(),
+        copies.total(),
+        result.retryAfter());
   }
 
   private Frame frame(PreparedPlan plan, Scratch scratch) {

@@ -3,6 +3,7 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.plan.PlanBuilder;
 import io.thalamus.runtime.plan.PlanNode;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
@@ -82,7 +83,7 @@ final class PlanRunner {
       }
       if (config.isLoopOverdue(loopStart)) {
         return StepResult.failed(
-            ResultCode.MISSED_DEADLINE_TRANSIENT,
+            Cause.LOOP_OVERDUE.code(),
             "WHILE (operation %d) still loops after %d ms"
                 .formatted(node.operation(), config.loopTimeout().toMillis()));
       }

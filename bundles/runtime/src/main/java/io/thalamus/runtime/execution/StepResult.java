@@ -4,9 +4,12 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OutputShape;
+import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.registry.RegisteredDevice;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The result of a step, or of several in a row. Immutable.
@@ -16,36 +19,55 @@ import java.util.List;
  * @param outputs of the main graph, with OUTPUT_INSUFFICIENT_SIZE
  * @param isFinal whether repeating it elsewhere is pointless
  * @param fault what the device that failed can be blamed for; NONE when it did nothing wrong
+ * @param retryAfter the time after which the same may succeed, where it is estimated
  */
 record StepResult(
     ResultCode code,
     String message,
     List<OutputShape> outputs,
     boolean isFinal,
-    ErrorStatus fault) {
-  static final StepResult DONE =
-      new StepResult(ResultCode.NO_ERROR, "", List.of(), true, ErrorStatus.NONE);
+    ErrorStatus fault,
+    Optional<Duration> retryAfter) {
+  static final StepResult DONE = of(ResultCode.NO_ERROR, "", List.of(), true);
+
+  private static StepResult of(
+      ResultCode code, String message, List<OutputShape> outputs, boolean isFinal) {
+    return new StepResult(code, message, outputs, isFinal, ErrorStatus.NONE, Optional.empty());
+  }
 
   /** Returns a failure that another device may not have, unless it is one of time or room. */
   static StepResult failed(ResultCode code, String message) {
-    return new StepResult(
-        code, message, List.of(), StatusMapping.isMissedDeadline(code), ErrorStatus.NONE);
+    return of(code, message, List.of(), StatusMapping.isMissedDeadline(code));
   }
 
   /** Returns a failure that every device would have. */
   static StepResult failedForGood(ResultCode code, String message) {
-    return new StepResult(code, message, List.of(), true, ErrorStatus.NONE);
+    return of(code, message, List.of(), true);
   }
 
   /** Returns the need for larger buffers, which every device would have. */
   static StepResult insufficient(String message, List<OutputShape> outputs) {
-    return new StepResult(
-        ResultCode.OUTPUT_INSUFFICIENT_SIZE, message, outputs, true, ErrorStatus.NONE);
+    return of(ResultCode.OUTPUT_INSUFFICIENT_SIZE, message, outputs, true);
   }
 
   /** Returns the same failure, for which its device can be blamed. */
   StepResult withFault(ErrorStatus value) {
-    return new StepResult(code, message, outputs, isFinal, value);
+    return new StepResult(code, message, outputs, isFinal, value, retryAfter);
+  }
+
+  /** Returns the same failure, with an estimate of when the same may succeed. */
+  StepResult withRetryAfter(Optional<Duration> value) {
+    return new StepResult(code, message, outputs, isFinal, fault, value);
+  }
+
+  /** Returns the failure of an execution that must not go on for a cause of the runtime's own. */
+  static StepResult failed(Cause cause) {
+    return of(cause.code(), cause.message(), List.of(), true);
+  }
+
+  /** Returns the same failure, which is not repeated elsewhere. */
+  StepResult forGood() {
+    return new StepResult(code, message, outputs, true, fault, retryAfter);
   }
 
   /** Returns whether the outputs are written. */

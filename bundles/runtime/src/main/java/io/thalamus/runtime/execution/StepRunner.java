@@ -18,13 +18,16 @@ import io.thalamus.model.Shape;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Abandoned;
 import io.thalamus.runtime.call.Answer.Answered;
+import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.domain.MemoryBinding;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
+import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.registry.DeviceBurst;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -35,6 +38,7 @@ import java.util.Optional;
  */
 final class StepRunner {
   private final ExecutionHost host;
+  private final PreparedPlan plan;
   private final ExecutionConfig config;
   private final RunControl control;
   private final StepLog log;
@@ -50,11 +54,13 @@ final class StepRunner {
   /**
    * A runner for one execution.
    *
+   * @param plan by whose times a missed deadline is judged
    * @param isSampled whether what devices answer is compared with the reference
    * @param burst by which devices are sent their steps; null where they are called
    */
   StepRunner(
       ExecutionHost host,
+      PreparedPlan plan,
       ExecutionConfig config,
       RunControl control,
       StepLog log,
@@ -66,6 +72,7 @@ final class StepRunner {
         isSampled ? Optional.of(new ReferenceCheck(host, config)) : Optional.empty();
     this.scratch = scratch;
     this.host = host;
+    this.plan = plan;
     this.config = config;
     this.control = control;
     this.log = log;
@@ -90,14 +97,15 @@ final class StepRunner {
     if (!host.isFallbackAllowed()) {
       first.blame(step.device());
       return StepResult.failedForGood(
-          first.code(), first.message() + " (this compilation allows no fallback)");
+              first.code(), first.message() + " (this compilation allows no fallback)")
+          .withRetryAfter(first.retryAfter());
     }
     // When the reference itself has left, another one may have come in its place.
     if (step.device().isReference() && step.device().isServing()) {
       return first;
     }
     host.onFallback(step, first.message());
-    if (first.code() == ResultCode.RESOURCE_EXHAUSTED_PERSISTENT) {
+    if (first.code() == Cause.DEVICE_TOO_SMALL.code()) {
       host.excludeDevice(step);
     }
     try {
@@ -115,7 +123,8 @@ final class StepRunner {
         return reason;
       }
       first.blame(step.device());
-      return StepResult.failed(first.code(), first.message() + "; " + e.getMessage());
+      return StepResult.failed(first.code(), first.message() + "; " + e.getMessage())
+          .withRetryAfter(first.retryAfter());
     }
   }
 
@@ -172,7 +181,7 @@ final class StepRunner {
       return StepResult.failedForGood(e.code(), e.getMessage());
     }
     List<Value> room = isCompared ? step.outputs().stream().map(frame::get).toList() : List.of();
-    long start = System.nanoTime();
+    long start = config.nanoTime();
     StepMemories memories = StepMemories.of(step, frame);
     Answer<ExecutionResult> answer;
     boolean isByBurst;
@@ -184,7 +193,7 @@ final class StepRunner {
       if (!isByBurst) {
         answer = model.execute(request, config, memories.buffers());
       }
-      nanos = System.nanoTime() - start;
+      nanos = config.nanoTime() - start;
       if (answer instanceof Abandoned) {
         scratch.renew();
         memories.abandon();
@@ -224,11 +233,27 @@ final class StepRunner {
       return reason;
     }
     // A wrong answer is held against the device already, and one that hung too.
+    if (answer instanceof Answer.Refused<?> refused && refused.isForLoad()) {
+      return overload(prepared, result);
+    }
     return (answer instanceof Answered || answer instanceof Answer.Failed)
             && objection.isEmpty()
             && reads(model.device(), request)
         ? result.withFault(fault(answer))
         : result;
+  }
+
+  /**
+   * Returns the failure of a step that the runtime itself refused, since it has too much to do. It
+   * is final: elsewhere would be only the next to have too much. A place is free when a step is
+   * done.
+   */
+  private static StepResult overload(PreparedStep prepared, StepResult refusal) {
+    Optional<Duration> usual =
+        prepared.times().usual().stream()
+            .mapToObj(nanos -> Duration.ofNanos((long) nanos))
+            .findFirst();
+    return refusal.forGood().withRetryAfter(refusal.retryAfter().or(() -> usual));
   }
 
   /** Returns the request of a step: the last one again if it would be the same. */
@@ -275,8 +300,9 @@ final class StepRunner {
       case OutputInsufficientSize answer -> insufficient(step, model, frame, answer);
       case Failed failed ->
           StepResult.failed(
-              StatusMapping.toResultCode(failed.status()),
-              step.describe() + " failed on " + model.device().id() + ": " + failed.message());
+                  StatusMapping.toResultCode(failed.status()),
+                  step.describe() + " failed on " + model.device().id() + ": " + failed.message())
+              .withRetryAfter(failed.retryAfter());
     };
   }
 
@@ -308,9 +334,7 @@ final class StepRunner {
       case CONTINUE -> null;
       case CANCELLED ->
           StepResult.failedForGood(ResultCode.OP_FAILED, "the execution was cancelled");
-      case DEADLINE ->
-          StepResult.failedForGood(
-              ResultCode.MISSED_DEADLINE_TRANSIENT, "the execution missed its deadline");
+      case DEADLINE -> StepResult.failed(control.stopCause(plan));
     };
   }
 

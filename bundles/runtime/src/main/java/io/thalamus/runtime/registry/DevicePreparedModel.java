@@ -181,7 +181,8 @@ public final class DevicePreparedModel implements DeviceResource {
   public static ExecutionResult resultOf(Answer<ExecutionResult> answer) {
     return switch (answer) {
       case Answered<ExecutionResult>(ExecutionResult result) -> result;
-      case Unanswered<ExecutionResult> none -> new Failed(none.status(), none.message());
+      case Unanswered<ExecutionResult> none ->
+          new Failed(none.status(), none.message(), none.retryAfter());
     };
   }
 

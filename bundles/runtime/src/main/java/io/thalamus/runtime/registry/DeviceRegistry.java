@@ -96,6 +96,11 @@ public final class DeviceRegistry implements AutoCloseable {
     }
   }
 
+  /** Returns the clock that the runtime lives by. */
+  public Timekeeper time() {
+    return time;
+  }
+
   /** Takes in a device, or refuses it and says why. */
   @Reference(
       cardinality = ReferenceCardinality.MULTIPLE,

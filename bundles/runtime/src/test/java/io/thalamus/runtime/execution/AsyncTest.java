@@ -211,7 +211,7 @@ class AsyncTest {
     assertEquals(ResultCode.BAD_STATE, get(running).code());
     assertEquals(Signal.CANCELLED, seen.get());
     assertEquals(
-        ResultCode.RESOURCE_EXHAUSTED_TRANSIENT,
+        ResultCode.BAD_STATE,
         get(Graphs.addThenMulExecution(compile(), new float[4]).computeAsync()).code());
   }
 }
