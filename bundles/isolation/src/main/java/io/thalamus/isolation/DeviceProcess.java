@@ -199,7 +199,6 @@ final class DeviceProcess implements AutoCloseable {
         channel.configureBlocking(true);
         host = new HostMessages(channel, "thalamus-isolated-" + name, caches, this::ended);
         host.start();
-        process.onExit().thenRun(() -> host.connection().end("its process has ended"));
         return;
       }
       pause(deadline);
