@@ -16,6 +16,10 @@ import org.osgi.framework.wiring.BundleWiring;
 
 /**
  * Asks the virtual machine itself, by its diagnostic commands, what lives on the heap. Stateless.
+ *
+ * <p>It expects {@code -XX:SoftRefLRUPolicyMSPerMB=0}: static method handles of the JDK (those of
+ * records' {@code equals}) keep the type that they were adapted to last by a soft reference, also
+ * one of a framework that has ended.
  */
 final class HeapCheck {
   private static final Pattern LOADERS =

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.logging.Logger;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -47,6 +48,8 @@ final class Host implements AutoCloseable {
    * @param without names of device bundles that stay out, without {@code io.thalamus.}
    */
   static Host start(Path root, List<String> without) throws IOException, BundleException {
+    // A console handler keeps the stream that it finds first, which must not be one of Gogo's.
+    Logger.getLogger("").getHandlers();
     Path home = root.resolve("launcher/target/thalamus");
     Path storage = Files.createTempDirectory("thalamus-proof");
     Map<String, String> configuration = new HashMap<>();
