@@ -19,6 +19,7 @@ import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.model.NanoClock;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.npu.ProgramCache.Slot;
@@ -45,7 +46,7 @@ import org.osgi.service.metatype.annotations.Designate;
  * A simulated accelerator for 8-bit and float16 networks. What it computes is real, the times that
  * it tells are those of the hardware that its settings describe. Owns one thread, which runs the
  * second stage of compilations and ends when the device is closed; executions that are under way
- * then end with a failure at the next operation.
+ * then end with a failure at the next command. It runs one execution at a time.
  */
 @Component(service = Device.class, configurationPid = "io.thalamus.npu")
 @Designate(ocd = NpuSettings.class)
@@ -56,6 +57,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
   private final Host host;
   private final ProgramCache cache;
   private final SecondStage secondStage = new SecondStage();
+  private final Chip chip;
 
   /** Called by the component runtime. */
   @Activate
@@ -112,6 +114,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     this.compiler = compiler;
     this.host = host;
     this.cache = new ProgramCache(info(), config, engine, host.clock());
+    this.chip = new Chip(config.architecture(), host.time(), host.isLeaving());
   }
 
   /**
@@ -120,10 +123,15 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
    * @param bursts serves them
    * @param clock gives the age of a cache
    * @param isLeaving whether the device is about to leave, before it is closed
+   * @param time that passes for a device that is idle
    */
-  record Host(BurstSource bursts, InstantSource clock, BooleanSupplier isLeaving) {
+  record Host(BurstSource bursts, InstantSource clock, BooleanSupplier isLeaving, NanoClock time) {
     /** Without a framework. */
     static final Host ALONE = new Host(BurstSource.NONE, InstantSource.system(), () -> false);
+
+    Host(BurstSource bursts, InstantSource clock, BooleanSupplier isLeaving) {
+      this(bursts, clock, isLeaving, NanoClock.SYSTEM);
+    }
 
     /** A bundle that stops waits for calls under way before its components are closed. */
     static Host of(BundleContext context) {
@@ -135,11 +143,15 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     }
 
     Host with(BurstSource source) {
-      return new Host(source, clock, isLeaving);
+      return new Host(source, clock, isLeaving, time);
+    }
+
+    Host with(NanoClock source) {
+      return new Host(bursts, clock, isLeaving, source);
     }
 
     Host with(InstantSource source) {
-      return new Host(bursts, source, isLeaving);
+      return new Host(bursts, source, isLeaving, time);
     }
   }
 
@@ -195,7 +207,9 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
             compilation.outputShapes(),
             first,
             config,
-            secondStage);
+            secondStage,
+            prepare.priority(),
+            chip);
     Optional<Slot> slot = cache.open(model, prepared, prepare);
     boolean isSearched = false;
     try {
@@ -238,7 +252,9 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
           cached.shapes(),
           load(cached.file(), config.points().choose(cached.preference())),
           config,
-          secondStage);
+          secondStage,
+          prepare.priority(),
+          chip);
     } catch (OutOfMemoryError e) {
       throw new DeviceException(
           ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
@@ -284,10 +300,21 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     }
   }
 
-  /** Refuses further work, ends the thread, then the buffers. */
+  /** Returns what the device has done until now. */
+  public NpuActivity activity() {
+    return chip.activity();
+  }
+
+  /** Returns the device's own clock and the queue of those that want it. */
+  Chip chip() {
+    return chip;
+  }
+
+  /** Refuses further work, wakes what waits for the device, ends the thread, then the buffers. */
   @Override
   @Deactivate
   public void close() {
+    chip.close();
     secondStage.close();
     buffers().close();
   }

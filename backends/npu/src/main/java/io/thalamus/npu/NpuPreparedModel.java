@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu;
 
-import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
 import io.thalamus.hal.DeviceException;
@@ -10,6 +9,7 @@ import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.model.Priority;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
@@ -43,6 +43,8 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   private final List<Shape> shapes;
   private final NpuConfig config;
   private final SecondStage secondStage;
+  private final Priority priority;
+  private final Chip chip;
   private final PowerState supply;
   private volatile Program program;
   private volatile boolean isReleased;
@@ -55,6 +57,8 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
    * @param shapes of the outputs
    * @param config of the device
    * @param secondStage of the device, which ends when the device is stopped
+   * @param priority of the executions
+   * @param chip of the device
    */
   NpuPreparedModel(
       Model arguments,
@@ -62,14 +66,18 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
       List<Shape> shapes,
       Program program,
       NpuConfig config,
-      SecondStage secondStage) {
+      SecondStage secondStage,
+      Priority priority,
+      Chip chip) {
     super(arguments, device);
     this.model = arguments;
     this.shapes = List.copyOf(shapes);
     this.program = program;
     this.config = config;
     this.secondStage = secondStage;
-    this.supply = new PowerState(config.power(), program.point(), System.nanoTime());
+    this.priority = priority;
+    this.chip = chip;
+    this.supply = new PowerState(config.power(), program.point(), chip.clock().nanoTime());
   }
 
   /** A graph of inputs and outputs alone. */
@@ -145,6 +153,8 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
 
   @Override
   protected Memory newFrame() {
+    // The first frame of all meets the lack of room for what all of them share.
+    chip.sram();
     return new Memory(program.machine().executable().memories());
   }
 
@@ -157,12 +167,12 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   /** A burst keeps the supply up from one execution to the next. */
   @Override
   protected void burstBegan() {
-    supply.hold(System.nanoTime());
+    supply.hold(chip.clock().nanoTime());
   }
 
   @Override
   protected void burstEnded() {
-    supply.letGo(System.nanoTime());
+    supply.letGo(chip.clock().nanoTime());
   }
 
   @Override
@@ -185,13 +195,8 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
       MemorySegment.copy(
           input, ValueLayout.JAVA_BYTE, 0, memory.tensors, place.address(), place.bytes());
     }
-    long waitsForClock = supply.begin(System.nanoTime());
-    Failed failure;
-    try {
-      failure = execute(current, memory, settings);
-    } finally {
-      supply.end(System.nanoTime());
-    }
+    StreamRun stream = new StreamRun(chip, current, memory, supply, priority, settings);
+    Failed failure = execute(stream);
     if (failure != null) {
       return failure;
     }
@@ -210,27 +215,15 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     }
     Timing timing = Timing.NONE;
     if (settings.measureTiming()) {
-      long least = waitsForClock + config.link().nanos(transfers, bytesIn + bytesOut);
-      timing = timing(current.onDevice(), least, startNanos);
+      long transferred = config.link().nanos(transfers, bytesIn + bytesOut);
+      timing = timing(stream.workedNanos(), stream.elapsedNanos() + transferred, startNanos);
     }
     return arguments.completed(timing, bytesIn, bytesOut);
   }
 
-  private Failed execute(Program current, Memory memory, ExecutionConfig settings) {
-    Failed[] stopped = new Failed[1];
+  private static Failed execute(StreamRun stream) {
     try {
-      current
-          .machine()
-          .run(
-              memory,
-              () -> {
-                stopped[0] =
-                    secondStage.isClosed()
-                        ? new Failed(ErrorStatus.GENERAL_FAILURE, "the device has been stopped")
-                        : Checkpoint.pass(settings);
-                return stopped[0] == null;
-              });
-      return stopped[0];
+      return stream.run();
     } catch (MachineFault e) {
       return new Failed(ErrorStatus.GENERAL_FAILURE, "the device has halted: " + e.getMessage());
     }
@@ -238,12 +231,11 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
 
   /**
    * Returns the simulated time of the hardware, and that of the driver on the host, which is never
-   * less than it and what else the hardware takes: transfers, and a clock that must start.
+   * less than the simulated time from the arrival of the request to its end.
    */
-  private static Timing timing(Duration device, long besidesNanos, long startNanos) {
-    Duration host = Duration.ofNanos(System.nanoTime() - startNanos);
-    Duration least = device.plusNanos(besidesNanos);
-    return Timing.of(device, host.compareTo(least) < 0 ? least : host);
+  private static Timing timing(long deviceNanos, long leastNanos, long startNanos) {
+    long host = System.nanoTime() - startNanos;
+    return Timing.of(Duration.ofNanos(deviceNanos), Duration.ofNanos(Math.max(host, leastNanos)));
   }
 
   private static void copyOut(Executable executable, Memory memory, Place place, MemorySegment to) {

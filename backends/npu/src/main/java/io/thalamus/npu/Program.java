@@ -10,6 +10,7 @@ import io.thalamus.npu.command.Opcode.Engine;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.machine.Machine;
 import io.thalamus.npu.machine.MachineFault;
+import io.thalamus.npu.machine.Schedule;
 import io.thalamus.npu.machine.Timeline;
 import io.thalamus.npu.timing.OperatingPoint;
 import io.thalamus.npu.timing.PowerBudget;
@@ -27,9 +28,15 @@ import java.util.Map;
  * @param point that the model runs at
  * @param cycles of one execution
  * @param joules of one execution
+ * @param schedule of one execution that nothing stops
  */
 record Program(
-    Machine machine, Architecture architecture, OperatingPoint point, long cycles, double joules) {
+    Machine machine,
+    Architecture architecture,
+    OperatingPoint point,
+    long cycles,
+    double joules,
+    Schedule schedule) {
   /** Loads the file of a compiled model. */
   static Program load(
       byte[] file, Architecture architecture, PowerModel power, OperatingPoint point)
@@ -40,7 +47,12 @@ record Program(
       Timeline timeline = Timeline.of(executable, architecture, point);
       long cycles = timeline.cycles();
       return new Program(
-          machine, architecture, point, cycles, power.joules(timeline.work(), cycles, point));
+          machine,
+          architecture,
+          point,
+          cycles,
+          power.joules(timeline.work(), cycles, point),
+          Schedule.of(executable, architecture, point));
     } catch (CommandFormatException | MachineFault e) {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, e.getMessage(), e);
     }

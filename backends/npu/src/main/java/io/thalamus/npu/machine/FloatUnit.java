@@ -14,7 +14,7 @@ import io.thalamus.npu.command.Command.Window;
 final class FloatUnit {
   private FloatUnit() {}
 
-  static void depthwise(Depthwise product, Memory memory) {
+  static void depthwise(Depthwise product, Sram memory) {
     Window window = product.window();
     int at = product.accumulators();
     for (int y = 0; y < window.output().height(); y++) {
@@ -50,7 +50,7 @@ final class FloatUnit {
     return sum;
   }
 
-  static void store(Requantize results, Memory memory) {
+  static void store(Requantize results, Sram memory) {
     byte[] pad = memory.scratchpad;
     float min = Float.intBitsToFloat(results.min());
     float max = Float.intBitsToFloat(results.max());
@@ -65,7 +65,7 @@ final class FloatUnit {
     }
   }
 
-  static void elementwise(Elementwise pair, Memory memory) {
+  static void elementwise(Elementwise pair, Sram memory) {
     byte[] pad = memory.scratchpad;
     boolean isProduct = (pair.flags() & Command.PRODUCT) != 0;
     float min = Float.intBitsToFloat(pair.min());

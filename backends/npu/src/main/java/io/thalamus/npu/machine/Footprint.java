@@ -81,11 +81,7 @@ public final class Footprint {
             false,
             product.weights(),
             times(times(cells(window), product.columns()), window.elementSize()));
-        to.access(
-            Memory.ACCUMULATORS,
-            true,
-            product.accumulators(),
-            times(window.output().area(), product.columns()));
+        sums(window, product.accumulators(), product.columns(), to);
       }
       case Depthwise product -> {
         Window window = product.window();
@@ -96,11 +92,7 @@ public final class Footprint {
             false,
             product.weights(),
             times(times(window.kernel().area(), channels), window.elementSize()));
-        to.access(
-            Memory.ACCUMULATORS,
-            true,
-            product.accumulators(),
-            times(window.output().area(), channels));
+        sums(window, product.accumulators(), channels, to);
       }
       case Requantize results -> visit(results, to);
       case Pool pool -> {
@@ -136,6 +128,15 @@ public final class Footprint {
         to.access(Memory.SCRATCHPAD, true, softmax.to(), count);
       }
     }
+  }
+
+  private static void sums(Window window, int address, long columns, Visitor to)
+      throws MachineFault {
+    long count = times(window.output().area(), columns);
+    if (window.has(Command.ACCUMULATE)) {
+      to.access(Memory.ACCUMULATORS, false, address, count);
+    }
+    to.access(Memory.ACCUMULATORS, true, address, count);
   }
 
   private static void visit(Requantize results, Visitor to) throws MachineFault {

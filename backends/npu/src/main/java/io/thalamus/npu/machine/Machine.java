@@ -39,18 +39,52 @@ public final class Machine {
    */
   private final byte[][] unpacked;
 
-  private Machine(Executable executable, Bounds bounds, byte[][] unpacked) {
+  /** The first command that writes over an input, or END. */
+  private final int overwriting;
+
+  /** Made when a run is first put aside: most models never need it. */
+  private volatile Liveness liveness;
+
+  private Machine(Executable executable, Bounds bounds, byte[][] unpacked) throws MachineFault {
     this.executable = executable;
     this.commands = executable.commands().toArray(Command[]::new);
     this.bounds = bounds;
     this.unpacked = unpacked;
+    this.overwriting = overwriting();
   }
 
-  /** Asked at each barrier. */
+  private int overwriting() throws MachineFault {
+    boolean[] isFound = new boolean[1];
+    for (int i = 0; i < commands.length; i++) {
+      Footprint.visit(
+          commands[i],
+          (memory, isWritten, address, length) ->
+              isFound[0] |=
+                  isWritten && memory == Footprint.Memory.TENSORS && isInput(address, length));
+      if (isFound[0]) {
+        return i;
+      }
+    }
+    return commands.length - 1;
+  }
+
+  private boolean isInput(long address, long length) {
+    return executable.inputs().stream()
+        .anyMatch(
+            place ->
+                address < place.address() + (long) place.bytes()
+                    && place.address() < address + length);
+  }
+
+  /** Asked before each command. */
   @FunctionalInterface
   public interface Checkpoint {
-    /** Returns whether the run goes on. */
-    boolean pass();
+    /**
+     * Returns whether the run goes on.
+     *
+     * @param command the index of the one that is next
+     */
+    boolean pass(int command);
   }
 
   /**
@@ -127,33 +161,59 @@ public final class Machine {
     return executable;
   }
 
+  /** Returns the number of commands. */
+  public int length() {
+    return commands.length;
+  }
+
+  /** Returns whether a run that stops before a command finds its inputs when it starts again. */
+  public boolean isRestartable(int command) {
+    return command <= overwriting;
+  }
+
+  /** Returns what a run that stops before a command has to find on the chip when it goes on. */
+  public Context contextBefore(int command) {
+    Liveness found = liveness;
+    if (found == null) {
+      found = new Liveness(commands);
+      liveness = found;
+    }
+    return found.before(command);
+  }
+
   /**
-   * Executes the stream. Inputs stand in the memory, and outputs do in the end.
+   * Executes the stream from a command on. Inputs stand in the memory, and outputs do in the end.
    *
-   * @return whether it came to the end, and was not stopped at a checkpoint
+   * @param sram of the chip, which is this run's alone meanwhile
+   * @param first the index of a command: 0, or where the run was stopped
+   * @return the index of the command before which it was stopped at a checkpoint; {@link #length}
+   *     when it came to the end
    * @throws MachineFault where a command cannot be executed; none behind it has run
    */
-  public boolean run(Memory memory, Checkpoint checkpoint) throws MachineFault {
+  public int run(Memory memory, Sram sram, int first, Checkpoint checkpoint) throws MachineFault {
     Objects.requireNonNull(checkpoint, "checkpoint");
-    if (!memory.fits(executable.memories())) {
+    Executable.Memories sizes = executable.memories();
+    if (!memory.fits(sizes)
+        || sram.scratchpad.length < sizes.scratchpad()
+        || sram.sums.length < sizes.accumulators()) {
       throw new MachineFault("the memory of the run is too small");
     }
-    for (int i = 0; i < commands.length; i++) {
+    for (int i = first; i < commands.length; i++) {
       Command command = commands[i];
       try {
         bounds.check(command);
       } catch (MachineFault e) {
         throw fault(i, command, e);
       }
-      if (command instanceof Barrier && !checkpoint.pass()) {
-        return false;
+      if (!checkpoint.pass(i)) {
+        return i;
       }
-      execute(command, i, memory);
+      execute(command, i, memory, sram);
     }
-    return true;
+    return commands.length;
   }
 
-  private void execute(Command command, int index, Memory memory) {
+  private void execute(Command command, int index, Memory memory, Sram sram) {
     switch (command) {
       case End _, Barrier _ -> {}
       case Load load ->
@@ -161,47 +221,47 @@ public final class Machine {
               load.space() == Command.WEIGHTS ? executable.weights() : memory.tensors,
               load.from(),
               load.copy().source(),
-              memory.scratchpad,
+              sram.scratchpad,
               load.to(),
               load.copy().toRow(),
               load.copy().toPlane());
       case LoadPacked load ->
-          System.arraycopy(unpacked[index], 0, memory.scratchpad, load.to(), load.bytes());
+          System.arraycopy(unpacked[index], 0, sram.scratchpad, load.to(), load.bytes());
       case Store store ->
           Dma.copy(
-              memory.scratchpad,
+              sram.scratchpad,
               store.from(),
               store.copy().source(),
               memory.tensors,
               store.to(),
               store.copy().toRow(),
               store.copy().toPlane());
-      case Fill fill -> Dma.fill(memory.scratchpad, fill.to(), fill.target(), (byte) fill.value());
-      case MatMul product -> MatrixArray.multiply(product, executable.arrayColumns(), memory);
+      case Fill fill -> Dma.fill(sram.scratchpad, fill.to(), fill.target(), (byte) fill.value());
+      case MatMul product -> MatrixArray.multiply(product, executable.arrayColumns(), sram);
       case Depthwise product -> {
         if (product.window().has(Command.FLOAT16)) {
-          FloatUnit.depthwise(product, memory);
+          FloatUnit.depthwise(product, sram);
         } else {
-          VectorUnit.depthwise(product, memory);
+          VectorUnit.depthwise(product, sram);
         }
       }
       case Requantize results -> {
         if ((results.flags() & Command.FLOAT16) != 0) {
-          FloatUnit.store(results, memory);
+          FloatUnit.store(results, sram);
         } else {
-          VectorUnit.requantize(results, memory);
+          VectorUnit.requantize(results, sram);
         }
       }
-      case Pool pool -> PoolUnit.pool(pool, memory);
+      case Pool pool -> PoolUnit.pool(pool, sram);
       case Elementwise pair -> {
         if ((pair.flags() & Command.FLOAT16) != 0) {
-          FloatUnit.elementwise(pair, memory);
+          FloatUnit.elementwise(pair, sram);
         } else {
-          VectorUnit.elementwise(pair, memory);
+          VectorUnit.elementwise(pair, sram);
         }
       }
-      case Lookup lookup -> VectorUnit.lookup(lookup, memory);
-      case Softmax softmax -> VectorUnit.softmax(softmax, memory);
+      case Lookup lookup -> VectorUnit.lookup(lookup, sram);
+      case Softmax softmax -> VectorUnit.softmax(softmax, sram);
     }
   }
 }

@@ -22,7 +22,7 @@ final class MatrixArray {
 
   private MatrixArray() {}
 
-  static void multiply(MatMul product, int arrayColumns, Memory memory) {
+  static void multiply(MatMul product, int arrayColumns, Sram memory) {
     Window window = product.window();
     int pixels = window.output().height() * window.output().width();
     int first = product.accumulators();
@@ -55,7 +55,7 @@ final class MatrixArray {
         + channel * window.elementSize();
   }
 
-  private static void byPixels(MatMul product, int arrayColumns, Memory memory, int pixels) {
+  private static void byPixels(MatMul product, int arrayColumns, Sram memory, int pixels) {
     Window window = product.window();
     int cells = window.kernel().height() * window.kernel().width() * window.channels();
     int[] inputs = memory.inputs;
@@ -135,7 +135,7 @@ final class MatrixArray {
     }
   }
 
-  private static void byColumns(MatMul product, int arrayColumns, Memory memory, int pixels) {
+  private static void byColumns(MatMul product, int arrayColumns, Sram memory, int pixels) {
     Window window = product.window();
     int cells = window.kernel().height() * window.kernel().width() * window.channels();
     int[] inputs = memory.inputs;
@@ -173,7 +173,7 @@ final class MatrixArray {
     }
   }
 
-  private static void floats(MatMul product, int arrayColumns, Memory memory, int pixels) {
+  private static void floats(MatMul product, int arrayColumns, Sram memory, int pixels) {
     Window window = product.window();
     int cells = window.kernel().height() * window.kernel().width() * window.channels();
     byte[] pad = memory.scratchpad;

@@ -9,7 +9,7 @@ import io.thalamus.npu.command.Command.Window;
 final class PoolUnit {
   private PoolUnit() {}
 
-  static void pool(Pool pool, Memory memory) {
+  static void pool(Pool pool, Sram memory) {
     Window window = pool.window();
     boolean isFloat = window.has(Command.FLOAT16);
     int to = pool.to();

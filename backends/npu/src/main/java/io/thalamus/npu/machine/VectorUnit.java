@@ -20,7 +20,7 @@ import java.util.Arrays;
 final class VectorUnit {
   private VectorUnit() {}
 
-  static void depthwise(Depthwise product, Memory memory) {
+  static void depthwise(Depthwise product, Sram memory) {
     Window window = product.window();
     int channels = window.channels() * product.multiplier();
     int[] sums = memory.sums;
@@ -40,7 +40,7 @@ final class VectorUnit {
     }
   }
 
-  private static void addWindow(Depthwise product, Memory memory, int from, int at) {
+  private static void addWindow(Depthwise product, Sram memory, int from, int at) {
     Window window = product.window();
     int channels = window.channels();
     int multiplier = product.multiplier();
@@ -75,7 +75,7 @@ final class VectorUnit {
     }
   }
 
-  static void requantize(Requantize results, Memory memory) {
+  static void requantize(Requantize results, Sram memory) {
     byte[] pad = memory.scratchpad;
     int[] sums = memory.sums;
     boolean once = (results.flags() & Command.ROUND_ONCE) != 0;
@@ -109,7 +109,7 @@ final class VectorUnit {
     return (int) (((long) value * factor + (1L << (total - 1))) >> total);
   }
 
-  static void elementwise(Elementwise pair, Memory memory) {
+  static void elementwise(Elementwise pair, Sram memory) {
     byte[] pad = memory.scratchpad;
     int[] tables = memory.tables;
     boolean isProduct = (pair.flags() & Command.PRODUCT) != 0;
@@ -147,14 +147,14 @@ final class VectorUnit {
     }
   }
 
-  static void lookup(Lookup lookup, Memory memory) {
+  static void lookup(Lookup lookup, Sram memory) {
     byte[] pad = memory.scratchpad;
     for (int i = 0; i < lookup.count(); i++) {
       pad[lookup.to() + i] = pad[lookup.table() + (pad[lookup.from() + i] & 0xFF)];
     }
   }
 
-  static void softmax(Softmax softmax, Memory memory) {
+  static void softmax(Softmax softmax, Sram memory) {
     byte[] pad = memory.scratchpad;
     int[] exponentials = memory.tables;
     for (int i = 0; i < Footprint.TABLE; i++) {

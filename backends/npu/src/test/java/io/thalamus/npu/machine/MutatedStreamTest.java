@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.machine;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -146,13 +147,42 @@ class MutatedStreamTest {
       Executable executable = ExecutableFormat.read(file);
       Machine machine = Machine.load(executable, ARCHITECTURE);
       Memory memory = new Memory(executable.memories());
+      Sram sram = sram();
       random.nextBytes(memory.tensors);
-      random.nextBytes(memory.scratchpad);
-      assertTrue(machine.run(memory, () -> true));
+      random.nextBytes(sram.scratchpad);
+      Memory other = new Memory(executable.memories());
+      Sram otherSram = sram();
+      System.arraycopy(memory.tensors, 0, other.tensors, 0, memory.tensors.length);
+      System.arraycopy(sram.scratchpad, 0, otherSram.scratchpad, 0, sram.scratchpad.length);
+      int length = machine.length();
+      assertEquals(length, machine.run(memory, sram, 0, _ -> true));
+      putAsideOften(machine, other, otherSram, random);
+      assertArrayEquals(memory.tensors, other.tensors, () -> "another result of " + executable);
       return true;
     } catch (CommandFormatException | MachineFault e) {
       assertTrue(e.getMessage().length() > 10, e.getMessage());
       return false;
+    }
+  }
+
+  private static Sram sram() {
+    return new Sram(ARCHITECTURE.scratchpad(), ARCHITECTURE.accumulators());
+  }
+
+  /** Stops before some of the commands; whoever runs in between leaves nothing as it was. */
+  private static void putAsideOften(Machine machine, Memory memory, Sram sram, Random random)
+      throws MachineFault {
+    for (int next = 0; next < machine.length(); ) {
+      Context context = machine.contextBefore(next);
+      context.save(sram, memory);
+      random.nextBytes(sram.scratchpad);
+      Arrays.setAll(sram.sums, _ -> random.nextInt());
+      Arrays.fill(sram.floatSums, random.nextFloat());
+      Arrays.setAll(sram.inputs, _ -> random.nextInt());
+      Arrays.setAll(sram.tables, _ -> random.nextInt());
+      context.restore(memory, sram);
+      int stop = next + 1 + random.nextInt(4);
+      next = machine.run(memory, sram, next, command -> command < stop);
     }
   }
 

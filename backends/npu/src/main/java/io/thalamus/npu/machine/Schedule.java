@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.npu.machine;
+
+import io.thalamus.npu.command.Command;
+import io.thalamus.npu.command.Executable;
+import io.thalamus.npu.timing.OperatingPoint;
+import java.util.List;
+
+/**
+ * The cycles that a stream has taken when it stops before one of its commands, and those before it
+ * have ended. Immutable.
+ */
+public final class Schedule {
+  private final List<Command> commands;
+  private final Architecture architecture;
+  private final OperatingPoint point;
+
+  /** By command: the cycle in which it and all before it have ended. */
+  private final long[] ends;
+
+  private Schedule(
+      List<Command> commands, Architecture architecture, OperatingPoint point, long[] ends) {
+    this.commands = commands;
+    this.architecture = architecture;
+    this.point = point;
+    this.ends = ends;
+  }
+
+  /** A stream from its first command to its last without a stop. */
+  public static Schedule of(
+      Executable executable, Architecture architecture, OperatingPoint point) {
+    List<Command> commands = executable.commands();
+    Timeline timeline = new Timeline(architecture, point);
+    long[] ends = new long[commands.size()];
+    for (int i = 0; i < ends.length; i++) {
+      timeline.issue(commands.get(i));
+      ends[i] = timeline.cycles();
+    }
+    return new Schedule(commands, architecture, point, ends);
+  }
+
+  /** Returns the cycles until all commands before this one have ended. */
+  public long before(int command) {
+    return command == 0 ? 0 : ends[command - 1];
+  }
+
+  /** Returns the cycles of the whole stream. */
+  public long cycles() {
+    return before(ends.length);
+  }
+
+  /**
+   * Returns the same stream with a stop: this command starts when all before it have ended. What
+   * stands behind the next barrier takes as long as ever.
+   */
+  public Schedule stoppedBefore(int command) {
+    long[] stopped = ends.clone();
+    Timeline rest = new Timeline(architecture, point);
+    long shift = 0;
+    int i = command;
+    for (; i < stopped.length && !(commands.get(i) instanceof Command.Barrier); i++) {
+      rest.issue(commands.get(i));
+      stopped[i] = before(command) + rest.cycles();
+      shift = stopped[i] - ends[i];
+    }
+    for (; i < stopped.length; i++) {
+      stopped[i] += shift;
+    }
+    return new Schedule(commands, architecture, point, stopped);
+  }
+}
