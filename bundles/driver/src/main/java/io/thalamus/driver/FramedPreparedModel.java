@@ -197,11 +197,11 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
             ErrorStatus.GENERAL_FAILURE, "a fence that was waited for has failed", e);
       }
     }
-    Deadline deadline =
-        config
-            .duration()
-            .map(duration -> config.deadline().earlier(Deadline.after(duration)))
-            .orElse(config.deadline());
+    Deadline deadline = config.deadline();
+    if (config.duration().isPresent()) {
+      // By the clock of the deadline, as all of the execution.
+      deadline = Deadline.after(config.duration().get(), deadline.clock()).earlier(deadline);
+    }
     long fenced = System.nanoTime();
     ExecutionResult result = execute(request, config.with(deadline));
     if (result instanceof Failed failed) {

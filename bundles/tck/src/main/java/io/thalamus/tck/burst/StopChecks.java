@@ -10,16 +10,10 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
-import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
-import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
-import io.thalamus.model.Shape;
-import io.thalamus.model.Subgraph;
-import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.tck.check.Check;
+import io.thalamus.tck.check.EndlessLoop;
 import io.thalamus.tck.check.Expect;
 import io.thalamus.tck.check.Probes;
 import io.thalamus.tck.check.TestGraph;
@@ -173,7 +167,7 @@ record StopChecks(BurstSuite suite) {
 
   /** An endless loop with a short timeout ends before one with the usual, begun before it. */
   private void loopTimeout() throws Exception {
-    Model model = endless();
+    Model model = EndlessLoop.model();
     if (!Probes.takes(suite.device(), model)) {
       throw Expect.skip("the device takes no WHILE of ADD and LESS");
     }
@@ -191,44 +185,5 @@ record StopChecks(BurstSuite suite) {
       usual.cancel();
       receive(usual);
     }
-  }
-
-  /** {@code while (value < 1) value += 0}, which begins with 0. */
-  private static Model endless() {
-    SubgraphBuilder condition = new SubgraphBuilder();
-    condition.operation(
-        OperationCode.LESS,
-        List.of(number(condition), condition.int32Vector(1)),
-        List.of(condition.output("", OperandCode.TENSOR_BOOL8, Shape.of(1), Quantization.NONE)));
-    SubgraphBuilder body = new SubgraphBuilder();
-    body.operation(
-        OperationCode.ADD,
-        List.of(number(body), body.int32Vector(0), body.int32(0)),
-        List.of(result(body)));
-    SubgraphBuilder main = new SubgraphBuilder();
-    main.operation(
-        OperationCode.WHILE,
-        List.of(graph(main, 0), graph(main, 1), number(main)),
-        List.of(result(main)));
-    List<Subgraph> referenced = List.of(condition.build(), body.build());
-    return new Model(main.build(), referenced, false);
-  }
-
-  private static int number(SubgraphBuilder graph) {
-    return graph.input("", OperandCode.TENSOR_INT32, Shape.of(1), Quantization.NONE);
-  }
-
-  private static int result(SubgraphBuilder graph) {
-    return graph.output("", OperandCode.TENSOR_INT32, Shape.of(1), Quantization.NONE);
-  }
-
-  private static int graph(SubgraphBuilder main, int index) {
-    return main.operand(
-        new Operand(
-            OperandCode.SUBGRAPH,
-            Shape.NONE,
-            Quantization.NONE,
-            new Lifetime.SubgraphReference(index),
-            ""));
   }
 }

@@ -9,16 +9,14 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OperandCode;
 import io.thalamus.tck.check.Check;
 import io.thalamus.tck.check.Expect;
+import io.thalamus.tck.check.TemporaryFolder;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Stream;
 
 /**
  * The tests of compilation caching that suit a device: of every operand type for which it takes the
@@ -31,6 +29,7 @@ public final class CachingTests implements AutoCloseable {
   private final long seed;
   private final int attacks;
   private final List<Samples> held = new ArrayList<>();
+  private final TemporaryFolder folder;
   private final Path directory;
 
   /**
@@ -52,7 +51,8 @@ public final class CachingTests implements AutoCloseable {
     this.device = Objects.requireNonNull(device, "device");
     this.seed = seed;
     this.attacks = attacks;
-    this.directory = Files.createTempDirectory("thalamus-certify-cache");
+    this.folder = TemporaryFolder.create();
+    this.directory = folder.path();
   }
 
   /** All tests, for each operand type of which the device takes the models. */
@@ -118,15 +118,7 @@ public final class CachingTests implements AutoCloseable {
   @Override
   public void close() throws IOException {
     held.forEach(Samples::close);
-    List<Path> paths = new ArrayList<>();
-    try (Stream<Path> all = Files.walk(directory)) {
-      all.sorted(Comparator.reverseOrder()).forEach(paths::add);
-    } catch (UncheckedIOException e) {
-      throw e.getCause();
-    }
-    for (Path path : paths) {
-      Files.deleteIfExists(path);
-    }
+    folder.close();
   }
 
   /** Returns whether a device claims to cache. */

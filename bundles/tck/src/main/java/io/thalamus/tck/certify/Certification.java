@@ -38,6 +38,7 @@ public final class Certification {
           new Part("burst", BurstChecks::run),
           new Part("concurrency", ConcurrencyChecks::run),
           new Part("control", ControlChecks::run),
+          new Part("deadlines", DeadlineChecks::run),
           new Part("life cycle", LifecycleChecks::run));
 
   private record Part(String name, Group group) {}
@@ -73,7 +74,10 @@ public final class Certification {
     return this;
   }
 
-  /** Sets how many random graphs are run, and the seed of random examples and packets. */
+  /**
+   * Sets how many random graphs are run, and about how many examples with deadlines; and the seed
+   * of random examples and packets.
+   */
   public Certification withRandom(int value, long newSeed) {
     random = value;
     seed = newSeed;
@@ -137,7 +141,11 @@ public final class Certification {
       }
     }
     return new CertificationReport(
-        name(), findings, subject.badPackets().sum(), Duration.ofNanos(System.nanoTime() - start));
+        name(),
+        findings,
+        subject.badPackets().sum(),
+        subject.onDeadlines().sum(),
+        Duration.ofNanos(System.nanoTime() - start));
   }
 
   private String name() {

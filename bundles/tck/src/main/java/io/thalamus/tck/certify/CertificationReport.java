@@ -17,10 +17,11 @@ import java.util.stream.Collectors;
  * @param device its name
  * @param findings in the order of their groups, with exceptions applied
  * @param badPackets that bursts answered as they have to
+ * @param onDeadlines the examples that ran with deadlines
  * @param duration of the whole run
  */
 public record CertificationReport(
-    String device, List<Finding> findings, long badPackets, Duration duration) {
+    String device, List<Finding> findings, long badPackets, long onDeadlines, Duration duration) {
   private static final int MOST_SHOWN = 20;
   private static final int MOST_REASONS = 4;
 
@@ -92,9 +93,10 @@ public record CertificationReport(
     lines.add(
         String.format(
             Locale.ROOT,
-            "%s, %,d bad packets answered, %.1f s",
+            "%s, %,d bad packets answered, %,d examples with deadlines, %.1f s",
             device,
             badPackets,
+            onDeadlines,
             duration.toMillis() / 1000.0));
     lines.add(total().text());
     return String.join("\n", lines);

@@ -9,23 +9,26 @@ import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The device that is tested, the examples, and a count. Thread-safe.
+ * The device that is tested, the examples, and counts. Thread-safe.
  *
  * @param settings of the run, with its device
  * @param singles examples of one operation each, of all that the device supports
  * @param badPackets counts those that bursts answered
+ * @param onDeadlines counts the examples that ran with deadlines
  */
-record Subject(Certification settings, List<Example> singles, LongAdder badPackets) {
+record Subject(
+    Certification settings, List<Example> singles, LongAdder badPackets, LongAdder onDeadlines) {
   private static final int SOME = 8;
 
   Subject {
     Objects.requireNonNull(settings, "settings");
     singles = List.copyOf(singles);
     Objects.requireNonNull(badPackets, "badPackets");
+    Objects.requireNonNull(onDeadlines, "onDeadlines");
   }
 
   Subject(Certification settings, List<Example> singles) {
-    this(settings, singles, new LongAdder());
+    this(settings, singles, new LongAdder(), new LongAdder());
   }
 
   Device device() {

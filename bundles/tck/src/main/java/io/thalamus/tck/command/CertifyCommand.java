@@ -52,7 +52,10 @@ public final class CertifyCommand extends Command {
               1,
               1)
           .offering(Candidates.of(Kind.DEVICES))
-          .option("random", "N", "how many random graphs (200)")
+          .option(
+              "random",
+              "N",
+              "how many random graphs, and about how many examples with deadlines (200)")
           .option("packets", "N", "how many bad packets a burst gets of each example (10)")
           .option("seed", "S", "of the first random graph (1)")
           .option("vectors", "DIR", "conformance vectors; none for the kit's own examples", FILES)

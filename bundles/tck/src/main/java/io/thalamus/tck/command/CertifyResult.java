@@ -24,6 +24,7 @@ public record CertifyResult(CertificationReport report, Style style) implements 
         "failed", total.failed(),
         "skipped", total.skipped(),
         "badPackets", report.badPackets(),
+        "onDeadlines", report.onDeadlines(),
         "duration", Duration.ofMillis(report.duration().toMillis()),
         "groups", report.groups(),
         "failures", report.failures().stream().map(Finding::text).toList());

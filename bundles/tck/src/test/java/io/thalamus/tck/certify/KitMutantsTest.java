@@ -18,7 +18,6 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
 import io.thalamus.memory.MemoryKind;
-import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
@@ -349,87 +348,6 @@ class KitMutantsTest {
   }
 
   @Test
-  void deadlinesOfPreparesAreIgnored() throws Exception {
-    assertFound(
-        ControlChecks::run,
-        new Mutant() {
-          @Override
-          public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
-            return super.prepare(model, config.with(Deadline.NONE));
-          }
-        },
-        "prepare after its deadline");
-  }
-
-  @Test
-  void deadlinesOfExecutionsAreIgnored() throws Exception {
-    assertFound(
-        ControlChecks::run,
-        new Mutant() {
-          @Override
-          ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
-            return super.execute(within, request, config.with(Deadline.NONE));
-          }
-        },
-        "execute after its deadline");
-  }
-
-  @Test
-  void deadlinesEndAnExecutionAsAnyFailureDoes() throws Exception {
-    assertFound(
-        ControlChecks::run,
-        new Mutant() {
-          @Override
-          ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
-            ExecutionResult result = super.execute(within, request, config);
-            return result.status() == ErrorStatus.MISSED_DEADLINE_PERSISTENT
-                ? new ExecutionResult.Failed(ErrorStatus.GENERAL_FAILURE, "it failed")
-                : result;
-          }
-        },
-        "execute after its deadline",
-        "execute at its deadline");
-  }
-
-  @Test
-  void deadlinesOfFencedExecutionsAreIgnored() throws Exception {
-    assertFound(
-        ControlChecks::run,
-        new Mutant() {
-          @Override
-          FencedExecution executeFenced(
-              PreparedModel within,
-              Request request,
-              List<SyncFence> waitFor,
-              ExecutionConfig config)
-              throws DeviceException {
-            return super.executeFenced(within, request, waitFor, config.with(Deadline.NONE));
-          }
-        },
-        "execute fenced after its deadline",
-        "a deadline behind a fence");
-  }
-
-  @Test
-  void durationsOfFencedExecutionsAreIgnored() throws Exception {
-    assertFound(
-        ControlChecks::run,
-        new Mutant() {
-          @Override
-          FencedExecution executeFenced(
-              PreparedModel within,
-              Request request,
-              List<SyncFence> waitFor,
-              ExecutionConfig config)
-              throws DeviceException {
-            ExecutionConfig without = ExecutionConfig.DEFAULT.with(config.deadline());
-            return super.executeFenced(within, request, waitFor, without);
-          }
-        },
-        "execute fenced for a duration after its deadline");
-  }
-
-  @Test
   void fencesAreIgnored() throws Exception {
     assertFound(
         ControlChecks::run,
@@ -445,8 +363,7 @@ class KitMutantsTest {
           }
         },
         "a fence fails",
-        "a fence is waited for",
-        "a deadline behind a fence");
+        "a fence is waited for");
   }
 
   /** Threads that stay until the test ends. */
@@ -563,7 +480,7 @@ class KitMutantsTest {
                         new Outcome.Skipped("no operation " + (i < 200 ? "ADD" : i))))
             .toList();
     CertificationReport report =
-        new CertificationReport("thalamus-few", findings, 0, java.time.Duration.ZERO);
+        new CertificationReport("thalamus-few", findings, 0, 0, java.time.Duration.ZERO);
     List<String> lines = report.text().lines().toList();
     assertEquals(
         List.of(

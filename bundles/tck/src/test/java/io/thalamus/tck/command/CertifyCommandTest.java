@@ -35,9 +35,10 @@ class CertifyCommandTest {
                 new Finding("graphs", "b", new Outcome.Failed("why")),
                 new Finding("graphs", "c", new Outcome.Skipped("because"))),
             15_000,
+            200,
             Duration.ofNanos(1_234_567_890));
     assertEquals(
-        "{\"device\":\"thalamus-cpu\",\"passed\":1,\"failed\":1,\"skipped\":1,\"badPackets\":15000,\"millis\":1234,"
+        "{\"device\":\"thalamus-cpu\",\"passed\":1,\"failed\":1,\"skipped\":1,\"badPackets\":15000,\"onDeadlines\":200,\"millis\":1234,"
             + "\"groups\":{\"facts\":{\"passed\":1,\"failed\":0,\"skipped\":0},"
             + "\"graphs\":{\"passed\":0,\"failed\":1,\"skipped\":1}},\"failures\":[\"graphs/b:"
             + " why\"]}",

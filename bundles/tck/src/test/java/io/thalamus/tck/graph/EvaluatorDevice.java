@@ -5,6 +5,7 @@ import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl;
+import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.MemoryPool;
@@ -140,13 +141,13 @@ public final class EvaluatorDevice implements Device {
       throw new DeviceException(ErrorStatus.MISSED_DEADLINE_PERSISTENT, "late");
     }
     for (int i = 0; i < model.main().operations().size(); i++) {
-      check(config.control());
+      check(config.deadline(), config.control());
     }
     return new Prepared(model);
   }
 
-  private static void check(ExecutionControl control) throws DeviceException {
-    switch (control.checkpoint()) {
+  private static void check(Deadline deadline, ExecutionControl control) throws DeviceException {
+    switch (deadline.hasPassed() ? Signal.DEADLINE : control.checkpoint()) {
       case CONTINUE -> {}
       case CANCELLED -> throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "cancelled");
       case DEADLINE ->
@@ -166,7 +167,7 @@ public final class EvaluatorDevice implements Device {
     public ExecutionResult execute(Request request, ExecutionConfig config) {
       try {
         check(request, config);
-        return compute(model, request, config.control());
+        return compute(model, request, config);
       } catch (DeviceException e) {
         return new ExecutionResult.Failed(e.status(), e.getMessage());
       } catch (VectorFormatException e) {
@@ -232,7 +233,11 @@ public final class EvaluatorDevice implements Device {
         throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "a fence failed", e);
       }
       Deadline deadline =
-          config.duration().map(Deadline::after).orElse(Deadline.NONE).earlier(config.deadline());
+          config
+              .duration()
+              .map(duration -> Deadline.after(duration, config.deadline().clock()))
+              .map(end -> end.earlier(config.deadline()))
+              .orElse(config.deadline());
       ExecutionResult result = execute(request, config.with(deadline));
       if (result instanceof ExecutionResult.Failed failed) {
         throw new DeviceException(failed.status(), failed.message());
@@ -247,7 +252,7 @@ public final class EvaluatorDevice implements Device {
     }
   }
 
-  private ExecutionResult compute(Model model, Request request, ExecutionControl control)
+  private ExecutionResult compute(Model model, Request request, ExecutionConfig config)
       throws VectorFormatException, DeviceException {
     Subgraph graph = model.main();
     List<MemorySegment> inputs =
@@ -260,7 +265,7 @@ public final class EvaluatorDevice implements Device {
               output.shape(), MemorySegment.ofArray(new byte[(int) output.byteSize()])));
     }
     Example example = Example.of("request", model, inputs, results);
-    List<Tensor> values = evaluate(example, control);
+    List<Tensor> values = evaluate(example, config);
     List<OutputShape> shapes = new ArrayList<>();
     for (int i = 0; i < results.size(); i++) {
       Tensor value = values.get(example.main().outputIndexes().get(i));
@@ -276,12 +281,12 @@ public final class EvaluatorDevice implements Device {
     return new ExecutionResult.Completed(shapes, Timing.NONE);
   }
 
-  private List<Tensor> evaluate(Example example, ExecutionControl control) throws DeviceException {
+  private List<Tensor> evaluate(Example example, ExecutionConfig config) throws DeviceException {
     // Without operations these are the inputs and constants.
     Example given = example.withMain(example.main().withOperations(List.of()));
     List<Tensor> values = new ArrayList<>(evaluator.evaluate(given));
     for (RawOperation operation : example.main().operations()) {
-      check(control);
+      check(config.deadline(), config.control());
       List<Tensor> outputs = evaluator.evaluate(example.main(), operation, values);
       for (int i = 0; i < outputs.size(); i++) {
         Tensor output = exact(outputs.get(i));
