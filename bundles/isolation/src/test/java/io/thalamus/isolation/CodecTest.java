@@ -262,7 +262,9 @@ class CodecTest {
       case 0 ->
           new ExecutionResult.Completed(shapes, timing(), random.nextLong(), random.nextLong());
       case 1 -> new ExecutionResult.OutputInsufficientSize(shapes);
-      default -> new ExecutionResult.Failed(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, text());
+      default ->
+          new ExecutionResult.Failed(
+              ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, text(), timing().inDriver());
     };
   }
 

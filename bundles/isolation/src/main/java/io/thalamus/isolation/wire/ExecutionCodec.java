@@ -159,7 +159,11 @@ public final class ExecutionCodec {
       }
       case OutputInsufficientSize insufficient ->
           out.int8(INSUFFICIENT).list(insufficient.outputs(), ExecutionCodec::write);
-      case Failed failed -> out.int8(FAILED).constant(failed.status()).text(failed.message());
+      case Failed failed ->
+          out.int8(FAILED)
+              .constant(failed.status())
+              .text(failed.message())
+              .optional(failed.retryAfter(), ExecutionCodec::duration);
     }
   }
 
@@ -170,7 +174,9 @@ public final class ExecutionCodec {
       case COMPLETED ->
           new Completed(in.list(ExecutionCodec::outputShape), timing(in), in.int64(), in.int64());
       case INSUFFICIENT -> new OutputInsufficientSize(in.list(ExecutionCodec::outputShape));
-      case FAILED -> new Failed(in.constant(ErrorStatus.values()), in.text());
+      case FAILED ->
+          new Failed(
+              in.constant(ErrorStatus.values()), in.text(), in.optional(ExecutionCodec::duration));
       default -> throw ModelCodec.unknown("result", kind);
     };
   }

@@ -208,11 +208,23 @@ final class Preparer {
 
   private PreparedPlan prepare(PlannedModel planned, PrepareConfig config)
       throws StepRefusedException {
-    return prepare(
-        planned,
-        config,
-        options.caching(),
-        plan -> measurements.learn(Observations.of(plan, StepTimes::usual)));
+    return prepare(planned, config, options.caching(), this::learn);
+  }
+
+  private void learn(PreparedPlan plan) {
+    measurements.learn(Observations.of(plan, StepTimes::usual));
+    for (ExecutionStep step : plan.planned().steps()) {
+      measurements.learn(
+          step.device().info(),
+          step.model(),
+          options.preference(),
+          plan.step(step.index()).times());
+    }
+  }
+
+  private StepTimes times(ExecutionStep step) {
+    return new StepTimes(
+        measurements.stepTime(step.device().info(), step.model(), options.preference()));
   }
 
   private PreparedPlan prepare(
@@ -226,7 +238,7 @@ final class Preparer {
     try {
       for (ExecutionStep step : planned.steps()) {
         Prepared made = prepare(step, config, caching);
-        prepared.add(new PreparedStep(step, made.model(), made.origin()));
+        prepared.add(new PreparedStep(step, made.model(), made.origin(), times(step)));
       }
       isComplete = true;
       return new PreparedPlan(planned, prepared, onEnd);

@@ -18,6 +18,12 @@ record MeasuredTime(double nanos, long seen) {
     /** The cost of a step. */
     static final String STEP = "step";
 
+    /** The usual time of a step as a whole, with the signature of its model behind it. */
+    static final String WHOLE = "whole:";
+
+    /** The lower bound of that time. */
+    static final String LEAST = "least:";
+
     /** The cost of a byte that crosses the boundary of a step. */
     static final String BYTE = "byte";
   }

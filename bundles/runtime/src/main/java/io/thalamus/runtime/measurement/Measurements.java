@@ -3,6 +3,8 @@ package io.thalamus.runtime.measurement;
 
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
+import io.thalamus.model.ExecutionPreference;
+import io.thalamus.model.Model;
 import io.thalamus.runtime.measurement.MeasuredTime.Key;
 import io.thalamus.runtime.measurement.StepObservation.Part;
 import java.io.IOException;
@@ -12,6 +14,7 @@ import java.time.Clock;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
@@ -84,6 +87,42 @@ public final class Measurements implements AutoCloseable {
   /** Returns the time of a device for a byte that crosses the boundary of a step. */
   public double byteNanos(DeviceInfo info) {
     return find(info, Key.BYTE).orElse(USUAL_BYTE_NANOS);
+  }
+
+  /**
+   * Returns the time of a step that was measured as a whole, in whatever compilation.
+   *
+   * @param step the model of the step
+   * @param preference for which it was prepared, since a device may be slower to save power
+   */
+  public Optional<StepTime> stepTime(DeviceInfo info, Model step, ExecutionPreference preference) {
+    Optional<String> signature = OperationSignature.of(step).map(text -> preference + ":" + text);
+    if (signature.isEmpty()) {
+      return Optional.empty();
+    }
+    OptionalDouble usual = find(info, Key.WHOLE + signature.get());
+    OptionalDouble least = find(info, Key.LEAST + signature.get());
+    return usual.isEmpty() || least.isEmpty()
+        ? Optional.empty()
+        : Optional.of(new StepTime(usual.getAsDouble(), least.getAsDouble()));
+  }
+
+  /**
+   * Learns the time of a step as a whole, once there were executions enough to go by.
+   *
+   * @param step the model of the step
+   * @param preference for which it was prepared, since a device may be slower to save power
+   */
+  public void learn(DeviceInfo info, Model step, ExecutionPreference preference, StepTimes times) {
+    Optional<String> signature = OperationSignature.of(step).map(text -> preference + ":" + text);
+    Optional<StepTime> own = times.own();
+    if (signature.isPresent() && own.isPresent()) {
+      synchronized (lock) {
+        load();
+        put(info, Key.WHOLE + signature.get(), own.get().usualNanos());
+        put(info, Key.LEAST + signature.get(), own.get().leastNanos());
+      }
+    }
   }
 
   private OptionalDouble find(DeviceInfo info, String what) {

@@ -48,6 +48,22 @@ public final class OperationSignature {
     return Optional.of(operation.type().text() + ":" + digest(text.toString()));
   }
 
+  /**
+   * The signature of all operations of a model without subgraphs, in their order; empty where one
+   * of them has none.
+   */
+  static Optional<String> of(Model model) {
+    StringBuilder all = new StringBuilder();
+    for (Operation operation : model.main().operations()) {
+      Optional<String> one = of(model, model.main(), operation);
+      if (one.isEmpty()) {
+        return one;
+      }
+      all.append(one.get()).append(' ');
+    }
+    return Optional.of(digest(all.toString()));
+  }
+
   private static boolean append(StringBuilder text, Operand operand) {
     text.append(' ').append(operand.type().text());
     if (operand.lifetime() instanceof NoValue) {

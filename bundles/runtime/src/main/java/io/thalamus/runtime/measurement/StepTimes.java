@@ -2,6 +2,7 @@
 package io.thalamus.runtime.measurement;
 
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
@@ -16,7 +17,30 @@ public final class StepTimes {
   private static final int FEWEST = 12;
 
   private final long[] nanos = new long[KEPT];
+  private final Optional<StepTime> before;
   private volatile int count;
+
+  /**
+   * Times of a step that begin with what is known of it.
+   *
+   * @param before the time of the same step in another compilation, which counts until this one has
+   *     times enough of its own
+   */
+  public StepTimes(Optional<StepTime> before) {
+    this.before = before;
+  }
+
+  /** Returns usual time and lower bound; empty where nothing was measured, here or before. */
+  public Optional<StepTime> known() {
+    return count < FEWEST ? before : own();
+  }
+
+  /** Returns the same of its own times; empty where there were too few to go by. */
+  Optional<StepTime> own() {
+    return count < FEWEST
+        ? Optional.empty()
+        : Optional.of(new StepTime(usual().getAsDouble(), least().getAsDouble()));
+  }
 
   /** One execution took so long. */
   public void add(long time) {

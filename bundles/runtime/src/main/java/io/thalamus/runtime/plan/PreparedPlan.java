@@ -3,6 +3,7 @@ package io.thalamus.runtime.plan;
 
 import io.thalamus.api.CacheOutcome;
 import io.thalamus.memory.ReferenceCount;
+import io.thalamus.runtime.measurement.StepTime;
 import io.thalamus.runtime.registry.DeviceBurst;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
@@ -118,7 +119,7 @@ public final class PreparedPlan {
    * refuse for ever.
    */
   public double leastNanos() {
-    return nanos(planned.main(), step -> step.times().least().orElse(0))
+    return nanos(planned.main(), step -> step.times().known().map(StepTime::leastNanos).orElse(0.0))
         * Math.pow(1 - FALL, refusals.get());
   }
 
@@ -127,7 +128,8 @@ public final class PreparedPlan {
    * measured: the sum of the usual times of the steps that it cannot do without.
    */
   public double idleNanos() {
-    return nanos(planned.main(), step -> step.times().usual().orElse(0));
+    return nanos(
+        planned.main(), step -> step.times().known().map(StepTime::usualNanos).orElse(0.0));
   }
 
   private double nanos(PlannedGraph graph, ToDoubleFunction<PreparedStep> time) {

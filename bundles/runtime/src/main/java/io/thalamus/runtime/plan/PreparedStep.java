@@ -18,15 +18,21 @@ public final class PreparedStep {
   private final ExecutionStep step;
   private final DevicePreparedModel primary;
   private final Origin origin;
-  private final StepTimes times = new StepTimes();
+  private final StepTimes times;
   private final OnDemand<DevicePreparedModel> fallback = onDemand();
   private final OnDemand<DevicePreparedModel> reference = onDemand();
 
   /** The bursts on the primary model, by their owners. */
   private final Map<Object, DeviceBurst> bursts = new ConcurrentHashMap<>();
 
-  /** Creates a step with the model that its device prepared, which it owns. */
-  public PreparedStep(ExecutionStep step, DevicePreparedModel primary, Origin origin) {
+  /**
+   * Creates a step with the model that its device prepared, which it owns.
+   *
+   * @param times of its executions on that device
+   */
+  public PreparedStep(
+      ExecutionStep step, DevicePreparedModel primary, Origin origin, StepTimes times) {
+    this.times = times;
     this.step = step;
     this.primary = primary;
     this.origin = origin;

@@ -89,10 +89,12 @@ class CausesTest {
     assertTrue(report.message().startsWith(cause.message()), report.message());
   }
 
-  /** Has executions stay on the device until the gate opens. */
-  private void hold() {
+  /** Has executions stay on the device until the gate opens; returns how many are there. */
+  private AtomicInteger hold() {
+    AtomicInteger inside = new AtomicInteger();
     device.onExecute(
         (request, config) -> {
+          inside.incrementAndGet();
           try {
             assertTrue(gate.await(PATIENCE, TimeUnit.SECONDS));
           } catch (InterruptedException e) {
@@ -100,16 +102,18 @@ class CausesTest {
           }
           return null;
         });
+    return inside;
   }
 
   private List<CompletableFuture<ExecutionReport>> fillThreads(Compilation compilation)
       throws Exception {
-    hold();
+    AtomicInteger inside = hold();
     List<CompletableFuture<ExecutionReport>> running = new ArrayList<>();
     int threads = Math.max(4, 2 * Runtime.getRuntime().availableProcessors());
     for (int i = 0; i < threads; i++) {
       running.add(execution(compilation).computeAsync());
     }
+    Eventually.that("all threads are busy", () -> inside.get() == threads);
     return running;
   }
 
@@ -159,6 +163,17 @@ class CausesTest {
       assertEquals(before, device.kernels());
       assertTrue(execution(compilation).setTimeout(IDLE.plusNanos(1)).compute().isSuccess());
     }
+  }
+
+  @Test
+  void whatOneCompilationMeasuredTheNextOneKnows() throws Exception {
+    measured().close();
+    int before = device.kernels();
+    Compilation next = compile();
+    assertCause(
+        Cause.TOO_SHORT, execution(next).setTimeout(IDLE.dividedBy(10)).computeAsync().join());
+    assertEquals(before, device.kernels());
+    assertTrue(execution(next).setTimeout(IDLE.plusNanos(1)).compute().isSuccess());
   }
 
   @Test
@@ -229,22 +244,12 @@ class CausesTest {
   @Test
   void overWhileItWaitsForAMemory() throws Exception {
     Compilation compilation = measured();
-    CountDownLatch begun = new CountDownLatch(1);
-    device.onExecute(
-        (request, config) -> {
-          begun.countDown();
-          try {
-            assertTrue(gate.await(PATIENCE, TimeUnit.SECONDS));
-          } catch (InterruptedException e) {
-            throw new AssertionError(e);
-          }
-          return null;
-        });
+    AtomicInteger inside = hold();
     try (Memory memory =
         runtime.networks().createMemory(MemoryDesc.builder("m").output(compilation, 0).build())) {
       CompletableFuture<ExecutionReport> holder =
           execution(compilation).setOutput(0, memory).computeAsync();
-      assertTrue(begun.await(PATIENCE, TimeUnit.SECONDS));
+      Eventually.that("it has the memory", () -> inside.get() == 1);
       CompletableFuture<ExecutionReport> waiter = new CompletableFuture<>();
       Execution second = execution(compilation).setOutput(0, memory).setTimeout(IDLE.plus(KERNEL));
       Thread thread = new Thread(() -> waiter.complete(second.compute()), "waiter");

@@ -6,6 +6,7 @@ import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ResultCode;
 import io.thalamus.console.CommandException;
+import io.thalamus.console.text.Units;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
@@ -120,7 +121,9 @@ public final class Inference {
         continue;
       }
       if (!report.isSuccess()) {
-        throw new CommandException(report.code() + ": " + report.message());
+        String later =
+            report.retryAfter().map(time -> "; try again in " + Units.time(time)).orElse("");
+        throw new CommandException(report.code() + ": " + report.message() + later);
       }
       return new Outcome(outputs(report), report, new long[] {nanos});
     }

@@ -466,6 +466,14 @@ class CommandsTest {
         ExecutionReport.failed(ResultCode.MISSED_DEADLINE_TRANSIENT, "too slow today");
     assertFails(
         "MISSED_DEADLINE_TRANSIENT: too slow today", "nn:run quant.tflite random:1 --deadline 1");
+    networks.failure =
+        ExecutionReport.failed(
+            ResultCode.RESOURCE_EXHAUSTED_TRANSIENT,
+            "too many wait",
+            Optional.of(Duration.ofMillis(12)));
+    assertFails(
+        "RESOURCE_EXHAUSTED_TRANSIENT: too many wait; try again in 12.00 ms",
+        "nn:run quant.tflite random:1");
   }
 
   @Test
