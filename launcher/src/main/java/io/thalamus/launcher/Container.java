@@ -73,8 +73,9 @@ final class Container {
     Map<String, String> configuration = new HashMap<>(properties);
     configuration.put(Constants.FRAMEWORK_STORAGE, slot.cache().toString());
     configuration.put(Constants.FRAMEWORK_BEGINNING_STARTLEVEL, Integer.toString(level));
-    // JLine reaches for signals through it, so that Ctrl-C ends a command and not the container.
-    configuration.put(Constants.FRAMEWORK_BOOTDELEGATION, "sun.misc");
+    // JLine reaches for signals through the first, so that Ctrl-C ends a command and not the
+    // container; the JDK's Flight Recorder adds calls of the second to the code of each event.
+    configuration.put(Constants.FRAMEWORK_BOOTDELEGATION, "sun.misc,jdk.jfr.internal.event");
     FrameworkFactory factory = ServiceLoader.load(FrameworkFactory.class).iterator().next();
     Framework framework = factory.newFramework(configuration);
     try {

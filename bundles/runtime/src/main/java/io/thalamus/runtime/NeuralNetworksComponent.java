@@ -12,8 +12,10 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operation;
 import io.thalamus.runtime.compilation.Compiler;
 import io.thalamus.runtime.domain.MemoryDomains;
+import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.registry.DeviceRegistry;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -22,6 +24,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.osgi.service.component.ComponentContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -38,16 +41,30 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   private final Compiler compiler;
   private final ModelLoader loader;
   private final MemoryDomains domains;
+  private final String application;
   private final Set<Memory> memories = ConcurrentHashMap.newKeySet();
   private final Set<Compilation> compilations = ConcurrentHashMap.newKeySet();
   private final Set<LoadedModel> models = ConcurrentHashMap.newKeySet();
 
+  /** Called by the component runtime, once for each bundle that asks. */
   @Activate
   public NeuralNetworksComponent(
       @Reference DeviceRegistry registry,
       @Reference Compiler compiler,
       @Reference ModelLoader loader,
-      @Reference MemoryDomains domains) {
+      @Reference MemoryDomains domains,
+      ComponentContext context) {
+    this(registry, compiler, loader, domains, context.getUsingBundle().getSymbolicName());
+  }
+
+  /** An entrance for an application of this name. */
+  public NeuralNetworksComponent(
+      DeviceRegistry registry,
+      Compiler compiler,
+      ModelLoader loader,
+      MemoryDomains domains,
+      String application) {
+    this.application = application;
     this.registry = registry;
     this.compiler = compiler;
     this.loader = loader;
@@ -99,9 +116,23 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
         compiler.compile(
             Objects.requireNonNull(model, "model"),
             Objects.requireNonNull(options, "options"),
+            new CompilationLabel(application, name(model), options.priority()),
             compilations::remove);
     compilations.add(compilation);
     return compilation;
+  }
+
+  /** Returns the file of a model that was loaded here, or what its graph begins with. */
+  private String name(Model model) {
+    for (LoadedModel loaded : models) {
+      if (loaded.model() == model) {
+        return String.valueOf(loaded.path().getFileName());
+      }
+    }
+    List<Operation> operations = model.main().operations();
+    return operations.isEmpty()
+        ? "a model without operations"
+        : operations.getFirst().type().text() + " and " + (operations.size() - 1) + " more";
   }
 
   @Override

@@ -16,6 +16,8 @@ import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.call.Terms.Admission;
+import io.thalamus.runtime.events.CacheEvent;
+import io.thalamus.runtime.events.CacheEvent.Outcome;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.registry.DeviceListener;
 import io.thalamus.runtime.registry.DevicePreparedModel;
@@ -136,6 +138,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       }
     } catch (IOException e) {
       trouble(directory, e);
+      CacheEvent.tell(part.device().id(), "", Outcome.UNAVAILABLE, e.toString());
     }
     return new Prepared(
         part.device().prepare(part.model(), config, Admission.WHILE_SERVING), Origin.NOT_STORED);
@@ -187,9 +190,11 @@ public final class StepCache implements DeviceListener, AutoCloseable {
           DevicePreparedModel restored =
               part.device().prepareFromCache(part.model(), config.with(lend(stored.get())));
           touch();
+          tell(Outcome.HIT, "");
           return Optional.of(new Prepared(restored, Origin.RESTORED));
         } catch (DeviceException e) {
           isRefused = isVerdict(e.status());
+          tell(isRefused ? Outcome.REFUSED : Outcome.UNAVAILABLE, e.getMessage());
           LOG.log(
               Level.DEBUG,
               "{0} compiles {1} anew: {2}",
@@ -199,6 +204,9 @@ public final class StepCache implements DeviceListener, AutoCloseable {
         }
       }
       Optional<OpenEntry> files = entry.create(this);
+      if (stored.isEmpty()) {
+        tell(files.isPresent() ? Outcome.MISS : Outcome.UNAVAILABLE, "");
+      }
       return files.isPresent() ? Optional.of(compile(files.get(), isRefused)) : Optional.empty();
     }
 
@@ -219,6 +227,10 @@ public final class StepCache implements DeviceListener, AutoCloseable {
           entry.discard();
         }
       }
+    }
+
+    private void tell(Outcome outcome, String message) {
+      CacheEvent.tell(part.device().id(), part.describe(), outcome, message);
     }
 
     private PrepareConfig.Cache lend(OpenEntry files) {

@@ -9,6 +9,7 @@ import io.thalamus.model.Elements;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.StepObservation;
@@ -156,6 +157,7 @@ final class Calibration {
               model,
               // A second opinion would be timed with the step.
               CompilationOptions.DEFAULT.withSampling(0),
+              CompilationLabel.PLANNING,
               preparer,
               plan,
               asyncThreads,

@@ -17,6 +17,8 @@ import io.thalamus.model.Deadline;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.call.Timekeeper;
+import io.thalamus.runtime.events.CompilationLabel;
+import io.thalamus.runtime.events.FallbackEvent;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.execution.BurstImpl;
 import io.thalamus.runtime.execution.ExecutionHost;
@@ -46,6 +48,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
 
   private final Model model;
   private final CompilationOptions options;
+  private final CompilationLabel label;
   private final Preparer preparer;
   private final AsyncThreads asyncThreads;
   private final Compiler compiler;
@@ -76,6 +79,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   CompilationImpl(
       Model model,
       CompilationOptions options,
+      CompilationLabel label,
       Preparer preparer,
       PreparedPlan plan,
       AsyncThreads asyncThreads,
@@ -83,6 +87,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       Consumer<Compilation> onClose) {
     this.model = model;
     this.options = options;
+    this.label = label;
     this.preparer = preparer;
     this.current = plan;
     this.lastPlan = plan.planned().description();
@@ -161,6 +166,11 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   @Override
+  public CompilationLabel label() {
+    return label;
+  }
+
+  @Override
   public boolean isForOneDevice() {
     return options.devices().size() == 1;
   }
@@ -184,11 +194,13 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   @Override
   public PreparedPlan acquireWholeOnReference(ExecutionConfig config)
       throws NeuralNetworksException {
+    FallbackEvent.tell(label, "", "the whole model is repeated on the reference");
     return wholeOnReference.get(config.control(), () -> preparer.prepareWholeOnReference(config));
   }
 
   @Override
   public void onFallback(ExecutionStep step, String reason) {
+    FallbackEvent.tell(label, step.device().id(), reason);
     // The same trouble at every request would drown the log.
     boolean isNews = !reason.equals(lastReason);
     lastReason = reason;

@@ -13,6 +13,8 @@ import io.thalamus.model.Model;
 import io.thalamus.runtime.caching.StepCache;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.Timekeeper;
+import io.thalamus.runtime.events.CompilationLabel;
+import io.thalamus.runtime.events.ReplanEvent;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.partition.ModelRules;
@@ -90,7 +92,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
 
   /** Returns the plan that a model would get; see {@code NeuralNetworks.plan}. */
   public Plan plan(Model model, CompilationOptions options) throws NeuralNetworksException {
-    return preparer(model, options, true).plan().description();
+    return preparer(model, options, CompilationLabel.PLANNING, true).plan().description();
   }
 
   /** Times the operations of a model on each device; see {@code NeuralNetworks.measure}. */
@@ -116,11 +118,16 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   /**
    * Prepares a model; see {@code NeuralNetworks.compile}.
    *
+   * @param label names it in events
    * @param onClose called once, when the compilation is closed
    */
-  public Compilation compile(Model model, CompilationOptions options, Consumer<Compilation> onClose)
+  public Compilation compile(
+      Model model,
+      CompilationOptions options,
+      CompilationLabel label,
+      Consumer<Compilation> onClose)
       throws NeuralNetworksException {
-    Preparer preparer = preparer(model, options);
+    Preparer preparer = preparer(model, options, label, false);
     Deadline deadline =
         options
             .timeout()
@@ -132,7 +139,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     long changes = registry.changes();
     PreparedPlan plan = preparer.prepare(Optional.empty(), deadline, same -> {}).orElseThrow();
     CompilationImpl compilation =
-        new CompilationImpl(model, options, preparer, plan, asyncThreads, this, onClose);
+        new CompilationImpl(model, options, label, preparer, plan, asyncThreads, this, onClose);
     live.add(compilation);
     if (registry.changes() != changes) {
       // What came or went while it was prepared was not told to it.
@@ -176,10 +183,11 @@ public final class Compiler implements DeviceListener, AutoCloseable {
 
   private Preparer preparer(Model model, CompilationOptions options)
       throws NeuralNetworksException {
-    return preparer(model, options, false);
+    return preparer(model, options, CompilationLabel.PLANNING, false);
   }
 
-  private Preparer preparer(Model model, CompilationOptions options, boolean withTrials)
+  private Preparer preparer(
+      Model model, CompilationOptions options, CompilationLabel label, boolean withTrials)
       throws NeuralNetworksException {
     Model checked = rules.check(model);
     DeviceSelection choice = new DeviceSelection(registry, options.devices(), withTrials);
@@ -191,7 +199,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     checkCaching(options);
     choice.check();
     policies.check(options);
-    return new Preparer(policies, rules, measurements, cache, checked, options, choice);
+    return new Preparer(policies, rules, measurements, cache, checked, options, label, choice);
   }
 
   private static void checkCaching(CompilationOptions options) throws NeuralNetworksException {
@@ -244,13 +252,22 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   }
 
   private static void replan(CompilationImpl compilation) {
+    ReplanEvent event = ReplanEvent.start(compilation.label());
+    String outcome = "failed";
+    String message = "";
     try {
-      if (compilation.replan()) {
+      boolean isMoved = compilation.replan();
+      outcome = isMoved ? "moved" : "unchanged";
+      if (isMoved) {
         LOG.log(Level.DEBUG, "a compilation moved to another plan");
       }
     } catch (NeuralNetworksException e) {
+      message = e.getMessage();
       // The plan it has stays; its executions will tell their callers what is wrong.
-      LOG.log(Level.DEBUG, "a compilation keeps its plan: {0}", e.getMessage());
+      LOG.log(Level.DEBUG, "a compilation keeps its plan: {0}", message);
+    }
+    if (event != null) {
+      event.finish(outcome, message);
     }
   }
 

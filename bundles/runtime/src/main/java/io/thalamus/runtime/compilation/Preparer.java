@@ -19,6 +19,9 @@ import io.thalamus.runtime.caching.StepCache.Prepared;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.call.Terms.Admission;
+import io.thalamus.runtime.events.CompilationLabel;
+import io.thalamus.runtime.events.PartitionEvent;
+import io.thalamus.runtime.events.PrepareEvent;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.partition.ModelRules;
@@ -55,6 +58,7 @@ final class Preparer {
   private final StepCache cache;
   private final Model model;
   private final CompilationOptions options;
+  private final CompilationLabel label;
   private final DeviceSelection choice;
   private final Set<RegisteredDevice> avoided = ConcurrentHashMap.newKeySet();
 
@@ -65,6 +69,7 @@ final class Preparer {
       StepCache cache,
       Model model,
       CompilationOptions options,
+      CompilationLabel label,
       DeviceSelection choice) {
     this.policies = policies;
     this.rules = rules;
@@ -72,6 +77,7 @@ final class Preparer {
     this.cache = cache;
     this.model = model;
     this.options = options;
+    this.label = label;
     this.choice = choice;
   }
 
@@ -95,6 +101,22 @@ final class Preparer {
 
   private PlannedModel plan(List<RegisteredDevice> devices) throws NeuralNetworksException {
     Policies.Choice chosen = policies.choose(options);
+    int operations = model.main().operations().size();
+    PartitionEvent event = PartitionEvent.start(label, chosen.policy().name(), operations);
+    int steps = 0;
+    try {
+      PlannedModel planned = plan(devices, chosen);
+      steps = planned.steps().size();
+      return planned;
+    } finally {
+      if (event != null) {
+        event.finish(steps);
+      }
+    }
+  }
+
+  private PlannedModel plan(List<RegisteredDevice> devices, Policies.Choice chosen)
+      throws NeuralNetworksException {
     PartitionPolicy policy = chosen.policy();
     try {
       return remarked(
@@ -252,7 +274,7 @@ final class Preparer {
   private Prepared prepare(ExecutionStep step, PrepareConfig config, Optional<CacheOptions> caching)
       throws StepRefusedException {
     try {
-      return cache.prepare(part(step, step.device()), config, caching);
+      return prepare(part(step, step.device()), config, caching);
     } catch (DeviceException e) {
       String doing = step.describe() + " was not prepared by " + step.device().id();
       NeuralNetworksException reason = StatusMapping.toException(doing, e);
@@ -261,6 +283,27 @@ final class Preparer {
         reason = new NeuralNetworksException(Cause.COMPILATION_STOPPED.code(), reason.getMessage());
       }
       throw new StepRefusedException(step.device(), reason);
+    }
+  }
+
+  private Prepared prepare(Part part, PrepareConfig config, Optional<CacheOptions> caching)
+      throws DeviceException {
+    PrepareEvent event = PrepareEvent.start(label);
+    String origin = "";
+    ResultCode code = ResultCode.NO_ERROR;
+    String message = "";
+    try {
+      Prepared prepared = cache.prepare(part, config, caching);
+      origin = prepared.origin().name();
+      return prepared;
+    } catch (DeviceException e) {
+      code = StatusMapping.toResultCode(e.status());
+      message = e.getMessage();
+      throw e;
+    } finally {
+      if (event != null) {
+        event.finish(part.device().id(), part.describe(), origin, code, message);
+      }
     }
   }
 
@@ -319,7 +362,7 @@ final class Preparer {
         continue;
       }
       try {
-        return cache.prepare(part(step, device), config(execution), options.caching()).model();
+        return prepare(part(step, device), config(execution), options.caching()).model();
       } catch (DeviceException e) {
         reasons.add(device.id() + ": " + e.getMessage());
         if (StatusMapping.isMissedDeadline(StatusMapping.toResultCode(e.status()))) {

@@ -42,7 +42,7 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
         () -> {
           AsyncRun late = self.get();
           if (late != null && late.begun.compareAndSet(false, true)) {
-            late.complete(late.waiting.report());
+            late.refuse(late.waiting.report());
           }
         });
   }
@@ -82,6 +82,11 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
   void stop() {
     execution.control().cancel();
     complete(Cause.RUNTIME_STOPPED.report());
+  }
+
+  /** Completes it with the report of an execution that is not begun. */
+  void refuse(ExecutionReport report) {
+    complete(execution.refused(report));
   }
 
   /** Completes it with a failure. */

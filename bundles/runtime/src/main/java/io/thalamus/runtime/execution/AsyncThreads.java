@@ -48,7 +48,7 @@ public final class AsyncThreads implements AutoCloseable {
     try {
       threads.execute(run);
     } catch (RejectedExecutionException e) {
-      run.complete(
+      run.refuse(
           threads.isShutdown()
               ? Cause.RUNTIME_STOPPED.report()
               : Cause.QUEUE_FULL.report(WAITING + " are too many", untilServed()));

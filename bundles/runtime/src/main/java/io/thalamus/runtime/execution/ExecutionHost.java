@@ -5,12 +5,16 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.runtime.call.Timekeeper;
 import io.thalamus.runtime.domain.RoleHost;
+import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 
 /** The side of a compilation that its executions use. Thread-safe. */
 public interface ExecutionHost extends RoleHost {
+  /** Returns the words by which events name the compilation. */
+  CompilationLabel label();
+
   /** Returns whether exactly one device was named. */
   boolean isForOneDevice();
 

@@ -18,6 +18,8 @@ import io.thalamus.model.Shape;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.domain.MemoryBindings;
+import io.thalamus.runtime.events.ExecutionEvent;
+import io.thalamus.runtime.events.RefusalEvent;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout.BoundaryConstant;
 import java.lang.foreign.MemorySegment;
@@ -251,7 +253,7 @@ public final class ExecutionImpl implements Execution {
     if (timeout != null) {
       control.setDeadline(timeout, Deadline.after(timeout, host.time()));
     }
-    return control.deadline().hasPassed() ? Cause.OVER_AT_ENTRY.report() : null;
+    return control.deadline().hasPassed() ? refused(Cause.OVER_AT_ENTRY.report()) : null;
   }
 
   /** Returns the refusal of {@link #lateness(PreparedPlan, Cause)} for the plan of the moment. */
@@ -261,7 +263,7 @@ public final class ExecutionImpl implements Execution {
       return null;
     }
     try {
-      return lateness(plan, waited);
+      return refused(lateness(plan, waited));
     } finally {
       plan.release();
     }
@@ -300,6 +302,14 @@ public final class ExecutionImpl implements Execution {
             retryAfter);
   }
 
+  /** Returns the report of an execution that is not begun, told to whoever records; or null. */
+  ExecutionReport refused(ExecutionReport report) {
+    if (report != null) {
+      RefusalEvent.tell(host.label(), report.code(), report.message());
+    }
+    return report;
+  }
+
   RunControl control() {
     return control;
   }
@@ -321,6 +331,15 @@ public final class ExecutionImpl implements Execution {
    * @param waited what its deadline missed if it passed before; null where nothing was waited for
    */
   ExecutionReport run(BurstImpl burst, Cause waited) {
+    ExecutionEvent event = ExecutionEvent.start(host.label(), burst != null);
+    ExecutionReport report = run(burst, waited, event);
+    if (event != null) {
+      event.finish(report.code(), report.message());
+    }
+    return report;
+  }
+
+  private ExecutionReport run(BurstImpl burst, Cause waited, ExecutionEvent event) {
     PreparedPlan plan = host.acquirePlan().orElse(null);
     if (plan == null) {
       return ExecutionReport.failed(ResultCode.BAD_STATE, "the compilation is closed");
@@ -347,7 +366,7 @@ public final class ExecutionImpl implements Execution {
         }
         arguments.checkMemories();
       }
-      ExecutionReport report = run(plan, scratch, memories, burst);
+      ExecutionReport report = run(plan, scratch, memories, burst, event);
       isSuccess = report.isSuccess();
       if (isSuccess) {
         plan.executed();
@@ -378,9 +397,13 @@ public final class ExecutionImpl implements Execution {
   }
 
   private ExecutionReport run(
-      PreparedPlan plan, Scratch scratch, MemoryBindings memories, BurstImpl burst)
+      PreparedPlan plan,
+      Scratch scratch,
+      MemoryBindings memories,
+      BurstImpl burst,
+      ExecutionEvent event)
       throws NeuralNetworksException {
-    StepLog log = new StepLog(copies);
+    StepLog log = new StepLog(copies, event);
     ExecutionConfig config =
         new ExecutionConfig(
             control.deadline(), loopTimeout, Optional.empty(), measureTiming, control);

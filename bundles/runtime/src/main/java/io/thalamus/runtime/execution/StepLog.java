@@ -4,6 +4,8 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.Timing;
+import io.thalamus.runtime.events.ExecutionEvent;
+import io.thalamus.runtime.events.StepEvent;
 import io.thalamus.runtime.plan.PlanNode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,12 +19,23 @@ import java.util.Optional;
 final class StepLog {
   private final List<Entry> entries = new ArrayList<>();
   private final CopyCount copies;
+  private final ExecutionEvent event;
   private Timing timing = Timing.NONE;
   private boolean isTimingPartial;
 
-  /** A log of nothing yet, beside a count that goes on. */
-  StepLog(CopyCount copies) {
+  /**
+   * A log of nothing yet, beside a count that goes on.
+   *
+   * @param event of the execution; null while nobody records
+   */
+  StepLog(CopyCount copies, ExecutionEvent event) {
     this.copies = copies;
+    this.event = event;
+  }
+
+  /** Starts the event of a step; null while nobody records. */
+  StepEvent startEvent() {
+    return StepEvent.start(event);
   }
 
   /** Returns the count of copied bytes. */

@@ -21,6 +21,7 @@ import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.domain.MemoryBinding;
+import io.thalamus.runtime.events.StepEvent;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.PreparedStep;
@@ -181,6 +182,7 @@ final class StepRunner {
       return StepResult.failedForGood(e.code(), e.getMessage());
     }
     List<Value> room = isCompared ? step.outputs().stream().map(frame::get).toList() : List.of();
+    StepEvent event = log.startEvent();
     long start = config.nanoTime();
     StepMemories memories = StepMemories.of(step, frame);
     Answer<ExecutionResult> answer;
@@ -194,6 +196,9 @@ final class StepRunner {
         answer = model.execute(request, config, memories.buffers());
       }
       nanos = config.nanoTime() - start;
+      if (event != null) {
+        event.end();
+      }
       if (answer instanceof Abandoned) {
         scratch.renew();
         memories.abandon();
@@ -224,6 +229,10 @@ final class StepRunner {
       setOutputs(step, frame, room);
     }
     log.add(step, model.device().id(), step.operations().size(), nanos, result.code(), isByBurst);
+    if (event != null) {
+      int operations = step.operations().size();
+      event.finish(model.device().id(), step.describe(), operations, isByBurst, result.code());
+    }
     if (result.isDone()) {
       return result;
     }

@@ -5,6 +5,7 @@ import io.thalamus.api.DeviceHealth;
 import io.thalamus.api.DeviceHealth.StuckCall;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.runtime.events.QuarantineEvent;
 import io.thalamus.runtime.registry.DeviceMonitor;
 import io.thalamus.runtime.registry.Probe;
 import io.thalamus.runtime.registry.RegisteredDevice;
@@ -103,6 +104,7 @@ final class Quarantine implements DeviceMonitor {
         device.id(),
         delay.get().toMillis(),
         reason);
+    QuarantineEvent.tell(device.id(), "begins", reason, delay.get());
     exchange(again);
     if (device.isLeaving()) {
       close(); // the departure may have closed it before there was a probe
@@ -142,6 +144,7 @@ final class Quarantine implements DeviceMonitor {
           device.id(),
           delay.toMillis(),
           failure.get());
+      QuarantineEvent.tell(device.id(), "goes on", failure.get(), delay);
       device.time().after(delay, this::probe);
       return;
     }
@@ -150,6 +153,7 @@ final class Quarantine implements DeviceMonitor {
     }
     close();
     LOG.log(Level.INFO, "device {0} comes back from quarantine", device.id());
+    QuarantineEvent.tell(device.id(), "ends", "", Duration.ZERO);
     device.resume();
     // Last: a failure before that does not suspend the device while it is being resumed.
     health.release();

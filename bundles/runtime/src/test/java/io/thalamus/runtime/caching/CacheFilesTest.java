@@ -18,6 +18,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.fakes.CachingDevice;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
@@ -214,7 +215,11 @@ class CacheFilesTest {
       try (compiler;
           broken;
           Compilation compilation =
-              compiler.compile(Graphs.addThenMul(), options(directory(), 0), closed -> {})) {
+              compiler.compile(
+                  Graphs.addThenMul(),
+                  options(directory(), 0),
+                  CompilationLabel.PLANNING,
+                  closed -> {})) {
         compute(compilation);
         assertEquals(Origin.NOT_STORED, compilation.caching().getFirst().origin());
       }

@@ -16,6 +16,7 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Priority;
+import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.fakes.CachingDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
@@ -173,7 +174,13 @@ class CacheViewTest {
                 tight,
                 new Bursts(runtime.burstService))) {
       for (Priority priority : List.of(Priority.LOW, Priority.HIGH)) {
-        compiler.compile(Graphs.addThenMul(), options().with(priority), closed -> {}).close();
+        compiler
+            .compile(
+                Graphs.addThenMul(),
+                options().with(priority),
+                CompilationLabel.PLANNING,
+                closed -> {})
+            .close();
       }
     }
     assertEquals(1, view.entries(directory).size());

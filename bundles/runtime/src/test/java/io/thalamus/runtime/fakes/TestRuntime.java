@@ -71,7 +71,7 @@ public final class TestRuntime implements AutoCloseable {
     compiler =
         new Compiler(
             registry, policies, threads, rules, measurements, cache, new Bursts(burstService));
-    networks = new NeuralNetworksComponent(registry, compiler, loader, domains);
+    networks = new NeuralNetworksComponent(registry, compiler, loader, domains, "test");
   }
 
   /** With NNAPI's rules and these devices, in order. */
