@@ -7,6 +7,7 @@ import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.Request.Argument;
 import io.thalamus.hal.Request.Location;
+import io.thalamus.model.NanoClock;
 import io.thalamus.model.Shape;
 import java.util.List;
 
@@ -110,12 +111,14 @@ public final class RequestEncoder {
     if (config.deadline().isSet()) {
       int deadline = datums.append(RequestDatum.DEADLINE);
       long nanoTime = config.deadline().nanoTime();
+      // The other side knows no clock but that of the system.
+      boolean isMoment = isClockShared && config.deadline().clock() == NanoClock.SYSTEM;
       datums.setInt(
           deadline,
           RequestDatum.CLOCK,
-          isClockShared ? RequestDatum.CLOCK_SHARED : RequestDatum.CLOCK_REMAINING);
+          isMoment ? RequestDatum.CLOCK_SHARED : RequestDatum.CLOCK_REMAINING);
       datums.setLong(
-          deadline, RequestDatum.NANOS, isClockShared ? nanoTime : nanoTime - System.nanoTime());
+          deadline, RequestDatum.NANOS, isMoment ? nanoTime : nanoTime - config.nanoTime());
     }
     if (!config.loopTimeout().equals(ExecutionConfig.DEFAULT_LOOP_TIMEOUT)) {
       int timeout = datums.append(RequestDatum.LOOP_TIMEOUT);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.deadline;
 
+import io.thalamus.burst.BurstService;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
@@ -32,16 +34,16 @@ import java.util.function.Supplier;
 
 /**
  * Deadlines by a clock that the kit advances, so that they pass where it wants: before the call, at
- * a checkpoint, behind a fence. A burst has no such clock, as its packets say the time of the
- * process. Immutable.
+ * a checkpoint, behind a fence. Once a request is in a packet of a burst, its deadline is by the
+ * clock of the process, and the control stays with the client: bursts have the first ones only.
+ * Immutable.
  *
  * @param device who is tested
+ * @param bursts that opens bursts
  * @param examples of which the device takes all
  * @param directory for cache files
  */
-record ClockChecks(Device device, List<Example> examples, Path directory) {
-  private static final List<Way> WAYS = List.of(Way.PREPARE, Way.RESTORE, Way.EXECUTE, Way.FENCED);
-
+record ClockChecks(Device device, BurstService bursts, List<Example> examples, Path directory) {
   /** The operations of the model that has checkpoints between them. */
   private static final int CHAIN = 24;
 
@@ -67,10 +69,14 @@ record ClockChecks(Device device, List<Example> examples, Path directory) {
 
   List<Check> checks() {
     List<Check> checks = new ArrayList<>();
-    for (Way way : WAYS) {
-      checks.add(check(way, "past by the kit's clock", trial -> past(trial, way)));
-      checks.add(check(way, "ahead by the kit's clock", trial -> ahead(trial, way)));
-      checks.add(check(way, "overtaken at a checkpoint", trial -> overtaken(trial, way)));
+    for (Way way : Way.values()) {
+      if (way.isKnownTo(device)) {
+        checks.add(check(way, "past by the kit's clock", trial -> past(trial, way)));
+        checks.add(check(way, "ahead by the kit's clock", trial -> ahead(trial, way)));
+        if (way != Way.BURST) {
+          checks.add(check(way, "overtaken at a checkpoint", trial -> overtaken(trial, way)));
+        }
+      }
     }
     checks.add(check(Way.FENCED, "overtaken behind a fence", this::behindFence));
     checks.add(check(Way.FENCED, "for no time", this::forNoTime));
@@ -130,9 +136,11 @@ record ClockChecks(Device device, List<Example> examples, Path directory) {
 
   /** Nothing of it begins. */
   private void past(Trial trial, Way way) throws Exception {
-    try (Calls calls = trial.open(way, Priority.MEDIUM, null)) {
+    try (Calls calls = trial.open(way, Priority.MEDIUM, bursts)) {
       KitClock clock = KitClock.ahead();
-      expectNotBegun(calls, clock, config(clock, Deadline.after(Duration.ZERO, clock)));
+      ExecutionConfig late = config(clock, Deadline.after(Duration.ZERO, clock));
+      // Whoever waits for a burst asks the control as well.
+      expectNotBegun(calls, clock, way == Way.BURST ? late.with(ExecutionControl.NONE) : late);
     }
   }
 
@@ -151,7 +159,7 @@ record ClockChecks(Device device, List<Example> examples, Path directory) {
   }
 
   private void ahead(Trial trial, Way way) throws Exception {
-    try (Calls calls = trial.open(way, Priority.MEDIUM, null)) {
+    try (Calls calls = trial.open(way, Priority.MEDIUM, bursts)) {
       KitClock clock = KitClock.behind();
       Expect.status(
           "it", calls.run(config(clock, Deadline.after(MINUTE, clock))), ErrorStatus.NONE);
@@ -159,7 +167,7 @@ record ClockChecks(Device device, List<Example> examples, Path directory) {
   }
 
   private void overtaken(Trial trial, Way way) throws Exception {
-    try (Calls calls = trial.open(way, Priority.MEDIUM, null)) {
+    try (Calls calls = trial.open(way, Priority.MEDIUM, bursts)) {
       expectStopped(calls, clock -> config(clock, Deadline.after(MINUTE, clock)));
     }
   }
@@ -233,7 +241,7 @@ record ClockChecks(Device device, List<Example> examples, Path directory) {
   }
 
   private void forNoTime(Trial trial) throws Exception {
-    try (Calls calls = trial.open(Way.FENCED, Priority.MEDIUM, null)) {
+    try (Calls calls = trial.open(Way.FENCED, Priority.MEDIUM, bursts)) {
       KitClock clock = KitClock.ahead();
       expectNotBegun(calls, clock, lasting(clock, Duration.ZERO));
     }
@@ -248,7 +256,7 @@ record ClockChecks(Device device, List<Example> examples, Path directory) {
   }
 
   private void forATime(Trial trial) throws Exception {
-    try (Calls calls = trial.open(Way.FENCED, Priority.MEDIUM, null)) {
+    try (Calls calls = trial.open(Way.FENCED, Priority.MEDIUM, bursts)) {
       expectStopped(calls, clock -> lasting(clock, MINUTE));
     }
   }
