@@ -4,31 +4,36 @@ package io.thalamus.npu;
 import io.thalamus.model.NanoClock;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.machine.Sram;
+import io.thalamus.npu.timing.PowerModel;
+import io.thalamus.npu.timing.PowerState;
 import java.util.function.BooleanSupplier;
 
 /**
- * The part of the device that there is once: its clock, the queue of those that want it, the memory
- * on it, and what it has done. Thread-safe.
+ * The part of the device that there is once: its clock, its supply, the queue of those that want
+ * it, the memory on it, and what it has done. Thread-safe.
  */
 final class Chip implements AutoCloseable {
   private final Architecture architecture;
   private final BooleanSupplier isLeaving;
   private final DeviceClock clock;
   private final DeviceQueue queue;
+  private final PowerState supply;
   private Sram sram;
   private NpuActivity done = NpuActivity.NONE;
 
   /**
    * An idle chip.
    *
+   * @param power what it draws
    * @param host the clock that it goes by while it is idle
    * @param isLeaving whether the device is about to leave, before it is closed
    */
-  Chip(Architecture architecture, NanoClock host, BooleanSupplier isLeaving) {
+  Chip(Architecture architecture, PowerModel power, NanoClock host, BooleanSupplier isLeaving) {
     this.architecture = architecture;
     this.isLeaving = isLeaving;
     this.clock = new DeviceClock(host);
     this.queue = new DeviceQueue(clock);
+    this.supply = new PowerState(power, clock.nanoTime());
   }
 
   Architecture architecture() {
@@ -41,6 +46,10 @@ final class Chip implements AutoCloseable {
 
   DeviceQueue queue() {
     return queue;
+  }
+
+  PowerState supply() {
+    return supply;
   }
 
   /** Returns whether those that wait are to give up. */

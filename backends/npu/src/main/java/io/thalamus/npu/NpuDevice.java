@@ -114,7 +114,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     this.compiler = compiler;
     this.host = host;
     this.cache = new ProgramCache(info(), config, engine, host.clock());
-    this.chip = new Chip(config.architecture(), host.time(), host.isLeaving());
+    this.chip = new Chip(config.architecture(), config.power(), host.time(), host.isLeaving());
   }
 
   /**

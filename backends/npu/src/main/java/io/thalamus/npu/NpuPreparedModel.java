@@ -20,7 +20,6 @@ import io.thalamus.npu.command.Executable.Place;
 import io.thalamus.npu.machine.MachineFault;
 import io.thalamus.npu.machine.Memory;
 import io.thalamus.npu.timing.PowerBudget;
-import io.thalamus.npu.timing.PowerState;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -45,7 +44,6 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   private final SecondStage secondStage;
   private final Priority priority;
   private final Chip chip;
-  private final PowerState supply;
   private volatile Program program;
   private volatile boolean isReleased;
   private volatile DeviceException secondStageFailure;
@@ -77,7 +75,6 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     this.secondStage = secondStage;
     this.priority = priority;
     this.chip = chip;
-    this.supply = new PowerState(config.power(), program.point(), chip.clock().nanoTime());
   }
 
   /** A graph of inputs and outputs alone. */
@@ -113,11 +110,6 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
    */
   public PowerBudget minute(double rate, boolean isBurst) {
     return program.budget(config.power(), rate, MINUTE, isBurst);
-  }
-
-  /** Returns the supply, as the executions and bursts of this model need it. */
-  PowerState supply() {
-    return supply;
   }
 
   /** Returns start and end of each command of an execution on the hardware, one a line. */
@@ -167,12 +159,12 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   /** A burst keeps the supply up from one execution to the next. */
   @Override
   protected void burstBegan() {
-    supply.hold(chip.clock().nanoTime());
+    chip.supply().hold(chip.clock().nanoTime(), program.point());
   }
 
   @Override
   protected void burstEnded() {
-    supply.letGo(chip.clock().nanoTime());
+    chip.supply().letGo(chip.clock().nanoTime(), program.point());
   }
 
   @Override
@@ -195,7 +187,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
       MemorySegment.copy(
           input, ValueLayout.JAVA_BYTE, 0, memory.tensors, place.address(), place.bytes());
     }
-    StreamRun stream = new StreamRun(chip, current, memory, supply, priority, settings);
+    StreamRun stream = new StreamRun(chip, current, memory, priority, settings);
     Failed failure = execute(stream);
     if (failure != null) {
       return failure;

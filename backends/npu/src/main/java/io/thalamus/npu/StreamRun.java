@@ -13,7 +13,6 @@ import io.thalamus.npu.machine.Memory;
 import io.thalamus.npu.machine.Schedule;
 import io.thalamus.npu.machine.Sram;
 import io.thalamus.npu.timing.DmaTiming;
-import io.thalamus.npu.timing.PowerState;
 
 /**
  * One command stream on its way over the device: it waits for its turn, runs, and gives the device
@@ -27,7 +26,6 @@ final class StreamRun implements Machine.Checkpoint {
   private final Program program;
   private final Machine machine;
   private final Memory memory;
-  private final PowerState supply;
   private final ExecutionConfig settings;
   private final DeviceQueue.Place place;
   private final DmaTiming dma;
@@ -56,22 +54,15 @@ final class StreamRun implements Machine.Checkpoint {
    * A stream that arrives now.
    *
    * @param memory with the inputs, and the outputs in the end
-   * @param supply of the model
    */
   StreamRun(
-      Chip chip,
-      Program program,
-      Memory memory,
-      PowerState supply,
-      Priority priority,
-      ExecutionConfig settings) {
+      Chip chip, Program program, Memory memory, Priority priority, ExecutionConfig settings) {
     this.chip = chip;
     this.queue = chip.queue();
     this.clock = chip.clock();
     this.program = program;
     this.machine = program.machine();
     this.memory = memory;
-    this.supply = supply;
     this.settings = settings;
     this.place = queue.arrive(priority);
     this.dma = chip.architecture().dma(program.point());
@@ -219,7 +210,7 @@ final class StreamRun implements Machine.Checkpoint {
     Failed failed = queue.enter(place, this::statusInQueue);
     if (failed == null) {
       isHolder = true;
-      clock.advanceTo(clock.working() + supply.begin(clock.working()));
+      clock.advanceTo(clock.working() + chip.supply().begin(clock.working(), program.point()));
     }
     return failed;
   }
@@ -232,7 +223,7 @@ final class StreamRun implements Machine.Checkpoint {
   private void leave() {
     worked += program.point().nanos(schedule.before(next) - cyclesBefore);
     ended = clock.working();
-    supply.end(ended);
+    chip.supply().end(ended);
     isHolder = false;
     queue.leave(place);
   }

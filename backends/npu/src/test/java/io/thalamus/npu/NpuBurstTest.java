@@ -105,7 +105,7 @@ class NpuBurstTest {
   @Test
   void theSupplyStaysUpAsLongAsABurstIsOpen() throws Exception {
     BurstContext first = burst();
-    assertEquals(1, prepared.supply().ramps());
+    assertEquals(1, npu.chip().supply().ramps());
     BurstContext second = burst();
     for (int i = 0; i < 3; i++) {
       rest();
@@ -114,13 +114,13 @@ class NpuBurstTest {
     second.close();
     rest();
     prepared.execute(request, ExecutionConfig.DEFAULT);
-    assertEquals(1, prepared.supply().ramps());
+    assertEquals(1, npu.chip().supply().ramps());
     first.close();
     for (int i = 0; i < 3; i++) {
       rest();
       prepared.execute(request, ExecutionConfig.DEFAULT);
     }
-    assertEquals(4, prepared.supply().ramps());
+    assertEquals(4, npu.chip().supply().ramps());
     assertArrayEquals(
         DOUBLED, memory.segment().asSlice(VALUES.length).toArray(ValueLayout.JAVA_BYTE));
   }
@@ -130,8 +130,8 @@ class NpuBurstTest {
     burst();
     prepared.close();
     rest();
-    prepared.supply().begin(System.nanoTime());
-    assertEquals(2, prepared.supply().ramps());
+    npu.chip().supply().begin(npu.chip().clock().nanoTime(), npuPoint());
+    assertEquals(2, npu.chip().supply().ramps());
   }
 
   @Test
@@ -141,7 +141,7 @@ class NpuBurstTest {
     NpuReport report = prepared.report();
     assertEquals(600, with.executions());
     assertEquals(report.nanos(), with.meanNanos());
-    assertEquals(report.nanos() + prepared.supply().rampNanos(), without.meanNanos());
+    assertEquals(report.nanos() + PowerState.rampNanos(npuPoint()), without.meanNanos());
     double leakage = NpuConfig.standard().power().idleJoules(report.nanos(), npuPoint());
     assertTrue(with.joules() > 600 * (report.joules() - leakage));
     assertTrue(with.joules() > without.joules());

@@ -72,7 +72,6 @@ class PreemptionLatencyTest {
               device.chip(),
               model.program(),
               memory,
-              model.supply(),
               priority,
               ExecutionConfig.DEFAULT.with(control));
     }

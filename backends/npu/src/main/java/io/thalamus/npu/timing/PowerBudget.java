@@ -35,9 +35,9 @@ public record PowerBudget(
     if (!(rate > 0) || Double.isInfinite(rate)) {
       throw new IllegalArgumentException(rate + " requests a second: give more than 0");
     }
-    PowerState supply = new PowerState(power, point, 0);
+    PowerState supply = new PowerState(power, 0);
     if (isBurst) {
-      supply.hold(0);
+      supply.hold(0, point);
     }
     int count = 0;
     long free = 0;
@@ -50,7 +50,7 @@ public record PowerBudget(
       if (start >= nanos) {
         break;
       }
-      free = start + supply.begin(start) + onDeviceNanos;
+      free = start + supply.begin(start, point) + onDeviceNanos;
       if (free > nanos) {
         break;
       }

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.timing;
 
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
 /**
- * The supply of the accelerator over time, as one model uses it: idle, on its way up, or up at the
- * operating point of the model. It goes up for an execution or a burst, and falls back to {@link
- * OperatingPoints#IDLE} when for a while there was neither. Thread-safe; a time that is earlier
- * than that of another call counts as that.
+ * The supply of the accelerator over time: idle, or at the operating point of the model that used
+ * it last, or on its way there. It goes to the point of an execution, and up for a burst. When for
+ * a while there was no execution, it goes to the fastest point that a burst holds, or to {@link
+ * OperatingPoints#IDLE}. Thread-safe; a time that is earlier than that of another call counts as
+ * that.
  *
  * <p>A change of the voltage takes 2 C / I dV and loses (1 - n) C |V^2 - V0^2|: Burd and Brodersen,
  * "Design issues for dynamic voltage scaling", ISLPED 2000, with their efficiency n of 0.9. The
  * capacitance C of 10 uF and the current I of 0.2 A are assumptions: they give 40 us from 0.5 to
  * 0.9 V, where Kim, Gupta, Wei and Brooks, "System level analysis of fast, per-core DVFS using
  * on-chip switching regulators", HPCA 2008, speak of tens of microseconds. Then the clock locks, in
- * 10 us; the time after which the supply falls, of 1 ms, and that a fall takes no time, are
- * assumptions too. On its way up the chip leaks as it does when it is up.
+ * 10 us; the time after which the supply falls, of 1 ms, and that a fall to idle takes no time, are
+ * assumptions too. During a change the chip leaks as it does behind it.
  */
 public final class PowerState {
-  /** The time after the last use in which the supply stays up. */
+  /** The time after the last use in which the supply stays where it is. */
   public static final long LINGER_NANOS = 1_000_000;
 
   private static final double FARADS = 10e-6;
@@ -24,20 +29,20 @@ public final class PowerState {
   private static final double EFFICIENCY = 0.9;
   private static final long LOCK_NANOS = 10_000;
 
-  private final double idleWatts;
-  private final double upWatts;
-  private final double changeJoules;
-  private final long rampNanos;
-  private long now;
-  private boolean isUp;
+  private final PowerModel power;
 
-  /** When the clock runs; in the past once it does. Only while up. */
+  /** The points that bursts hold, one for each burst. */
+  private final List<OperatingPoint> held = new ArrayList<>();
+
+  private OperatingPoint point = OperatingPoints.IDLE;
+  private long now;
+
+  /** When the clock runs; in the past once it does. Only while not idle. */
   private long runsFrom;
 
-  /** When the last use ended; only while up and without use. */
+  /** When the last use ended; only without an execution. */
   private long lastUse;
 
-  private int bursts;
   private int executions;
   private int ramps;
   private double joules;
@@ -45,43 +50,41 @@ public final class PowerState {
   /**
    * An idle supply.
    *
-   * @param point of the model
    * @param now in nanoseconds, of any origin
    */
-  public PowerState(PowerModel power, OperatingPoint point, long now) {
-    double low = OperatingPoints.IDLE.volts();
-    this.idleWatts = power.staticWatts(OperatingPoints.IDLE);
-    this.upWatts = power.staticWatts(point);
-    this.changeJoules =
-        (1 - EFFICIENCY) * FARADS * Math.abs(point.volts() * point.volts() - low * low);
-    this.rampNanos =
-        LOCK_NANOS + Math.round(2 * FARADS / AMPERES * Math.abs(point.volts() - low) * 1e9);
+  public PowerState(PowerModel power, long now) {
+    this.power = power;
     this.now = now;
+    this.lastUse = now;
   }
 
-  /** Begins a burst: the supply goes up, and stays. */
-  public synchronized void hold(long time) {
+  /** Begins a burst of a model at a point: the supply goes up to it if it is below. */
+  public synchronized void hold(long time, OperatingPoint at) {
     advance(time);
-    bursts++;
-    goUp();
+    held.add(at);
+    if (executions == 0 && at.hertz() > point.hertz()) {
+      changeTo(at);
+    }
   }
 
-  /** Ends a burst. */
-  public synchronized void letGo(long time) {
+  /** Ends a burst of a model at a point. */
+  public synchronized void letGo(long time, OperatingPoint at) {
     advance(time);
-    bursts--;
+    held.remove(at);
     lastUse = now;
   }
 
   /**
-   * Begins an execution.
+   * Begins an execution of a model at a point.
    *
-   * @return the nanoseconds until the clock runs; 0 while the supply is up
+   * @return the nanoseconds until the clock runs; 0 while the supply is at that point
    */
-  public synchronized long begin(long time) {
+  public synchronized long begin(long time, OperatingPoint at) {
     advance(time);
     executions++;
-    goUp();
+    if (!at.equals(point)) {
+      changeTo(at);
+    }
     return Math.max(0, runsFrom - now);
   }
 
@@ -103,37 +106,50 @@ public final class PowerState {
     return ramps;
   }
 
-  /** Returns the time of a way up. */
-  public long rampNanos() {
-    return rampNanos;
+  /** Returns the time from idle to a point. */
+  public static long rampNanos(OperatingPoint to) {
+    return changeNanos(OperatingPoints.IDLE, to);
   }
 
-  private void goUp() {
-    if (!isUp) {
-      isUp = true;
+  private static long changeNanos(OperatingPoint from, OperatingPoint to) {
+    double volts = Math.abs(to.volts() - from.volts());
+    return LOCK_NANOS + Math.round(2 * FARADS / AMPERES * volts * 1e9);
+  }
+
+  private void changeTo(OperatingPoint to) {
+    if (to.hertz() > point.hertz()) {
       ramps++;
-      runsFrom = now + rampNanos;
-      joules += changeJoules;
     }
+    double squares = to.volts() * to.volts() - point.volts() * point.volts();
+    joules += (1 - EFFICIENCY) * FARADS * Math.abs(squares);
+    runsFrom = now + changeNanos(point, to);
+    point = to;
+  }
+
+  /** Returns where it goes when nothing runs. */
+  private OperatingPoint rest() {
+    return held.stream()
+        .max(Comparator.comparingDouble(OperatingPoint::hertz))
+        .orElse(OperatingPoints.IDLE);
   }
 
   private void advance(long time) {
     if (time - now <= 0) {
       return;
     }
-    if (isUp && bursts == 0 && executions == 0) {
-      long falls = Math.max(lastUse, runsFrom) + LINGER_NANOS;
+    OperatingPoint rest = executions == 0 ? rest() : point;
+    if (!rest.equals(point)) {
+      long falls = (lastUse - runsFrom > 0 ? lastUse : runsFrom) + LINGER_NANOS;
       if (time - falls >= 0) {
-        leak(upWatts, falls);
-        isUp = false;
-        joules += changeJoules;
+        leak(falls);
+        changeTo(rest);
       }
     }
-    leak(isUp ? upWatts : idleWatts, time);
+    leak(time);
   }
 
-  private void leak(double watts, long until) {
-    joules += watts * (until - now) * 1e-9;
-    now = until;
+  private void leak(long until) {
+    joules += power.staticWatts(point) * Math.max(0, until - now) * 1e-9;
+    now = until - now > 0 ? until : now;
   }
 }

@@ -14,6 +14,8 @@ class PowerStateTest {
   private static final double LEAKAGE = 0.01;
   private static final PowerModel POWER = new PowerModel(256 << 10, LEAKAGE);
   private static final OperatingPoint BOOST = OperatingPoint.at("boost", 0.9);
+  private static final OperatingPoint NOMINAL = OperatingPoint.at("nominal", 0.7);
+  private static final OperatingPoint LOW = OperatingPoint.at("low", 0.5);
   private static final long MINUTE = 60_000_000_000L;
 
   // 2 * 10 uF / 0.2 A * 0.4 V = 40 us, and 10 us for the clock.
@@ -37,42 +39,42 @@ class PowerStateTest {
 
   @Test
   void goesUpForAnExecutionAndFallsAWhileAfterTheLast() {
-    PowerState supply = new PowerState(POWER, BOOST, 100);
-    assertEquals(RAMP, supply.rampNanos());
+    PowerState supply = new PowerState(POWER, 100);
+    assertEquals(RAMP, PowerState.rampNanos(BOOST));
     assertEquals(IDLE_WATTS * 1e-6, supply.joules(1100), 1e-18);
-    assertEquals(RAMP, supply.begin(1100));
-    assertEquals(RAMP - 10, supply.begin(1110), "a second one goes up with the first");
+    assertEquals(RAMP, supply.begin(1100, BOOST));
+    assertEquals(RAMP - 10, supply.begin(1110, BOOST), "a second one goes up with the first");
     supply.end(60_000);
     supply.end(70_000);
-    assertEquals(0, supply.begin(70_000 + LINGER - 1));
+    assertEquals(0, supply.begin(70_000 + LINGER - 1, BOOST));
     supply.end(80_000 + LINGER);
     assertEquals(1, supply.ramps());
     double up = CHANGE + LEAKAGE * (78_900 + LINGER) * 1e-9 + IDLE_WATTS * 1e-6;
     assertEquals(up, supply.joules(80_000 + LINGER), 1e-12);
     double fallen = up + LEAKAGE * LINGER * 1e-9 + CHANGE + IDLE_WATTS * 5e-9;
     assertEquals(fallen, supply.joules(80_005 + 2 * LINGER), 1e-12);
-    assertEquals(RAMP, supply.begin(80_005 + 2 * LINGER));
+    assertEquals(RAMP, supply.begin(80_005 + 2 * LINGER, BOOST));
   }
 
   @Test
   void staysUpWhileABurstHoldsIt() {
-    PowerState supply = new PowerState(POWER, BOOST, 0);
-    supply.hold(0);
-    supply.hold(RAMP / 2);
-    supply.letGo(RAMP);
-    assertEquals(0, supply.begin(MINUTE));
+    PowerState supply = new PowerState(POWER, 0);
+    supply.hold(0, BOOST);
+    supply.hold(RAMP / 2, BOOST);
+    supply.letGo(RAMP, BOOST);
+    assertEquals(0, supply.begin(MINUTE, BOOST));
     supply.end(MINUTE + EXECUTION);
-    supply.letGo(2 * MINUTE);
+    supply.letGo(2 * MINUTE, BOOST);
     assertEquals(CHANGE + LEAKAGE * 120, supply.joules(2 * MINUTE), 1e-9);
-    assertEquals(0, supply.begin(2 * MINUTE + LINGER - 1), "the burst ended just now");
+    assertEquals(0, supply.begin(2 * MINUTE + LINGER - 1, BOOST), "the burst ended just now");
     supply.end(2 * MINUTE + LINGER);
-    assertEquals(RAMP, supply.begin(2 * MINUTE + 2 * LINGER));
+    assertEquals(RAMP, supply.begin(2 * MINUTE + 2 * LINGER, BOOST));
   }
 
   @Test
   void timeNeverGoesBack() {
-    PowerState supply = new PowerState(POWER, BOOST, 0);
-    supply.begin(1000);
+    PowerState supply = new PowerState(POWER, 0);
+    supply.begin(1000, BOOST);
     double before = supply.joules(2000);
     supply.end(1500);
     assertEquals(before, supply.joules(1000));
@@ -80,10 +82,43 @@ class PowerStateTest {
 
   @Test
   void slowerPointsAreNearer() {
-    long nominal = new PowerState(POWER, OperatingPoint.at("nominal", 0.7), 0).rampNanos();
-    assertEquals(30_000, nominal);
-    assertEquals(
-        10_000, new PowerState(POWER, OperatingPoint.at("low", 0.5), 0).rampNanos(), "the clock");
+    assertEquals(30_000, PowerState.rampNanos(NOMINAL));
+    assertEquals(10_000, PowerState.rampNanos(LOW), "the clock");
+  }
+
+  /** 20 us from 0.7 to 0.9 V and 40 us from 0.5 to 0.9 V, each with the clock. */
+  @Test
+  void modelsAtOtherPointsChangeTheOneSupply() {
+    PowerState supply = new PowerState(POWER, 0);
+    assertEquals(30_000, supply.begin(0, NOMINAL));
+    supply.end(40_000);
+    assertEquals(30_000, supply.begin(50_000, BOOST));
+    supply.end(100_000);
+    assertEquals(50_000, supply.begin(110_000, LOW), "down takes as long as up");
+    supply.end(200_000);
+    assertEquals(2, supply.ramps());
+    double changes = 2 * 1e-6 * (0.81 - 0.25);
+    double leaked = LEAKAGE / 0.9 * (0.7 * 50e-6 + 0.9 * 60e-6 + 0.5 * 90e-6);
+    assertEquals(changes + leaked, supply.joules(200_000), 1e-12);
+  }
+
+  @Test
+  void aBurstGetsItsPointBackWhenOthersHaveRun() {
+    PowerState supply = new PowerState(POWER, 0);
+    supply.hold(0, NOMINAL);
+    assertEquals(0, supply.begin(MINUTE, NOMINAL));
+    supply.end(MINUTE + 1);
+    assertEquals(50_000, supply.begin(MINUTE + 2, LOW) + 20_000);
+    supply.end(MINUTE + 50_000);
+    assertEquals(30_000, supply.begin(MINUTE + 60_000, NOMINAL), "not before it has lingered");
+    supply.end(MINUTE + 100_000);
+    assertEquals(30_000, supply.begin(MINUTE + 100_001, BOOST));
+    supply.end(MINUTE + 200_000);
+    assertEquals(0, supply.begin(2 * MINUTE, NOMINAL), "it had a minute for it");
+    assertEquals(3, supply.ramps());
+    supply.end(2 * MINUTE);
+    supply.letGo(2 * MINUTE, NOMINAL);
+    assertEquals(30_000, supply.begin(3 * MINUTE, NOMINAL), "nothing holds it");
   }
 
   /** Each request finds the chip idle: it pays a way up, and the burst saves it. */
