@@ -193,6 +193,10 @@ public final class StepCache implements DeviceListener, AutoCloseable {
           tell(Outcome.HIT, "");
           return Optional.of(new Prepared(restored, Origin.RESTORED));
         } catch (DeviceException e) {
+          if (config.deadline().hasPassed()) {
+            // What it has no time to restore, it has none to compile.
+            throw e;
+          }
           isRefused = isVerdict(e.status());
           tell(isRefused ? Outcome.REFUSED : Outcome.UNAVAILABLE, e.getMessage());
           LOG.log(

@@ -278,8 +278,9 @@ final class Preparer {
     } catch (DeviceException e) {
       String doing = step.describe() + " was not prepared by " + step.device().id();
       NeuralNetworksException reason = StatusMapping.toException(doing, e);
-      if (StatusMapping.isMissedDeadline(reason.code()) && config.deadline().hasPassed()) {
-        // The device that comes to it last calls it over at entry; it was not, for its caller.
+      if (config.deadline().hasPassed()) {
+        // A device that was told to stop says so in its own words, and one that comes to it last
+        // calls it over at entry; it was not, for the caller.
         reason = new NeuralNetworksException(Cause.COMPILATION_STOPPED.code(), reason.getMessage());
       }
       throw new StepRefusedException(step.device(), reason);

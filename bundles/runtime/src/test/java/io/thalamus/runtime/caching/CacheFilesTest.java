@@ -23,6 +23,7 @@ import io.thalamus.runtime.fakes.CachingDevice;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
+import io.thalamus.runtime.fakes.SteppedTime;
 import io.thalamus.runtime.fakes.TestRuntime;
 import io.thalamus.runtime.registry.Bursts;
 import java.io.IOException;
@@ -31,7 +32,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -360,6 +363,32 @@ class CacheFilesTest {
     device.on((call, cache) -> {});
     assertEquals(Origin.RESTORED, compile());
     assertEquals(1, device.prepared().size());
+  }
+
+  @Test
+  void whatIsTooLateToRestoreIsNotCompiledEither() throws Exception {
+    SteppedTime time = new SteppedTime();
+    Duration timeout = Duration.ofMillis(5);
+    try (TestRuntime stepped = TestRuntime.stepped(time, TestRuntime.SETTINGS, device)) {
+      CompilationOptions options =
+          options(directory(), 0).withDevices(List.of("a")).withTimeout(timeout);
+      stepped.networks().compile(Graphs.addThenMul(), options).close();
+      List<Path> stored = files();
+      List<String> calls = new ArrayList<>();
+      device.on(
+          (call, cache) -> {
+            calls.add(call);
+            time.advance(timeout);
+            throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "told to stop");
+          });
+      NeuralNetworksException e =
+          assertThrows(
+              NeuralNetworksException.class,
+              () -> stepped.networks().compile(Graphs.addThenMul(), options));
+      assertEquals(ResultCode.MISSED_DEADLINE_TRANSIENT, e.code(), e.getMessage());
+      assertEquals(1, calls.size(), "only the restoring: " + calls);
+      assertEquals(stored, files(), "the good entry is removed");
+    }
   }
 
   @Test

@@ -152,11 +152,11 @@ class CausesTest {
           List.of(
               execution(compilation).setTimeout(hopeless).compute(),
               execution(compilation).setTimeout(hopeless).burstCompute(burst),
-              execution(compilation).setTimeout(hopeless).computeAsync().join(),
-              execution(compilation)
-                  .setTimeout(hopeless)
-                  .startComputeWithDependencies(List.of(never))
-                  .join())) {
+              get(execution(compilation).setTimeout(hopeless).computeAsync()),
+              get(
+                  execution(compilation)
+                      .setTimeout(hopeless)
+                      .startComputeWithDependencies(List.of(never))))) {
         assertCause(Cause.TOO_SHORT, report);
         assertEquals(Optional.empty(), report.retryAfter(), "a later try is pointless");
       }
@@ -206,11 +206,16 @@ class CausesTest {
     List<CompletableFuture<ExecutionReport>> running = fillThreads(compilation);
     CompletableFuture<ExecutionReport> late =
         execution(compilation).setTimeout(IDLE.multipliedBy(2)).computeAsync();
+    CompletableFuture<ExecutionReport> behind =
+        execution(compilation)
+            .setTimeout(IDLE.multipliedBy(2))
+            .startComputeWithDependencies(List.of());
     CompletableFuture<ExecutionReport> near =
         execution(compilation).setTimeout(IDLE.multipliedBy(3)).computeAsync();
     time.advance(IDLE.multipliedBy(2));
     assertTrue(late.isDone(), "nobody waits for a thread to hear that it is over");
     assertCause(Cause.OVER_IN_QUEUE, late.join());
+    assertCause(Cause.OVER_IN_QUEUE, get(behind));
     assertFalse(near.isDone());
     time.advance(KERNEL);
     gate.countDown();

@@ -12,12 +12,14 @@ import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.runtime.call.Cause;
+import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.SteppedTime;
 import io.thalamus.runtime.fakes.TestRuntime;
 import io.thalamus.runtime.fakes.TimedDevice;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Random;
@@ -116,6 +118,48 @@ class RandomDeadlinesTest {
     assertTrue(done > DEADLINES / 5, "done: " + done);
     assertTrue(ends.get(Cause.TOO_SHORT) > DEADLINES / 5, ends.toString());
     assertTrue(ends.get(Cause.STOPPED) > DEADLINES / 50, ends.toString());
+  }
+
+  @Test
+  void aHopelessDeadlineIsRefusedByTheRealClockToo() throws Exception {
+    LimitedDevice cpu = LimitedDevice.cpu();
+    FaultyDevice slow = new FaultyDevice(cpu);
+    slow.onExecute(
+        (request, config) -> {
+          long start = System.nanoTime();
+          while (System.nanoTime() - start < ADD.toNanos()) {
+            Thread.onSpinWait();
+          }
+          return null;
+        });
+    long[] nanos = new long[200];
+    try (TestRuntime runtime = TestRuntime.of(slow);
+        Compilation compilation =
+            runtime.networks().compile(Graphs.addThenMul(), CompilationOptions.DEFAULT);
+        Burst burst = compilation.createBurst()) {
+      for (int i = 0; i < ENOUGH; i++) {
+        assertTrue(Graphs.addThenMulExecution(compilation, new float[4]).compute().isSuccess());
+      }
+      int before = cpu.executions();
+      int refused = 0;
+      for (int i = 0; i < nanos.length; i++) {
+        long start = System.nanoTime();
+        ExecutionReport report = run(compilation, burst, Way.values()[i % 4], ADD.toNanos() / 10);
+        nanos[i] = System.nanoTime() - start;
+        // A loaded machine may take the time away before the lower bound is looked at.
+        assertTrue(
+            cause(report) == Cause.TOO_SHORT
+                || report.code() == ResultCode.MISSED_DEADLINE_TRANSIENT,
+            report.message());
+        refused += cause(report) == Cause.TOO_SHORT ? 1 : 0;
+      }
+      assertEquals(before, cpu.executions(), "no kernel runs");
+      assertTrue(refused > 0);
+    }
+    Arrays.sort(nanos);
+    System.out.printf(
+        "refused: median %d us, 99 %% below %d us%n",
+        nanos[nanos.length / 2] / 1000, nanos[nanos.length * 99 / 100] / 1000);
   }
 
   private static Cause cause(ExecutionReport report) {
