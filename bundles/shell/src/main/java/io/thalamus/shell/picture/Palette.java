@@ -52,6 +52,12 @@ final class Palette {
     return tones;
   }
 
+  /** Returns the colour of a compilation, by its number in a picture. */
+  static Tone ofCompilation(int index) {
+    List<Tone> tones = List.of(BLUE, AMBER, GREEN, VIOLET, CYAN, SLATE);
+    return tones.get(index % tones.size());
+  }
+
   static Map<String, Tone> families() {
     return Map.of(
         CONVOLUTION, BLUE,
