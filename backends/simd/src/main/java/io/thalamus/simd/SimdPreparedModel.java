@@ -115,7 +115,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         if (place >= 0 && step.tiles() > 1) {
           workers.wake();
         }
-        stopped = job.finish(config);
+        stopped = job.finish(config, place >= 0 ? workers : null);
         if (stopped != null) {
           return stopped;
         }

@@ -27,6 +27,9 @@ import java.util.OptionalDouble;
  *     reference's answer; empty for what the runtime is configured to
  * @param caching where compilations are stored; empty for nowhere. Problems with the files never
  *     fail a compilation
+ * @param client the one of the application's own clients that the compilation is for, by a name of
+ *     its choice; empty for the application itself. The application's share of a device is shared
+ *     fairly between its clients, and priorities rank the models of one client
  */
 public record CompilationOptions(
     ExecutionPreference preference,
@@ -37,7 +40,8 @@ public record CompilationOptions(
     Optional<String> policy,
     OptionalDouble powerBudget,
     OptionalDouble sampling,
-    Optional<CacheOptions> caching) {
+    Optional<CacheOptions> caching,
+    Optional<String> client) {
   /** All devices, fast single answers, medium priority, fallback allowed. */
   public static final CompilationOptions DEFAULT =
       new CompilationOptions(
@@ -49,6 +53,7 @@ public record CompilationOptions(
           Optional.empty(),
           OptionalDouble.empty(),
           OptionalDouble.empty(),
+          Optional.empty(),
           Optional.empty());
 
   public CompilationOptions {
@@ -58,6 +63,7 @@ public record CompilationOptions(
     Objects.requireNonNull(fallback, "fallback");
     Objects.requireNonNull(policy, "policy");
     Objects.requireNonNull(caching, "caching");
+    Objects.requireNonNull(client, "client");
     if (powerBudget.isPresent() && !(powerBudget.getAsDouble() > 0)) {
       throw new IllegalArgumentException("a power budget is greater than 0, not " + powerBudget);
     }
@@ -69,53 +75,144 @@ public record CompilationOptions(
 
   public CompilationOptions with(ExecutionPreference value) {
     return new CompilationOptions(
-        value, priority, timeout, devices, fallback, policy, powerBudget, sampling, caching);
+        value,
+        priority,
+        timeout,
+        devices,
+        fallback,
+        policy,
+        powerBudget,
+        sampling,
+        caching,
+        client);
   }
 
   public CompilationOptions with(Priority value) {
     return new CompilationOptions(
-        preference, value, timeout, devices, fallback, policy, powerBudget, sampling, caching);
+        preference,
+        value,
+        timeout,
+        devices,
+        fallback,
+        policy,
+        powerBudget,
+        sampling,
+        caching,
+        client);
   }
 
   public CompilationOptions withTimeout(Duration value) {
     Optional<Duration> set = Optional.of(value);
     return new CompilationOptions(
-        preference, priority, set, devices, fallback, policy, powerBudget, sampling, caching);
+        preference,
+        priority,
+        set,
+        devices,
+        fallback,
+        policy,
+        powerBudget,
+        sampling,
+        caching,
+        client);
   }
 
   public CompilationOptions withDevices(List<String> value) {
     return new CompilationOptions(
-        preference, priority, timeout, value, fallback, policy, powerBudget, sampling, caching);
+        preference,
+        priority,
+        timeout,
+        value,
+        fallback,
+        policy,
+        powerBudget,
+        sampling,
+        caching,
+        client);
   }
 
   public CompilationOptions with(Fallback value) {
     return new CompilationOptions(
-        preference, priority, timeout, devices, value, policy, powerBudget, sampling, caching);
+        preference,
+        priority,
+        timeout,
+        devices,
+        value,
+        policy,
+        powerBudget,
+        sampling,
+        caching,
+        client);
   }
 
   public CompilationOptions withPolicy(String value) {
     Optional<String> set = Optional.of(value);
     return new CompilationOptions(
-        preference, priority, timeout, devices, fallback, set, powerBudget, sampling, caching);
+        preference,
+        priority,
+        timeout,
+        devices,
+        fallback,
+        set,
+        powerBudget,
+        sampling,
+        caching,
+        client);
   }
 
   public CompilationOptions withPowerBudget(double value) {
     OptionalDouble set = OptionalDouble.of(value);
     return new CompilationOptions(
-        preference, priority, timeout, devices, fallback, policy, set, sampling, caching);
+        preference, priority, timeout, devices, fallback, policy, set, sampling, caching, client);
   }
 
   public CompilationOptions withSampling(double value) {
     OptionalDouble set = OptionalDouble.of(value);
     return new CompilationOptions(
-        preference, priority, timeout, devices, fallback, policy, powerBudget, set, caching);
+        preference,
+        priority,
+        timeout,
+        devices,
+        fallback,
+        policy,
+        powerBudget,
+        set,
+        caching,
+        client);
   }
 
   /** NNAPI's setCaching. */
   public CompilationOptions with(CacheOptions value) {
     Optional<CacheOptions> set = Optional.of(value);
     return new CompilationOptions(
-        preference, priority, timeout, devices, fallback, policy, powerBudget, sampling, set);
+        preference,
+        priority,
+        timeout,
+        devices,
+        fallback,
+        policy,
+        powerBudget,
+        sampling,
+        set,
+        client);
+  }
+
+  /** The same for a client of the application, whose name is not empty. */
+  public CompilationOptions withClient(String value) {
+    if (value.isEmpty()) {
+      throw new IllegalArgumentException("the name of a client is empty");
+    }
+    Optional<String> set = Optional.of(value);
+    return new CompilationOptions(
+        preference,
+        priority,
+        timeout,
+        devices,
+        fallback,
+        policy,
+        powerBudget,
+        sampling,
+        caching,
+        set);
   }
 
   /** What happens where a device fails or leaves. */

@@ -107,17 +107,19 @@ public final class Job {
 
   /**
    * Runs tiles, passing the checkpoint between two of them, and waits until those of others are
-   * done too.
+   * done too. Where the checkpoint would pause, nobody begins a tile until it has been passed:
+   * whoever goes first has the helpers too.
    *
+   * @param workers woken when tiles can be claimed again; null where none help
    * @return null where all are done, else what the execution ends with: tiles that nobody had begun
    *     by then are left out
    */
-  public Failed finish(ExecutionConfig config) {
+  public Failed finish(ExecutionConfig config, Workers workers) {
     Failed stopped = null;
     boolean isFirst = true;
     for (long seen = state.get(); hasWork(seen); seen = state.get()) {
       // Before the first tile its step has passed one.
-      stopped = isFirst ? null : Checkpoint.pass(config);
+      stopped = isFirst ? null : pass(config, workers);
       isFirst = false;
       if (stopped != null) {
         leaveOut();
@@ -130,6 +132,25 @@ public final class Job {
     }
     join();
     return stopped;
+  }
+
+  private Failed pass(ExecutionConfig config, Workers workers) {
+    if (!config.control().isPauseWanted()) {
+      return Checkpoint.pass(config);
+    }
+    long hidden = state.get();
+    while (hasWork(hidden) && !state.compareAndSet(hidden, hidden >>> (2 * FIELD) << (2 * FIELD))) {
+      hidden = state.get();
+    }
+    try {
+      return Checkpoint.pass(config);
+    } finally {
+      // Nobody else changes a state without work.
+      state.set(hidden);
+      if (workers != null && hasWork(hidden)) {
+        workers.wake();
+      }
+    }
   }
 
   /** Claims all tiles that are left, and counts them as done. */

@@ -136,7 +136,7 @@ class GuardedCall<T> implements Runnable {
         break;
       }
       long now = time.nanoTime();
-      if (now - startNanos >= limit.toNanos()) {
+      if (now - startNanos - terms.pauses().pausedNanos(now) >= limit.toNanos()) {
         abandon(Abandonment.HUNG);
         continue;
       }

@@ -14,9 +14,14 @@ import java.util.Optional;
  *     waits for as long as it takes
  * @param control that the driver asks at its checkpoints, which may pause its thread; a caller that
  *     waits for the driver asks it for the status alone
+ * @param pauses of the call, which do not count against the limit
  */
 public record Terms(
-    String name, Admission admission, Optional<Duration> limit, ExecutionControl control) {
+    String name,
+    Admission admission,
+    Optional<Duration> limit,
+    ExecutionControl control,
+    Pauses pauses) {
   /** Until when a device takes calls. */
   public enum Admission {
     /**
@@ -34,5 +39,11 @@ public record Terms(
   /** Terms of a call that only its limit ends. */
   public Terms(String name, Admission admission, Optional<Duration> limit) {
     this(name, admission, limit, ExecutionControl.NONE);
+  }
+
+  /** Terms of a call that is never paused. */
+  public Terms(
+      String name, Admission admission, Optional<Duration> limit, ExecutionControl control) {
+    this(name, admission, limit, control, Pauses.NONE);
   }
 }

@@ -16,6 +16,7 @@ import io.thalamus.memory.Leases;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
+import io.thalamus.model.Priority;
 import io.thalamus.runtime.call.Timekeeper;
 import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.events.FallbackEvent;
@@ -29,6 +30,7 @@ import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
+import io.thalamus.runtime.schedule.Application;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
@@ -46,6 +48,7 @@ import java.util.function.Consumer;
 final class CompilationImpl implements Compilation, ExecutionHost {
   private static final System.Logger LOG = System.getLogger(CompilationImpl.class.getPackageName());
 
+  private final Application application;
   private final Model model;
   private final CompilationOptions options;
   private final CompilationLabel label;
@@ -85,6 +88,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       AsyncThreads asyncThreads,
       Compiler compiler,
       Consumer<Compilation> onClose) {
+    this.application = new Application(label.application(), options.client().orElse(""));
     this.model = model;
     this.options = options;
     this.label = label;
@@ -168,6 +172,16 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   @Override
   public CompilationLabel label() {
     return label;
+  }
+
+  @Override
+  public Application application() {
+    return application;
+  }
+
+  @Override
+  public Priority priority() {
+    return options.priority();
   }
 
   @Override

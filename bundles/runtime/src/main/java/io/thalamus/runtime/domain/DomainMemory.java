@@ -6,11 +6,15 @@ import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.memory.ReferenceCount;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
+import io.thalamus.runtime.schedule.Contender;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
@@ -20,6 +24,10 @@ public final class DomainMemory implements Memory {
   private final RoleSet roleSet;
   private final MemoryState state;
   private final MemoryLock lock = new MemoryLock();
+
+  /** The executions that use it. */
+  private final Set<Contender> users = ConcurrentHashMap.newKeySet();
+
   private final Consumer<DomainMemory> onClose;
   private final ReferenceCount uses;
   private final Duration patience;
@@ -115,6 +123,32 @@ public final class DomainMemory implements Memory {
       }
       return System.nanoTime() - since < patience.toNanos();
     }
+  }
+
+  /**
+   * Begins a use by an execution, whose rank those inherit that it has to wait for.
+   *
+   * @return whether the use has begun: if not, the execution must stop
+   * @throws NeuralNetworksException with BAD_DATA if it is closed
+   */
+  boolean lock(boolean isWriting, Contender control) throws NeuralNetworksException {
+    boolean hasBegun =
+        lock(
+            isWriting,
+            () -> {
+              users.forEach(user -> user.inherit(control));
+              return control.status() == Signal.CONTINUE;
+            });
+    if (hasBegun) {
+      users.add(control);
+    }
+    return hasBegun;
+  }
+
+  /** Ends a use by an execution. */
+  void unlock(boolean isWriting, Contender control) {
+    users.remove(control);
+    unlock(isWriting);
   }
 
   /** Ends a use. */

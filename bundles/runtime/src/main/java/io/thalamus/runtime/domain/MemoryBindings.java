@@ -3,10 +3,10 @@ package io.thalamus.runtime.domain;
 
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.schedule.Contender;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 
 /**
  * The memories that one execution uses. Used by the one thread that executes. Locks all of them
@@ -15,6 +15,9 @@ import java.util.function.BooleanSupplier;
 public final class MemoryBindings {
   private final List<MemoryBinding> bindings = new ArrayList<>();
   private int locked;
+
+  /** The execution; null before it begins. */
+  private Contender owner;
 
   /** Adds a memory to read, once however often it is given. */
   public MemoryBinding reading(DomainMemory memory) {
@@ -40,14 +43,15 @@ public final class MemoryBindings {
    * Locks the memories, and finds out where each is for this plan. Nothing is changed before that
    * has succeeded for all of them.
    *
-   * @param mayWait asked now and then while another execution uses one of them
+   * @param control of the execution; while another one uses a memory, that one inherits its rank
    * @return whether all of them are locked
    * @throws NeuralNetworksException if one is closed, or does not hold what it must
    */
-  public boolean begin(PreparedPlan plan, BooleanSupplier mayWait) throws NeuralNetworksException {
+  public boolean begin(PreparedPlan plan, Contender control) throws NeuralNetworksException {
+    owner = control;
     bindings.sort(Comparator.comparingLong(binding -> binding.memory().number()));
     for (MemoryBinding binding : bindings) {
-      if (!binding.memory().lock(binding.writes(), mayWait)) {
+      if (!binding.memory().lock(binding.writes(), control)) {
         return false;
       }
       locked++;
@@ -74,7 +78,10 @@ public final class MemoryBindings {
       bindings.get(i).end(isSuccess);
     }
     for (int i = 0; i < locked; i++) {
-      bindings.get(i).memory().unlock(bindings.get(i).writes());
+      bindings.get(i).memory().unlock(bindings.get(i).writes(), owner);
+    }
+    if (locked > 0) {
+      owner.disinherit();
     }
     locked = 0;
   }

@@ -42,9 +42,11 @@ final class MemoryLock {
           if (isWriting) {
             waitingWriters++;
           }
+          // Soon for the first time: who must be waited for inherits the rank then.
+          long look = waits ? LOOK_MILLIS : 1;
           waits = true;
           try {
-            wait(LOOK_MILLIS);
+            wait(look);
           } catch (InterruptedException e) {
             // Executions are not interruptible; the caller may look at its flag afterwards.
             interrupted = true;

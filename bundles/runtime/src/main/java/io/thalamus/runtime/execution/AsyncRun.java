@@ -4,8 +4,11 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.Deadline;
+import io.thalamus.model.Priority;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.Timekeeper;
+import io.thalamus.runtime.schedule.Application;
+import io.thalamus.runtime.schedule.FairQueue;
 import java.lang.ref.WeakReference;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -19,6 +22,9 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
 
   /** Claimed by whoever begins the execution, or answers that it never will. */
   private final AtomicBoolean begun = new AtomicBoolean();
+
+  /** Its place in the queue; null before it has one. Written by whoever adds it. */
+  volatile FairQueue.Entry<AsyncRun> entry;
 
   /** What its deadline misses until it begins. */
   private volatile Cause waiting;
@@ -51,6 +57,19 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
   void queue(AsyncThreads threads) {
     waiting = Cause.OVER_IN_QUEUE;
     threads.submit(this);
+  }
+
+  Application application() {
+    return execution.control().application();
+  }
+
+  Priority priority() {
+    return execution.control().priority();
+  }
+
+  /** Returns how long it has waited for devices. */
+  long waitedNanos() {
+    return execution.control().waitedNanos();
   }
 
   @Override

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.model.Priority;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.RuntimeThreads;
+import io.thalamus.runtime.schedule.FairQueue;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -17,10 +19,16 @@ import org.osgi.service.component.annotations.Deactivate;
 /**
  * The threads of asynchronous executions. Thread-safe; a bounded number, which end when they have
  * nothing to do, and with the runtime.
+ *
+ * <p>What waits is served in the order of a {@link FairQueue}: applications in turn, and higher
+ * priorities first. A thread is kept for what has a high priority, and one more for what has no low
+ * one, since an execution keeps its thread while it stands back for another.
  */
 @Component(service = AsyncThreads.class)
 public final class AsyncThreads implements AutoCloseable {
-  private static final int WAITING = 4096;
+  /** The most executions of one application and priority that may wait. */
+  private static final int WAITING = 1_024;
+
   private static final int IDLE_SECONDS = 10;
 
   /** The share of the latest time in the mean is one of two to this power. */
@@ -29,29 +37,127 @@ public final class AsyncThreads implements AutoCloseable {
   private final Set<AsyncRun> unfinished = ConcurrentHashMap.newKeySet();
   private final ThreadPoolExecutor threads;
 
+  /** The threads for executions of medium priority. */
+  private final int count;
+
+  private final Object lock = new Object();
+
+  /** Under the lock. */
+  private final FairQueue<AsyncRun> queue = new FairQueue<>(WAITING);
+
+  /** The threads that execute, or are about to look for something. Under the lock. */
+  private int busy;
+
   /** The mean time of an execution in a thread; 0 before the first. */
   private volatile long meanNanos;
 
   /** As many threads as twice the processors: executions wait for devices as well as compute. */
   @Activate
   public AsyncThreads() {
-    int count = Math.max(4, 2 * Runtime.getRuntime().availableProcessors());
+    count = Math.max(4, 2 * Runtime.getRuntime().availableProcessors());
     threads =
         RuntimeThreads.pool(
-            "thalamus-async-", count, IDLE_SECONDS, new LinkedBlockingQueue<>(WAITING));
+            "thalamus-async-", most(Priority.HIGH), IDLE_SECONDS, new LinkedBlockingQueue<>());
+  }
+
+  /** Returns how many threads may be busy when one begins with an execution. */
+  private int most(Priority priority) {
+    return count + priority.ordinal() - Priority.MEDIUM.ordinal();
   }
 
   /** Runs an execution later; it fails where too many wait, or the runtime has stopped. */
   void submit(AsyncRun run) {
     unfinished.add(run);
-    run.whenComplete((report, failure) -> unfinished.remove(run));
-    try {
-      threads.execute(run);
-    } catch (RejectedExecutionException e) {
+    boolean isServed;
+    synchronized (lock) {
+      isServed = busy < most(run.priority());
+      if (isServed) {
+        busy++;
+        queue.running(run.application(), true);
+      } else {
+        run.entry = queue.add(run.application(), run.priority(), System.nanoTime(), run);
+      }
+    }
+    run.whenComplete((report, failure) -> forget(run));
+    if (isServed) {
+      start(run);
+    } else if (run.entry == null) {
       run.refuse(
-          threads.isShutdown()
-              ? Cause.RUNTIME_STOPPED.report()
-              : Cause.QUEUE_FULL.report(WAITING + " are too many", untilServed()));
+          Cause.QUEUE_FULL.report(
+              WAITING + " of one application and priority are too many", untilServed()));
+    }
+    if (threads.isShutdown() && !run.isDone()) {
+      run.refuse(Cause.RUNTIME_STOPPED.report());
+    }
+  }
+
+  private void start(AsyncRun first) {
+    try {
+      threads.execute(() -> serve(first));
+    } catch (RejectedExecutionException e) {
+      // The runtime has stopped, which answers all others too.
+      first.refuse(Cause.RUNTIME_STOPPED.report());
+      synchronized (lock) {
+        queue.running(first.application(), false);
+        busy--;
+      }
+    }
+  }
+
+  /** Executes one, and what is next until nothing is left for this thread. */
+  private void serve(AsyncRun first) {
+    for (AsyncRun run = first; run != null; run = next()) {
+      long start = System.nanoTime();
+      boolean isOver = false;
+      try {
+        run.run();
+        isOver = true;
+      } finally {
+        // This thread ends by what was thrown.
+        end(run, System.nanoTime() - start - run.waitedNanos(), !isOver);
+      }
+    }
+  }
+
+  private void end(AsyncRun run, long nanos, boolean endsThread) {
+    AsyncRun next = null;
+    synchronized (lock) {
+      queue.charge(run.application(), nanos);
+      queue.running(run.application(), false);
+      if (endsThread) {
+        next = next();
+      }
+    }
+    if (next != null) {
+      start(next);
+    }
+  }
+
+  /** Takes the next execution; null where a thread has to be kept for more urgent ones. */
+  private AsyncRun next() {
+    synchronized (lock) {
+      int least = 0;
+      while (least < Priority.HIGH.ordinal() && busy > most(Priority.values()[least])) {
+        least++;
+      }
+      FairQueue.Entry<AsyncRun> next = queue.peek(System.nanoTime(), least);
+      if (next == null) {
+        busy--;
+        return null;
+      }
+      // First: who is never idle in between keeps what is due to it.
+      queue.running(next.item().application(), true);
+      queue.remove(next);
+      return next.item();
+    }
+  }
+
+  private void forget(AsyncRun run) {
+    unfinished.remove(run);
+    if (run.entry != null) {
+      synchronized (lock) {
+        queue.remove(run.entry);
+      }
     }
   }
 
@@ -68,10 +174,13 @@ public final class AsyncThreads implements AutoCloseable {
    */
   Optional<Duration> untilServed() {
     long mean = meanNanos;
-    long waiting = threads.getQueue().size() + 1L;
+    long waiting;
+    synchronized (lock) {
+      waiting = queue.size() + 1L;
+    }
     return mean == 0
         ? Optional.empty()
-        : Optional.of(Duration.ofNanos(Math.ceilDiv(mean * waiting, threads.getMaximumPoolSize())));
+        : Optional.of(Duration.ofNanos(Math.ceilDiv(mean * waiting, count)));
   }
 
   /** Ends all executions and the threads. */

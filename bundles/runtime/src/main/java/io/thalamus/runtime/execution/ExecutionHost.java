@@ -3,17 +3,25 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.model.Priority;
 import io.thalamus.runtime.call.Timekeeper;
 import io.thalamus.runtime.domain.RoleHost;
 import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DevicePreparedModel;
+import io.thalamus.runtime.schedule.Application;
 
 /** The side of a compilation that its executions use. Thread-safe. */
 public interface ExecutionHost extends RoleHost {
   /** Returns the words by which events name the compilation. */
   CompilationLabel label();
+
+  /** Returns the application that the compilation is of. */
+  Application application();
+
+  /** Returns the priority of the compilation among those of its application. */
+  Priority priority();
 
   /** Returns whether exactly one device was named. */
   boolean isForOneDevice();

@@ -8,7 +8,6 @@ import io.thalamus.api.Memory;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionConfig;
-import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
@@ -52,7 +51,7 @@ public final class ExecutionImpl implements Execution {
   /** An execution of what the host compiled. */
   public ExecutionImpl(ExecutionHost host) {
     this.host = host;
-    this.control = new RunControl(Deadline.never(host.time()));
+    this.control = new RunControl(host);
     this.arguments = new Arguments(host);
   }
 
@@ -361,7 +360,7 @@ public final class ExecutionImpl implements Execution {
       arguments.lend(leases);
       arguments.layOut(plan, burst != null, scratch, copies);
       if (memories != null) {
-        if (!memories.begin(plan, () -> control.status() == Signal.CONTINUE)) {
+        if (!memories.begin(plan, control)) {
           return stoppedWaiting();
         }
         arguments.checkMemories();

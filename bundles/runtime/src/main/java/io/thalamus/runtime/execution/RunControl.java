@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
-import io.thalamus.hal.ExecutionControl;
 import io.thalamus.model.Deadline;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.schedule.Contender;
 import java.time.Duration;
 
 /**
  * The control of a running execution, which ends when its caller cancels it or its deadline has
- * passed. Thread-safe.
+ * passed, and stands back for more urgent ones. Thread-safe.
  */
-final class RunControl implements ExecutionControl {
+final class RunControl extends Contender {
   private volatile boolean cancelled;
   private volatile Deadline deadline;
   private volatile Duration given = Duration.ZERO;
 
-  /** The control of an execution that may take for ever, by the clock of this moment. */
-  RunControl(Deadline never) {
-    deadline = never;
+  /** The control of an execution of a compilation, which may take for ever. */
+  RunControl(ExecutionHost host) {
+    super(host.application(), host.priority());
+    deadline = Deadline.never(host.time());
   }
 
   void cancel() {
     cancelled = true;
+    wake();
   }
 
   boolean isCancelled() {
@@ -45,7 +47,12 @@ final class RunControl implements ExecutionControl {
   }
 
   @Override
-  public Signal checkpoint() {
+  protected long nanosLeft() {
+    return deadline.remaining().toNanos();
+  }
+
+  @Override
+  public Signal status() {
     if (cancelled) {
       return Signal.CANCELLED;
     }

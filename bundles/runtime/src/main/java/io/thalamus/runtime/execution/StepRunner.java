@@ -183,6 +183,7 @@ final class StepRunner {
     }
     List<Value> room = isCompared ? step.outputs().stream().map(frame::get).toList() : List.of();
     StepEvent event = log.startEvent();
+    long waited = control.waitedNanos();
     long start = config.nanoTime();
     StepMemories memories = StepMemories.of(step, frame);
     Answer<ExecutionResult> answer;
@@ -195,7 +196,7 @@ final class StepRunner {
       if (!isByBurst) {
         answer = model.execute(request, config, memories.buffers());
       }
-      nanos = config.nanoTime() - start;
+      nanos = config.nanoTime() - start - (control.waitedNanos() - waited);
       if (event != null) {
         event.end();
       }

@@ -4,6 +4,7 @@ package io.thalamus.runtime.plan;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionControl;
+import io.thalamus.runtime.schedule.Contender;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -12,7 +13,7 @@ import java.util.function.Predicate;
 /**
  * A value that the first execution to need it prepares, and that later ones share. Thread-safe.
  * Owns the value until it is closed. One execution prepares at a time; the others wait for it no
- * longer than they may take themselves.
+ * longer than they may take themselves, and it inherits the rank of the most urgent one.
  *
  * @param <T> what is prepared
  */
@@ -24,6 +25,10 @@ public final class OnDemand<T> {
   private final Consumer<T> onShare;
   private final Consumer<T> onEnd;
   private final ReentrantLock preparing = new ReentrantLock();
+
+  /** The control of the execution that prepares; null while none does. */
+  private volatile ExecutionControl preparer;
+
   private T value;
   private boolean closed;
 
@@ -62,11 +67,16 @@ public final class OnDemand<T> {
       return kept;
     }
     await(control);
+    preparer = control;
     try {
       kept = share();
       return kept != null ? kept : keep(preparation.prepare());
     } finally {
+      preparer = null;
       preparing.unlock();
+      if (control instanceof Contender contender) {
+        contender.disinherit();
+      }
     }
   }
 
@@ -99,6 +109,9 @@ public final class OnDemand<T> {
     try {
       while (!tryLock()) {
         isInterrupted |= Thread.interrupted();
+        if (control instanceof Contender urgent && preparer instanceof Contender holder) {
+          holder.inherit(urgent);
+        }
         switch (control.status()) {
           case CONTINUE -> {
             // The other preparation may take as long as this execution has time.

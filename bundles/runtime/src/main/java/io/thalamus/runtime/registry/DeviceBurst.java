@@ -18,6 +18,7 @@ import io.thalamus.runtime.call.Answer.Refused;
 import io.thalamus.runtime.call.Answer.Unanswered;
 import io.thalamus.runtime.call.Exchange;
 import io.thalamus.runtime.call.Terms;
+import io.thalamus.runtime.schedule.Contender;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -118,10 +119,26 @@ public final class DeviceBurst implements DeviceResource {
    */
   public Answer<ExecutionResult> execute(
       Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
+    Contender contender = Turns.contender(config);
     Answer<ExecutionResult> refusal = device.supervisor().refusal(model.admission());
+    if (refusal == null) {
+      // Of several in one line, those behind one that stands back would hold permits for nothing.
+      refusal = Turns.begin(device, contender, settings.depth() == 1);
+    }
     if (refusal != null) {
       return refusal;
     }
+    try {
+      return Turns.end(device, contender, executeNow(request, config, buffers));
+    } finally {
+      if (contender != null) {
+        device.schedule().release(contender);
+      }
+    }
+  }
+
+  private Answer<ExecutionResult> executeNow(
+      Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
     BurstLine open = usable();
     if (open == null) {
       return device.isLeaving()
@@ -288,7 +305,8 @@ public final class DeviceBurst implements DeviceResource {
       if (answer instanceof Answered) {
         exit(buffers);
         if (device.isGuarded()) {
-          model.measured(device.time().nanoTime() - startNanos);
+          long now = device.time().nanoTime();
+          model.measured(now - startNanos - Turns.pauses(config).pausedNanos(now));
         }
       }
       return answer;

@@ -24,6 +24,7 @@ import io.thalamus.runtime.call.Supervisor;
 import io.thalamus.runtime.call.Supervisor.Work;
 import io.thalamus.runtime.call.Terms;
 import io.thalamus.runtime.call.Terms.Admission;
+import io.thalamus.runtime.schedule.Contender;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -77,10 +78,33 @@ public final class DevicePreparedModel implements DeviceResource {
    * <p>A CPU device computes in the calling thread. Any other device is called in a thread of the
    * runtime: hardware can hang, and its caller must get an answer all the same.
    *
+   * <p>An execution of an application waits for a permit of the device, and holds it until it has
+   * an answer or is given up. That wait and its pauses count neither as time of the device nor
+   * against a limit.
+   *
    * @param buffers of the device, those that the request names; they are not closed before the
    *     driver returns
    */
   public Answer<ExecutionResult> execute(
+      Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
+    Contender contender = Turns.contender(config);
+    Answer<ExecutionResult> refusal = device.supervisor().refusal(admission);
+    if (refusal == null) {
+      refusal = Turns.begin(device, contender, true);
+    }
+    if (refusal != null) {
+      return refusal;
+    }
+    try {
+      return Turns.end(device, contender, executeNow(request, config, buffers));
+    } finally {
+      if (contender != null) {
+        device.schedule().release(contender);
+      }
+    }
+  }
+
+  private Answer<ExecutionResult> executeNow(
       Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
     boolean isGuarded = device.isGuarded();
     Terms terms = executionTerms(config, isGuarded ? device.supervisor().size() : 1);
@@ -88,7 +112,8 @@ public final class DevicePreparedModel implements DeviceResource {
     Answer<ExecutionResult> answer =
         device.supervisor().call(terms, execution(request, config, buffers), late -> {});
     if (answer instanceof Answered && isGuarded) {
-      measured(device.time().nanoTime() - start);
+      long now = device.time().nanoTime();
+      measured(now - start - terms.pauses().pausedNanos(now));
     }
     return answer;
   }
@@ -103,7 +128,8 @@ public final class DevicePreparedModel implements DeviceResource {
         "execute",
         admission,
         device.isGuarded() ? Optional.of(limit(config, together)) : Optional.empty(),
-        config.control());
+        config.control(),
+        Turns.pauses(config));
   }
 
   /**

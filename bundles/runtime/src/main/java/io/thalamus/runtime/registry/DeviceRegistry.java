@@ -81,6 +81,8 @@ public final class DeviceRegistry implements AutoCloseable {
   void modified(DeviceSettings changed) {
     requirePositive(changed.executionFactor(), "executionFactor");
     requirePositive(changed.failures(), "failures");
+    requirePositive(changed.permits(), "permits");
+    requirePositive(changed.waiting(), "waiting");
     requirePositive(changed.quarantineMillis(), "quarantineMillis");
     double rate = changed.samplingRate();
     if (!(rate >= 0 && rate <= 1)) {
@@ -155,7 +157,7 @@ public final class DeviceRegistry implements AutoCloseable {
       if (leaving.is(State.REFUSED)) {
         return;
       }
-      leaving.supervisor().refuse();
+      leaving.refuse();
       leaving.enter(State.LEAVING, "its running calls are waited for");
       departed.add(leaving);
       changes++;

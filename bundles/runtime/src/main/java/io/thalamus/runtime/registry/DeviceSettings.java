@@ -75,6 +75,26 @@ public @interface DeviceSettings {
   long longestQuarantineMillis() default 600_000;
 
   @AttributeDefinition(
+      name = "Permits of CPU devices",
+      description =
+          "Executions at once on a CPU device that arrives from now on; 0 for one per processor",
+      min = "0")
+  int cpuPermits() default 0;
+
+  @AttributeDefinition(
+      name = "Permits of other devices",
+      description =
+          "Executions at once on any other device that arrives from now on: one, and the next",
+      min = "1")
+  int permits() default 2;
+
+  @AttributeDefinition(
+      name = "Waiting executions",
+      description = "Executions of one application and priority that may wait for a device",
+      min = "1")
+  int waiting() default 1_024;
+
+  @AttributeDefinition(
       name = "Sampling rate",
       description = "The share of executions, 0 to 1, that are compared with the reference",
       min = "0",

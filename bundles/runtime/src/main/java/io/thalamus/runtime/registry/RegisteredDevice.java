@@ -29,15 +29,12 @@ import io.thalamus.runtime.call.Supervisor.Work;
 import io.thalamus.runtime.call.Terms;
 import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.call.Timekeeper;
+import io.thalamus.runtime.schedule.Permits;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.BitSet;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -66,13 +63,8 @@ public final class RegisteredDevice {
   private final Supplier<DeviceSettings> settings;
   private final DeviceListener listener;
   private final DeviceMonitor monitor;
-  private final Object lock = new Object();
-  private final Set<DeviceResource> open = new HashSet<>();
-
-  /** The open buffers by token. */
-  private final Map<Integer, DeviceMemory> buffers = new ConcurrentHashMap<>();
-
-  private boolean isDrained;
+  private final Permits permits;
+  private final OpenResources open = new OpenResources();
   private volatile long longestPrepareNanos;
   private volatile boolean doesNotCopy;
 
@@ -107,6 +99,13 @@ public final class RegisteredDevice {
     this.listener = listener;
     this.monitor = monitors.watch(this);
     supervisor.setOnHang(monitor::hung);
+    this.permits = permits();
+  }
+
+  private Permits permits() {
+    int own = isGuarded() ? settings().permits() : settings().cpuPermits();
+    int count = own > 0 ? own : Runtime.getRuntime().availableProcessors();
+    return new Permits(count, settings().waiting(), time()::nanoTime);
   }
 
   /** Returns the short name, for example {@code cpu}. */
@@ -162,6 +161,17 @@ public final class RegisteredDevice {
 
   Supervisor supervisor() {
     return supervisor;
+  }
+
+  /** Returns the permits that executions hold. */
+  public Permits schedule() {
+    return permits;
+  }
+
+  /** Takes no more work, and wakes the executions that stand back or wait. */
+  void refuse() {
+    supervisor.refuse();
+    permits.leave();
   }
 
   /** Returns whether it is the CPU device that everything falls back to. */
@@ -362,7 +372,7 @@ public final class RegisteredDevice {
                 memory.close();
                 throw failed("allocated a buffer with the token " + token);
               }
-              buffers.put(token, memory);
+              open.register(memory);
               return memory;
             },
             late -> late.ifAnswered(DeviceMemory::close));
@@ -373,7 +383,7 @@ public final class RegisteredDevice {
 
   /** Returns the buffer of a token that was allocated here and is open; null if there is none. */
   DeviceBuffer buffer(int token) {
-    DeviceMemory memory = buffers.get(token);
+    DeviceMemory memory = open.buffer(token);
     return memory == null ? null : memory.open();
   }
 
@@ -387,30 +397,15 @@ public final class RegisteredDevice {
 
   /** Keeps a resource open as {@link #adopt} does; closes it and returns false if that is over. */
   boolean keep(DeviceResource resource) {
-    synchronized (lock) {
-      // While the device leaves, the departure waits for the call that made it, and closes it then.
-      if (!isDrained) {
-        open.add(resource);
-        return true;
-      }
+    if (open.keep(resource)) {
+      return true;
     }
     resource.close();
     return false;
   }
 
   void forget(DeviceResource resource) {
-    if (resource instanceof DeviceMemory memory) {
-      buffers.remove(memory.token(), memory);
-    }
-    synchronized (lock) {
-      open.remove(resource);
-    }
-  }
-
-  private List<DeviceResource> open() {
-    synchronized (lock) {
-      return List.copyOf(open);
-    }
+    open.forget(resource);
   }
 
   /** Has the driver copy from or to a buffer, also while the device leaves or is suspended. */
@@ -466,20 +461,18 @@ public final class RegisteredDevice {
     long end = time().nanoTime() + patience.toNanos();
     // Contents are copied out by the last calls of all.
     supervisor.await(end);
-    for (DeviceResource resource : open()) {
+    for (DeviceResource resource : open.list()) {
       if (resource instanceof DeviceMemory buffer) {
         buffer.depart();
       }
     }
     // Calls that were given up already are not waited for a second time.
     int left = supervisor.leave(end);
-    synchronized (lock) {
-      isDrained = true;
-    }
+    open.drained();
     monitor.close();
     // A burst ends before the model that it is on.
-    open().stream().filter(DeviceBurst.class::isInstance).forEach(DeviceResource::close);
-    open().forEach(DeviceResource::close);
+    open.list().stream().filter(DeviceBurst.class::isInstance).forEach(DeviceResource::close);
+    open.list().forEach(DeviceResource::close);
     // Some of them others may have begun to close meanwhile: they are not open when this returns.
     supervisor.await(end);
     return left;
@@ -487,6 +480,7 @@ public final class RegisteredDevice {
 
   /** Has all callers go on without an answer, and keeps nothing for a time after. */
   void abandon() {
+    permits.leave();
     supervisor.abandon();
     monitor.close();
   }

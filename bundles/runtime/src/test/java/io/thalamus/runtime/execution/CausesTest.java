@@ -27,6 +27,7 @@ import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.SteppedTime;
 import io.thalamus.runtime.fakes.TestRuntime;
 import io.thalamus.runtime.fakes.TimedDevice;
+import io.thalamus.runtime.registry.DeviceSettings;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -50,10 +51,15 @@ class CausesTest {
   /** So many executions are needed before times are gone by. */
   private static final int ENOUGH = 12;
 
+  /** What waits here waits for a thread, not for a device. */
+  @DeviceSettings(cpuPermits = 1_000, permits = 1_000, drainMillis = 60_000)
+  private static final class ManyPermits {}
+
   private final SteppedTime time = new SteppedTime();
   private final LimitedDevice cpu = LimitedDevice.cpu();
   private final TimedDevice device = new TimedDevice(cpu, time, KERNELS, KERNEL);
-  private final TestRuntime runtime = TestRuntime.stepped(time, TestRuntime.SETTINGS, device);
+  private final TestRuntime runtime =
+      TestRuntime.stepped(time, TestRuntime.settings(ManyPermits.class), device);
   private final CountDownLatch gate = new CountDownLatch(1);
 
   @AfterEach
@@ -356,7 +362,7 @@ class CausesTest {
     LimitedDevice npu = LimitedDevice.all("npu", 0.1);
     FaultyDevice busy = new FaultyDevice(npu);
     List<Thread> callers = new ArrayList<>();
-    try (TestRuntime other = TestRuntime.of(busy, cpu);
+    try (TestRuntime other = TestRuntime.with(TestRuntime.settings(ManyPermits.class), busy, cpu);
         Compilation compilation =
             other.networks().compile(Graphs.addThenMul(), CompilationOptions.DEFAULT)) {
       for (int i = 0; i < ENOUGH; i++) {

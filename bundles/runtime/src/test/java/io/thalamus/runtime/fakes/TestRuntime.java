@@ -71,7 +71,7 @@ public final class TestRuntime implements AutoCloseable {
     compiler =
         new Compiler(
             registry, policies, threads, rules, measurements, cache, new Bursts(burstService));
-    networks = new NeuralNetworksComponent(registry, compiler, loader, domains, "test");
+    networks = networks("test");
   }
 
   /** With NNAPI's rules and these devices, in order. */
@@ -97,6 +97,11 @@ public final class TestRuntime implements AutoCloseable {
   /** With a clock that the test moves, and these devices, in order. */
   public static TestRuntime stepped(SteppedTime time, DeviceSettings settings, Device... devices) {
     return of(new NnapiRules(), new DeviceRegistry(settings, time, new Health()), devices);
+  }
+
+  /** With these settings, and devices in order. */
+  public static TestRuntime with(DeviceSettings settings, Device... devices) {
+    return of(new NnapiRules(), new DeviceRegistry(settings, new Health()), devices);
   }
 
   /** Settings as a class states them. */
@@ -138,6 +143,11 @@ public final class TestRuntime implements AutoCloseable {
   /** The view of stored compilations. */
   public CompilationCache storedCompilations() {
     return new CompilationCacheComponent(cache, compiler);
+  }
+
+  /** The entrance for another application, which its caller closes. */
+  public NeuralNetworksComponent networks(String application) {
+    return new NeuralNetworksComponent(registry, compiler, loader, domains, application);
   }
 
   /** The entrance. */

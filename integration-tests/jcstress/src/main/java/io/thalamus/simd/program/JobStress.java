@@ -102,7 +102,7 @@ public final class JobStress {
       int wrong = 0;
       for (Counted step : steps) {
         job.open(step);
-        job.finish(ExecutionConfig.DEFAULT);
+        job.finish(ExecutionConfig.DEFAULT, null);
         wrong += step.wrong();
       }
       r.r1 = wrong;
@@ -134,10 +134,10 @@ public final class JobStress {
     @Actor
     public void owner() {
       job.open(cancelled);
-      job.finish(CANCELLED);
+      job.finish(CANCELLED, null);
       atEnd = cancelled.total();
       job.open(next);
-      job.finish(ExecutionConfig.DEFAULT);
+      job.finish(ExecutionConfig.DEFAULT, null);
     }
 
     @Actor
@@ -165,7 +165,7 @@ public final class JobStress {
         Counted step = new Counted();
         job.open(step);
         WORKERS.wake();
-        job.finish(ExecutionConfig.DEFAULT);
+        job.finish(ExecutionConfig.DEFAULT, null);
         wrong += step.wrong();
       }
       if (place >= 0) {

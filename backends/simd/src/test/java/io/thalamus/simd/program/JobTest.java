@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.program;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionControl;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.junit.jupiter.api.Test;
+
+/** A job whose caller stands back takes its tiles with it. */
+class JobTest {
+  private static final int TILES = 200;
+
+  private final AtomicIntegerArray runs = new AtomicIntegerArray(TILES);
+  private final AtomicInteger begun = new AtomicInteger();
+  private final CountDownLatch helped = new CountDownLatch(1);
+
+  /**
+   * A step whose caller does not get on before a helper has run a tile too. The helper takes its
+   * time, so that tiles are left when the caller pauses.
+   */
+  private final class Slow implements Step {
+    private final Thread caller = Thread.currentThread();
+
+    @Override
+    public int tiles() {
+      return TILES;
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      begun.incrementAndGet();
+      runs.incrementAndGet(tile);
+      if (Thread.currentThread() != caller) {
+        helped.countDown();
+        sleep(5);
+      } else {
+        await(helped);
+      }
+    }
+  }
+
+  private static void sleep(int millis) {
+    try {
+      Thread.sleep(millis);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertTrue(latch.await(60, TimeUnit.SECONDS), "no helper came");
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Pauses once, and sees how many tiles are begun meanwhile. */
+  private final class Pausing implements ExecutionControl {
+    private final AtomicBoolean isWanted = new AtomicBoolean(true);
+    private int atBegin;
+    private int atEnd;
+
+    @Override
+    public Signal status() {
+      return Signal.CONTINUE;
+    }
+
+    @Override
+    public boolean isPauseWanted() {
+      return isWanted.get();
+    }
+
+    @Override
+    public Signal checkpoint() {
+      if (isWanted.getAndSet(false)) {
+        // Each helper may be in the tile that it had claimed before.
+        sleep(100);
+        atBegin = begun.get();
+        sleep(300);
+        atEnd = begun.get();
+      }
+      return Signal.CONTINUE;
+    }
+  }
+
+  @Test
+  void helpersTakeNoTilesWhileTheCallerIsPaused() {
+    Frame frame = new Frame(new Program(List.of(), List.of(), List.of(), List.of(), 0, 0), 2);
+    Pausing control = new Pausing();
+    try (Workers workers = new Workers(2, "thalamus-test")) {
+      Job job = frame.job();
+      int place = workers.register(job);
+      job.open(new Slow());
+      workers.wake();
+      assertNull(job.finish(ExecutionConfig.DEFAULT.with(control), workers));
+      workers.unregister(place);
+    }
+    assertEquals(control.atBegin, control.atEnd, "tiles were begun while the caller was paused");
+    assertTrue(control.atEnd < TILES, "nothing was left to be begun: the test shows nothing");
+    for (int tile = 0; tile < TILES; tile++) {
+      assertEquals(1, runs.get(tile), "tile " + tile);
+    }
+  }
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.schedule;
+
+import io.thalamus.hal.ExecutionControl.Signal;
+import io.thalamus.model.NanoClock;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The permits of one device: an execution holds one while the device works on it. Thread-safe.
+ *
+ * <p>While nobody waits, a permit is taken and given back by one compare-and-set each, and nothing
+ * is counted: time that nobody else wanted is free. From the first one that has to wait on, all
+ * holders are charged, permits are handed over in the order of a {@link FairQueue}, and holders
+ * that the next one goes before are asked for theirs.
+ *
+ * <pre>
+ * slot: free | contender that holds it
+ * </pre>
+ *
+ * <p>Whoever waits says so before it looks at the slots a last time, and whoever gives a permit
+ * back looks at that afterwards.
+ */
+public final class Permits {
+  /** How much more another application must have used before it is asked for a permit. */
+  static final long QUANTUM_NANOS = Duration.ofMillis(5).toNanos();
+
+  /** How long one keeps the rank to which it has risen by waiting. */
+  static final long SLICE_NANOS = Duration.ofMillis(20).toNanos();
+
+  /** The interval at which a waiting thread looks whether the order has changed by time alone. */
+  private static final long LOOK_NANOS = Duration.ofMillis(20).toNanos();
+
+  private final AtomicReferenceArray<Contender> slots;
+  private final NanoClock clock;
+
+  /** Under the lock, which is this object's monitor. */
+  private final FairQueue<Waiter> queue;
+
+  /** The size of the queue. Written under the lock. */
+  private volatile int waiting;
+
+  /** Written under the lock. */
+  private volatile boolean hasLeft;
+
+  private long preemptions;
+
+  /**
+   * Permits that are all free.
+   *
+   * @param count at least 1
+   * @param most executions of one application and priority that may wait
+   */
+  public Permits(int count, int most, NanoClock clock) {
+    this.slots = new AtomicReferenceArray<>(count);
+    this.clock = clock;
+    this.queue = new FairQueue<>(most);
+  }
+
+  /** The ends of a wait for a permit. */
+  public enum Turn {
+    /** The contender holds a permit. */
+    GRANTED,
+    /** Its control says that it must stop. */
+    STOPPED,
+    /** The device is leaving. */
+    LEFT,
+    /** Too many wait already. */
+    FULL
+  }
+
+  /** A thread that waits for a permit. */
+  static final class Waiter {
+    final Contender contender;
+    final Thread thread = Thread.currentThread();
+    FairQueue.Entry<Waiter> entry;
+    volatile boolean isGranted;
+
+    /** Whether its contender goes on without it. */
+    volatile boolean isDropped;
+
+    Waiter(Contender contender) {
+      this.contender = contender;
+    }
+  }
+
+  /**
+   * Takes a permit, and waits for one as long as the contender may.
+   *
+   * @param mayPause whether checkpoints of the contender may give it back
+   */
+  public Turn acquire(Contender contender, boolean mayPause) {
+    contender.begin(this, mayPause);
+    if (waiting == 0 && take(contender)) {
+      return Turn.GRANTED;
+    }
+    return acquireLater(contender);
+  }
+
+  private boolean take(Contender contender) {
+    int count = slots.length();
+    int first = (int) (Thread.currentThread().threadId() % count);
+    for (int i = 0; i < count; i++) {
+      int slot = first + i < count ? first + i : first + i - count;
+      if (slots.get(slot) == null) {
+        contender.slot = slot;
+        if (slots.compareAndSet(slot, null, contender)) {
+          return true;
+        }
+      }
+    }
+    contender.slot = -1;
+    return false;
+  }
+
+  private Turn acquireLater(Contender contender) {
+    Waiter waiter = new Waiter(contender);
+    long start;
+    synchronized (this) {
+      start = clock.nanoTime();
+      if (hasLeft) {
+        return Turn.LEFT;
+      }
+      // First: who holds a permit came before.
+      waiting++;
+      settle(start);
+      Contender standing = contender.standing();
+      waiter.entry = queue.add(standing.application(), standing.priority(), start, waiter);
+      if (waiter.entry == null) {
+        waiting--;
+        return Turn.FULL;
+      }
+      contender.number = waiter.entry.number;
+      contender.waiter = waiter;
+      if (hand(start) != null && !waiter.isGranted) {
+        ask(waiter.entry, start);
+      }
+    }
+    Turn turn = await(waiter);
+    contender.waited(clock.nanoTime() - start);
+    return turn;
+  }
+
+  private Turn await(Waiter waiter) {
+    Contender contender = waiter.contender;
+    boolean isInterrupted = false;
+    long nanos = LOOK_NANOS;
+    try {
+      while (!waiter.isGranted) {
+        if (hasLeft || waiter.isDropped || contender.status() != Signal.CONTINUE) {
+          synchronized (this) {
+            if (!waiter.isGranted) {
+              drop(waiter);
+              return hasLeft ? Turn.LEFT : Turn.STOPPED;
+            }
+          }
+        } else {
+          LockSupport.parkNanos(this, Math.min(nanos, contender.nanosLeft()));
+          // A wait ends at once while the flag is set.
+          isInterrupted |= Thread.interrupted();
+          nanos = look(waiter) ? QUANTUM_NANOS : LOOK_NANOS;
+        }
+      }
+      return Turn.GRANTED;
+    } finally {
+      if (isInterrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Gives the permit of a contender back, or has it wait for one no more. */
+  public void release(Contender contender) {
+    int slot = contender.slot;
+    if (slot >= 0 && slots.compareAndSet(slot, contender, null)) {
+      // In this order: what is counted is counted before nobody waits any more.
+      if (waiting == 0 && !contender.isCounted) {
+        contender.slot = -1;
+        return;
+      }
+    }
+    releaseLate(contender);
+  }
+
+  private synchronized void releaseLate(Contender contender) {
+    long now = clock.nanoTime();
+    free(contender, now);
+    Waiter waiter = contender.waiter;
+    if (waiter != null) {
+      // A thread of a call that was given up.
+      drop(waiter);
+      LockSupport.unpark(waiter.thread);
+    }
+    settle(now);
+    dispatch(now);
+  }
+
+  /** Takes the permit from a contender, and charges it. */
+  private void free(Contender contender, long now) {
+    int slot = contender.slot;
+    contender.slot = -1;
+    if (slot >= 0) {
+      slots.compareAndSet(slot, contender, null);
+    }
+    if (contender.isCounted) {
+      contender.isCounted = false;
+      contender.account.charge(now - contender.chargedFromNanos);
+      contender.account.exit();
+      contender.account = null;
+    }
+  }
+
+  private void drop(Waiter waiter) {
+    if (!waiter.isDropped) {
+      waiter.isDropped = true;
+      waiter.contender.waiter = null;
+      queue.remove(waiter.entry);
+      waiting--;
+    }
+  }
+
+  /**
+   * Gives the permit of a contender to one that goes before it, if there is one, and waits until it
+   * holds one again. Called at its checkpoint.
+   *
+   * @return what the contender is to do: after CONTINUE it holds a permit
+   */
+  Signal pause(Contender contender) {
+    Waiter waiter;
+    synchronized (this) {
+      contender.isWanted = false;
+      int slot = contender.slot;
+      if (slot < 0 || slots.get(slot) != contender || !contender.mayPause || hasLeft) {
+        return Signal.CONTINUE;
+      }
+      long now = clock.nanoTime();
+      settle(now);
+      FairQueue.Entry<Waiter> next = queue.peek(now);
+      if (next == null || !goesBefore(next, contender, now)) {
+        return Signal.CONTINUE;
+      }
+      preemptions++;
+      waiter = new Waiter(contender);
+      waiter.entry = new FairQueue.Entry<>(waiter, contender.number);
+      Contender standing = contender.standing();
+      queue.insert(
+          waiter.entry, queue.account(standing.application()), standing.priority().ordinal(), now);
+      free(contender, now);
+      contender.waiter = waiter;
+      contender.pauseBegins(now);
+      waiting++;
+      dispatch(now);
+    }
+    await(waiter);
+    contender.pauseEnded(clock.nanoTime());
+    return waiter.isGranted ? contender.status() : stopped(contender);
+  }
+
+  private static Signal stopped(Contender contender) {
+    Signal signal = contender.status();
+    return signal == Signal.CONTINUE ? Signal.CANCELLED : signal;
+  }
+
+  /** Looks again, since time has passed; returns whether this one is the next. */
+  private synchronized boolean look(Waiter waiter) {
+    long now = clock.nanoTime();
+    settle(now);
+    FairQueue.Entry<Waiter> next = hand(now);
+    if (next == null || next.item() != waiter) {
+      return false;
+    }
+    // One that was asked before may be long in answering.
+    ask(next, now);
+    return true;
+  }
+
+  /** Charges the holders for the time until now. */
+  private void settle(long now) {
+    for (int i = 0; i < slots.length(); i++) {
+      Contender holder = slots.get(i);
+      if (holder == null) {
+        continue;
+      }
+      if (holder.isCounted) {
+        holder.account.charge(now - holder.chargedFromNanos);
+        holder.chargedFromNanos = now;
+      } else {
+        count(holder, holder.standing().priority().ordinal(), now);
+      }
+    }
+  }
+
+  /** Begins to charge a holder. */
+  private void count(Contender holder, int rank, long now) {
+    Contender standing = holder.standing();
+    holder.account = queue.account(standing.application());
+    holder.account.enter();
+    holder.chargedFromNanos = now;
+    holder.rank = rank;
+    holder.rankEndNanos = now + SLICE_NANOS;
+    if (holder.number < 0) {
+      holder.number = queue.nextNumber();
+    }
+    holder.isCounted = true;
+  }
+
+  /** Hands free permits to those that are next; returns the first that gets none, or null. */
+  private FairQueue.Entry<Waiter> hand(long now) {
+    FairQueue.Entry<Waiter> next = queue.peek(now);
+    while (next != null && take(next.item().contender)) {
+      Contender contender = next.item().contender;
+      contender.isWanted = false;
+      contender.waiter = null;
+      // First counted: who is never idle in between keeps what is due to it.
+      count(contender, next.rank(now), now);
+      queue.remove(next);
+      next.item().isGranted = true;
+      waiting--;
+      LockSupport.unpark(next.item().thread);
+      next = queue.peek(now);
+    }
+    return next;
+  }
+
+  /** Hands out what is free, and asks for one more if the next gets none. */
+  private void dispatch(long now) {
+    FairQueue.Entry<Waiter> next = hand(now);
+    if (next != null && !isAsked()) {
+      ask(next, now);
+    }
+  }
+
+  private boolean isAsked() {
+    for (int i = 0; i < slots.length(); i++) {
+      Contender holder = slots.get(i);
+      if (holder != null && holder.isWanted) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Asks for a permit that one goes before, of several the one that is the last in order. */
+  private void ask(FairQueue.Entry<Waiter> next, long now) {
+    Contender last = null;
+    for (int i = 0; i < slots.length(); i++) {
+      Contender holder = slots.get(i);
+      if (holder != null
+          && holder.isCounted
+          && holder.mayPause
+          && !holder.isWanted
+          && goesBefore(next, holder, now)
+          && (last == null || isAfter(holder, last, now))) {
+        last = holder;
+      }
+    }
+    if (last != null) {
+      last.isWanted = true;
+    }
+  }
+
+  private static boolean isAfter(Contender a, Contender b, long now) {
+    long more = FairQueue.usedMore(a.account, b.account);
+    return more != 0 ? more > 0 : rank(a, now) < rank(b, now);
+  }
+
+  private static boolean goesBefore(FairQueue.Entry<Waiter> next, Contender holder, long now) {
+    return next.account == holder.account
+        ? next.rank(now) > rank(holder, now)
+        : FairQueue.usedMore(next.account, holder.account) < -QUANTUM_NANOS;
+  }
+
+  /** Returns the rank of a holder: that to which it has risen falls again. */
+  private static int rank(Contender holder, long now) {
+    int own = holder.standing().priority().ordinal();
+    return now - holder.rankEndNanos < 0 ? Math.max(own, holder.rank) : own;
+  }
+
+  /** Ranks a contender anew that has inherited the rank of another, or lost that again. */
+  synchronized void reconsider(Contender contender) {
+    long now = clock.nanoTime();
+    Contender standing = contender.standing();
+    Waiter waiter = contender.waiter;
+    settle(now);
+    if (waiter != null) {
+      queue.remove(waiter.entry);
+      queue.insert(
+          waiter.entry, queue.account(standing.application()), standing.priority().ordinal(), now);
+    } else if (contender.isCounted) {
+      contender.account.exit();
+      count(contender, standing.priority().ordinal(), now);
+    }
+    dispatch(now);
+  }
+
+  /** Has all go on that wait, without a permit: the device leaves. */
+  public synchronized void leave() {
+    hasLeft = true;
+    queue.entries().forEach(entry -> LockSupport.unpark(entry.item().thread));
+  }
+
+  /** Returns whether a contender lost its permit in a pause, since the device leaves. */
+  public boolean isLostFor(Contender contender) {
+    return hasLeft && contender.slot < 0;
+  }
+
+  /** Returns how many permits there are. */
+  public int count() {
+    return slots.length();
+  }
+
+  /** Returns how many permits are held. */
+  public int held() {
+    int held = 0;
+    for (int i = 0; i < slots.length(); i++) {
+      held += slots.get(i) == null ? 0 : 1;
+    }
+    return held;
+  }
+
+  /** Returns how many wait for a permit, the paused ones included. */
+  public int waiting() {
+    return waiting;
+  }
+
+  /** Returns how often a running execution has stood back for another. */
+  public synchronized long preemptions() {
+    return preemptions;
+  }
+}
