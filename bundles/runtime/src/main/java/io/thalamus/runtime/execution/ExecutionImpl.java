@@ -252,7 +252,7 @@ public final class ExecutionImpl implements Execution {
     if (timeout != null) {
       control.setDeadline(timeout, Deadline.after(timeout, host.time()));
     }
-    return control.deadline().hasPassed() ? refused(Cause.OVER_AT_ENTRY.report()) : null;
+    return timeout != null && !timeout.isPositive() ? refused(Cause.OVER_AT_ENTRY.report()) : null;
   }
 
   /** Returns the refusal of {@link #lateness(PreparedPlan, Cause)} for the plan of the moment. */
@@ -282,7 +282,7 @@ public final class ExecutionImpl implements Execution {
     Optional<Duration> retryAfter =
         waited == Cause.OVER_IN_QUEUE ? host.asyncThreads().untilServed() : Optional.empty();
     if (deadline.hasPassed()) {
-      Cause cause = waited == null ? Cause.OVER_AT_ENTRY : waited;
+      Cause cause = waited == null ? control.stopCause(plan) : waited;
       return ExecutionReport.failed(cause.code(), cause.message(), retryAfter);
     }
     long left = deadline.remaining().toNanos();
