@@ -45,6 +45,12 @@ public final class Main {
                   + " --device npu --model kws_dscnn_int8)",
               List.of("npu")),
           new InFramework(
+              "priorities",
+              "a model of high priority while its device is saturated, and the shares of two"
+                  + " clients (--device simd --low mobilenet_v2_100_224_uint8 --high kws_dscnn_int8"
+                  + " --threads 8 --every 20 --windows 5 --millis 5000 --most 200 --timed 1)",
+              List.of()),
+          new InFramework(
               "isolation",
               "requests while the process of an isolated device is killed, and one that crashes"
                   + " (--kills 100 --threads 4 --device simd --crashes 3 --serve 100 --timed 1"

@@ -203,6 +203,23 @@ class ProofsTest {
   }
 
   @Test
+  void prioritiesLoseNothing() throws Exception {
+    List<String> lines =
+        run(
+            "priorities",
+            List.of("npu"),
+            "--low",
+            "resnet8_cifar_int8",
+            "--windows",
+            "1",
+            "--millis",
+            "500",
+            "--timed",
+            "0");
+    lines.stream().filter(line -> line.matches("(high|low|fair).*")).forEach(this::tell);
+  }
+
+  @Test
   void unknownOptionsAreWrongUsage() throws Exception {
     try (Host host = Host.start(ROOT, List.of())) {
       for (List<String> wrong : List.of(List.of("--no-such", "x"), List.of("--dir"))) {

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.proof;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.ExecutionReport.StepReport;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.model.Priority;
+import io.thalamus.vectors.ConformanceData;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiFunction;
+import java.util.function.IntConsumer;
+import java.util.stream.LongStream;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * A model of high priority is due at a steady rate while threads saturate its device with a model
+ * of low priority: how much longer it takes than on the idle device, and what is left to the
+ * others. Then one client floods the device at high priority, and another one wants half of it at
+ * low priority. No execution may fail or be wrong; times are promised only where {@code --timed} is
+ * 1.
+ */
+@Component(service = BiFunction.class, property = FrameworkProof.NAME + "=priorities")
+public final class PrioritiesProof extends FrameworkProof {
+  private static final double PER_MICRO = 1e3;
+  private static final double LEAST_KEPT = 0.8;
+  private static final double LEAST_SHARE = 0.45;
+  private static final double MOST_SHARE = 0.55;
+
+  private final BundleContext context;
+  private final NeuralNetworks networks;
+  private final AtomicInteger failed = new AtomicInteger();
+  private final AtomicInteger wrong = new AtomicInteger();
+
+  @Activate
+  public PrioritiesProof(BundleContext context, @Reference NeuralNetworks networks) {
+    this.context = context;
+    this.networks = networks;
+  }
+
+  private record Plan(
+      String device, int threads, Duration every, int windows, Duration window, double most) {}
+
+  @Override
+  protected void run(Settings settings, Figures figures) throws Exception {
+    String device = settings.text("device", "simd");
+    Plan plan =
+        new Plan(
+            device,
+            Math.toIntExact(settings.number("threads", 8)),
+            Duration.ofMillis(settings.number("every", 20)),
+            Math.toIntExact(settings.number("windows", 5)),
+            Duration.ofMillis(settings.number("millis", 5000)),
+            settings.number("most", device.equals("npu") ? 150 : 200) / 100.0);
+    boolean isTimed = settings.number("timed", 1) != 0;
+    String folder = settings.text("dir", ConformanceData.models().map(Path::toString).orElse(""));
+    String high = settings.text("high", "kws_dscnn_int8");
+    String low = settings.text("low", "mobilenet_v2_100_224_uint8");
+    settings.end();
+    Bundles bundles = new Bundles(context);
+    Bundle installed = null;
+    if (Arrays.stream(context.getBundles())
+        .noneMatch(bundle -> bundle.getSymbolicName().equals("io.thalamus." + device))) {
+      Path home = Path.of(String.valueOf(context.getProperty("thalamus.home")));
+      Path jar = home.resolve("devices/io.thalamus." + device + ".jar");
+      installed = bundles.install("proof:" + device, Files.newInputStream(jar));
+    }
+    try (Workload urgent = Workloads.of(networks, context, high, folder, figures).getFirst();
+        Workload other = Workloads.of(networks, context, low, folder, figures).getFirst()) {
+      urgency(plan, urgent, other, isTimed, figures);
+      fairness(plan, urgent, isTimed, figures);
+    }
+    figures.figure("failed", failed);
+    figures.figure("wrong", wrong);
+    figures.promise("no execution fails", failed.get() == 0);
+    figures.promise("no result is wrong", wrong.get() == 0);
+    if (installed != null) {
+      bundles.uninstall(installed);
+    }
+  }
+
+  private CompilationOptions options(Plan plan, Priority priority) {
+    return CompilationOptions.DEFAULT.withDevices(List.of(plan.device(), "cpu")).with(priority);
+  }
+
+  /** Windows without work, with low work alone and with both, in turns. */
+  private void urgency(Plan plan, Workload urgent, Workload other, boolean isTimed, Figures figures)
+      throws Exception {
+    List<long[]> idle = new ArrayList<>();
+    List<long[]> loaded = new ArrayList<>();
+    List<Double> alone = new ArrayList<>();
+    List<Double> beside = new ArrayList<>();
+    try (Compilation high = urgent.compile(options(plan, Priority.HIGH));
+        Compilation low = other.compile(options(plan, Priority.LOW))) {
+      warmUp(plan, urgent, high);
+      warmUp(plan, other, low);
+      for (int window = 0; window < plan.windows(); window++) {
+        idle.add(due(plan, urgent, high));
+        alone.add(saturate(plan, other, low, () -> Thread.sleep(plan.window())));
+        beside.add(saturate(plan, other, low, () -> loaded.add(due(plan, urgent, high))));
+      }
+    }
+    figures.figure("windows", plan.windows());
+    figures.figure("high.samplesPerWindow", idle.getFirst().length);
+    tell("high.idle", idle, figures);
+    tell("high.loaded", loaded, figures);
+    double ratio = median(percentiles(loaded, 99)) / median(percentiles(idle, 99));
+    figures.decimal("high.p99.loadedOverIdle", ratio);
+    double share = median(percentiles(idle, 50)) / plan.every().toNanos();
+    double kept = median(beside) / (median(alone) * (1 - share));
+    figures.decimal("low.alone.perSecond", median(alone));
+    figures.decimal("low.beside.perSecond", median(beside));
+    figures.decimal("high.shareOfTime", share);
+    figures.decimal("low.keptOfWhatHighLeaves", kept);
+    if (isTimed) {
+      figures.promise(
+          "99 of 100 high ones take at most "
+              + plan.most()
+              + " times as long as on the idle device",
+          ratio <= plan.most());
+      figures.promise(
+          "low ones keep " + LEAST_KEPT + " of what high ones leave", kept >= LEAST_KEPT);
+    }
+  }
+
+  private void warmUp(Plan plan, Workload workload, Compilation compilation) {
+    long end = System.nanoTime() + plan.window().toNanos();
+    for (int i = 0; System.nanoTime() - end < 0; i++) {
+      execute(workload, compilation, i);
+    }
+  }
+
+  private Workload.Answer execute(Workload workload, Compilation compilation, int request) {
+    Workload.Answer answer = workload.run(compilation, request);
+    if (!answer.report().isSuccess()) {
+      failed.incrementAndGet();
+    } else if (!answer.isRight()) {
+      wrong.incrementAndGet();
+    }
+    return answer;
+  }
+
+  /** Returns how long executions took from the moments at which they were due, in nanoseconds. */
+  private long[] due(Plan plan, Workload workload, Compilation compilation) {
+    long[] nanos = new long[Math.toIntExact(plan.window().dividedBy(plan.every()))];
+    long start = System.nanoTime();
+    for (int i = 0; i < nanos.length; i++) {
+      long due = start + i * plan.every().toNanos();
+      for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
+        LockSupport.parkNanos(left);
+      }
+      execute(workload, compilation, i);
+      nanos[i] = System.nanoTime() - due;
+    }
+    return nanos;
+  }
+
+  /** Work during which others keep the device busy. */
+  @FunctionalInterface
+  private interface Work {
+    void run() throws Exception;
+  }
+
+  /** Returns how many executions a second many threads did meanwhile. */
+  private double saturate(Plan plan, Workload workload, Compilation compilation, Work meanwhile)
+      throws Exception {
+    LongAdder done = new LongAdder();
+    long start = System.nanoTime();
+    try (Threads threads = new Threads()) {
+      for (int i = 0; i < plan.threads(); i++) {
+        threads.repeat(
+            request -> {
+              execute(workload, compilation, request);
+              done.increment();
+            });
+      }
+      meanwhile.run();
+      return done.sum() * 1e9 / (System.nanoTime() - start);
+    }
+  }
+
+  /** Two clients of this application, of which one floods the device at high priority. */
+  private void fairness(Plan plan, Workload workload, boolean isTimed, Figures figures)
+      throws Exception {
+    LongAdder flooding = new LongAdder();
+    LongAdder modest = new LongAdder();
+    try (Compilation flood = workload.compile(options(plan, Priority.HIGH).withClient("flooding"));
+        Compilation few = workload.compile(options(plan, Priority.LOW).withClient("modest"));
+        Threads threads = new Threads()) {
+      for (int i = 0; i < plan.threads(); i++) {
+        threads.repeat(request -> flooding.add(nanos(plan, execute(workload, flood, request))));
+        if (i < plan.threads() / 2) {
+          threads.repeat(request -> modest.add(nanos(plan, execute(workload, few, request))));
+        }
+      }
+      Thread.sleep(plan.window());
+      flooding.reset();
+      modest.reset();
+      Thread.sleep(plan.window().multipliedBy(plan.windows()));
+    }
+    double share = modest.sum() / (double) Math.max(1, modest.sum() + flooding.sum());
+    figures.decimal("fair.shareOfLowClient", share);
+    if (isTimed) {
+      figures.promise(
+          "a client at low priority gets half of a device that another one floods",
+          share >= LEAST_SHARE && share <= MOST_SHARE);
+    }
+  }
+
+  /** Returns how long a device worked for an execution. */
+  private static long nanos(Plan plan, Workload.Answer answer) {
+    return answer.report().steps().stream()
+        .filter(step -> step.device().equals(plan.device()))
+        .map(StepReport::duration)
+        .mapToLong(Duration::toNanos)
+        .sum();
+  }
+
+  private static void tell(String name, List<long[]> windows, Figures figures) {
+    for (int percent : new int[] {50, 99}) {
+      List<Double> all = percentiles(windows, percent);
+      figures.decimal(name + ".p" + percent + ".medianMicros", median(all) / PER_MICRO);
+      figures.decimal(
+          name + ".p" + percent + ".worstMicros",
+          all.stream().mapToDouble(Double::doubleValue).max().orElse(0) / PER_MICRO);
+    }
+  }
+
+  /** Returns a percentile of each window. */
+  private static List<Double> percentiles(List<long[]> windows, int percent) {
+    return windows.stream()
+        .map(
+            window -> {
+              long[] sorted = LongStream.of(window).sorted().toArray();
+              return (double) sorted[Math.min(sorted.length - 1, sorted.length * percent / 100)];
+            })
+        .toList();
+  }
+
+  private static double median(List<Double> values) {
+    List<Double> sorted = values.stream().sorted().toList();
+    return sorted.get(sorted.size() / 2);
+  }
+
+  /** Threads that repeat something until they are closed. Used by one thread. */
+  private static final class Threads implements AutoCloseable {
+    private final List<Thread> threads = new ArrayList<>();
+    private volatile boolean isOver;
+
+    void repeat(IntConsumer work) {
+      threads.add(
+          Thread.ofPlatform()
+              .name("proof-priorities-" + threads.size())
+              .start(
+                  () -> {
+                    for (int request = 0; !isOver; request++) {
+                      work.accept(request);
+                    }
+                  }));
+    }
+
+    @Override
+    public void close() {
+      isOver = true;
+      try {
+        for (Thread thread : threads) {
+          thread.join();
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}
