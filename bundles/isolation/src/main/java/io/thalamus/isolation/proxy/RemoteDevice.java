@@ -213,6 +213,10 @@ public final class RemoteDevice implements Device, AutoCloseable {
   private PreparedModel prepare(
       MessageType type, Encoder body, PrepareConfig config, Optional<Model> model)
       throws DeviceException {
+    if (config.deadline().hasPassed()) {
+      throw new DeviceException(
+          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
+    }
     body.constant(config.preference()).constant(config.priority());
     ExecutionCodec.write(body, config.deadline());
     try (CacheTransfers.Opened files = host.caches().open(config.cache())) {

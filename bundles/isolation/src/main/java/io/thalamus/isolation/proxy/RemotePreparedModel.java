@@ -68,13 +68,16 @@ final class RemotePreparedModel implements PreparedModel {
     if (isClosed.get()) {
       return new Failed(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed");
     }
+    // The clock of the deadline is this process's: the other one knows only how much is left.
+    if (config.deadline().hasPassed()) {
+      return late();
+    }
     switch (config.control().status()) {
       case CANCELLED -> {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "the execution was cancelled");
       }
       case DEADLINE -> {
-        return new Failed(
-            ErrorStatus.MISSED_DEADLINE_TRANSIENT, "the deadline passed before the execution");
+        return late();
       }
       case CONTINUE -> {
         // As ever.
@@ -92,6 +95,11 @@ final class RemotePreparedModel implements PreparedModel {
     } finally {
       lanes.giveBack(lane);
     }
+  }
+
+  private static Failed late() {
+    return new Failed(
+        ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the execution");
   }
 
   private ExecutionResult execute(Lane lane, Request request, ExecutionConfig config)
@@ -193,6 +201,10 @@ final class RemotePreparedModel implements PreparedModel {
         throw new DeviceException(
             ErrorStatus.GENERAL_FAILURE, "a fence that was waited for has failed", e);
       }
+    }
+    if (config.deadline().hasPassed()
+        || config.duration().filter(time -> !time.isPositive()).isPresent()) {
+      throw new DeviceException(late().status(), late().message());
     }
     List<SharedMemory> memories = memories(request);
     try (Lending lending = device.lend(memories)) {
