@@ -190,9 +190,13 @@ class ChildProcessTest {
   void deadlinesAndLoopTimeoutsEndIt(Road road) throws Exception {
     try (Execution execution = Execution.of(road)) {
       Duration soon = Duration.ofMillis(100);
-      assertEquals(
-          ErrorStatus.MISSED_DEADLINE_TRANSIENT,
-          execution.run(EVER, ExecutionConfig.DEFAULT.with(Deadline.after(soon))).status());
+      ErrorStatus late =
+          execution.run(EVER, ExecutionConfig.DEFAULT.with(Deadline.after(soon))).status();
+      // A process that is slow with its first execution finds it over before it begins.
+      assertTrue(
+          late == ErrorStatus.MISSED_DEADLINE_TRANSIENT
+              || late == ErrorStatus.MISSED_DEADLINE_PERSISTENT,
+          late::toString);
       ExecutionResult ended = execution.run(EVER, ExecutionConfig.DEFAULT.withLoopTimeout(soon));
       assertEquals(ErrorStatus.MISSED_DEADLINE_TRANSIENT, ended.status());
     }
