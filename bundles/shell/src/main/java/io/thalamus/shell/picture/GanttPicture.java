@@ -58,20 +58,7 @@ public final class GanttPicture {
     double width = 2 * MARGIN + NAMES + CHART;
     double bottom = HEAD + lanes.size() * LANE;
     double height = bottom + MARGIN + 12;
-    svg.open(
-        "svg",
-        "xmlns",
-        "http://www.w3.org/2000/svg",
-        "width",
-        width,
-        "height",
-        height,
-        "viewBox",
-        "0 0 " + Svg.number(width) + " " + Svg.number(height),
-        "font-family",
-        "Inter, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif");
-    svg.text("title", title);
-    svg.empty("rect", "width", width, "height", height, "fill", "#ffffff");
+    svg.openPage(title, width, height);
     text(title, MARGIN, 38, 20, INK);
     long steps = window.events().stream().filter(event -> event.is("Step")).count();
     long executions = window.events().stream().filter(event -> event.is("Execution")).count();

@@ -88,20 +88,7 @@ public final class GraphPicture {
     double width = Math.max(Math.max(layout.width(), legend), 420) + 2 * MARGIN;
     double height = layout.height() + HEAD + 2 * MARGIN;
     Svg svg = new Svg();
-    svg.open(
-        "svg",
-        "xmlns",
-        "http://www.w3.org/2000/svg",
-        "width",
-        width,
-        "height",
-        height,
-        "viewBox",
-        "0 0 " + Svg.number(width) + " " + Svg.number(height),
-        "font-family",
-        "Inter, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif");
-    svg.text("title", title);
-    svg.empty("rect", "width", width, "height", height, "fill", "#ffffff");
+    svg.openPage(title, width, height);
     svg.text(
         "text", title, "x", MARGIN, "y", 38.0, "font-size", 20, "font-weight", 600, "fill", INK);
     svg.text("text", subtitle, "x", MARGIN, "y", 60.0, "font-size", 12.5, "fill", FAINT);

@@ -26,6 +26,24 @@ final class Svg {
     return this;
   }
 
+  /** Begins a white picture of so many pixels, which {@code close("svg")} ends. */
+  void openPage(String title, double width, double height) {
+    open(
+        "svg",
+        "xmlns",
+        "http://www.w3.org/2000/svg",
+        "width",
+        width,
+        "height",
+        height,
+        "viewBox",
+        "0 0 " + number(width) + " " + number(height),
+        "font-family",
+        "Inter, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif");
+    text("title", title);
+    empty("rect", "width", width, "height", height, "fill", "#ffffff");
+  }
+
   /** Ends an element. */
   Svg close(String element) {
     text.append("</").append(element).append(">\n");
