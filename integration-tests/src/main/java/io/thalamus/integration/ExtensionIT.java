@@ -8,11 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;
+import io.thalamus.api.Tensor;
 import io.thalamus.integration.extension.ComplexActivator;
 import io.thalamus.integration.extension.ComplexExtension;
 import io.thalamus.integration.proof.Bundles;
@@ -108,15 +108,8 @@ public class ExtensionIT {
             "complex",
             compilation.plan().steps().stream().map(Plan.Step::device).findFirst().get());
         MemorySegment input = MemorySegment.ofArray(new float[] {3, 4, 0, -2.5f, 1, 1});
-        float[] result = new float[3];
-        ExecutionReport report =
-            compilation
-                .createExecution()
-                .setInput(0, input)
-                .setOutput(0, MemorySegment.ofArray(result))
-                .compute();
-        assertEquals(ResultCode.NO_ERROR, report.code(), report::toString);
-        assertArrayEquals(new float[] {5, 2, 1}, result);
+        Tensor x = Tensor.of(compilation.model().main().input(0), input);
+        assertArrayEquals(new float[] {5, 2, 1}, compilation.run(x).output().toFloats());
       }
       // Its definitions count: the operation does not take what it is not defined for.
       String wrong = refusal(OperandCode.TENSOR_INT32);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd;
 
-import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
 import io.thalamus.hal.ExecutionConfig;
@@ -104,7 +103,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
     int place = workers.register(job);
     try {
       for (Step step : program.steps()) {
-        Failed stopped = Checkpoint.pass(config);
+        Failed stopped = job.pass(config, workers);
         if (stopped != null) {
           return stopped;
         }
@@ -115,7 +114,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         if (place >= 0 && step.tiles() > 1) {
           workers.wake();
         }
-        stopped = job.finish(config, place >= 0 ? workers : null);
+        stopped = job.finish(config, workers);
         if (stopped != null) {
           return stopped;
         }

@@ -22,7 +22,9 @@ import org.junit.jupiter.api.Test;
 
 /** A device that begins with scalar kernels, and its thread. */
 class WarmUpTest {
-  private static final int UNITS = 64;
+  /** More than kernels sum up at a time. */
+  private static final int UNITS = 1100;
+
   private static final String NAME = "thalamus-cold";
 
   private static Model model(TestGraph graph) {

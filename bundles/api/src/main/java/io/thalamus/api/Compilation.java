@@ -3,6 +3,7 @@ package io.thalamus.api;
 
 import io.thalamus.model.Model;
 import java.util.List;
+import java.util.Map;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -35,6 +36,29 @@ public interface Compilation extends AutoCloseable {
    * @throws IllegalStateException where the compilation is closed
    */
   Execution createExecution();
+
+  /**
+   * Executes once in the calling thread, and makes room for the outputs. The answer's tensors are
+   * the caller's. {@link Inference} does it many times in the same buffers.
+   *
+   * @param inputs one for each input of the model, in its order
+   * @throws NeuralNetworksException with BAD_DATA if an input is missing or does not fit; else with
+   *     the report's code and message
+   * @throws IllegalStateException if the compilation is closed
+   */
+  default Answer run(Tensor... inputs) throws NeuralNetworksException {
+    return new Inference(this).run(List.of(inputs));
+  }
+
+  /**
+   * Executes once, as above.
+   *
+   * @param inputs by their names in the model
+   * @throws NeuralNetworksException as above, and with BAD_DATA if a name is unknown
+   */
+  default Answer run(Map<String, Tensor> inputs) throws NeuralNetworksException {
+    return new Inference(this).run(inputs);
+  }
 
   /** Opens a burst for one execution at a time, as {@link #createBurst(BurstOptions)} does. */
   default Burst createBurst() {

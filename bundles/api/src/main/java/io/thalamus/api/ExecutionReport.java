@@ -14,7 +14,9 @@ import java.util.Optional;
  * @param code NO_ERROR, or what went wrong
  * @param message what went wrong, for people; empty where nothing did
  * @param outputs one for each output with NO_ERROR and OUTPUT_INSUFFICIENT_SIZE, else empty
- * @param timing as far as it was asked for and measured
+ * @param timing as far as it was asked for and measured: NNAPI's ON_HARDWARE and IN_DRIVER. Those
+ *     of the whole execution from its fences on are the same: it waits for its dependencies before
+ *     any device is given it
  * @param steps what ran where, in order, failed attempts included
  * @param copied how much was copied, failed attempts included
  * @param retryAfter with a failure, the time after which the same execution may succeed, as it is
@@ -122,18 +124,51 @@ public record ExecutionReport(
    * @param duration how long it took
    * @param code NO_ERROR, or why it was given up
    * @param byBurst whether the device was sent it by a burst
+   * @param fenced whether the device was given it before what it waits for was done, with a fence
+   * @param durations as the device measured them; empty where it was not asked, that is where the
+   *     step was not fenced
    */
   public record StepReport(
-      String device, int operations, Duration duration, ResultCode code, boolean byBurst) {
+      String device,
+      int operations,
+      Duration duration,
+      ResultCode code,
+      boolean byBurst,
+      boolean fenced,
+      Optional<Durations> durations) {
     public StepReport {
       Objects.requireNonNull(device, "device");
       Objects.requireNonNull(duration, "duration");
       Objects.requireNonNull(code, "code");
+      Objects.requireNonNull(durations, "durations");
     }
 
     /** A step that the device was called for. */
     public StepReport(String device, int operations, Duration duration, ResultCode code) {
-      this(device, operations, duration, code, false);
+      this(device, operations, duration, code, false, false, Optional.empty());
+    }
+  }
+
+  /**
+   * The times of NNAPI's {@code DurationCode}, each empty where it is not known. Immutable. Where a
+   * loop repeats a step, they are sums.
+   *
+   * @param onHardware of the hardware alone, from the launch on
+   * @param inDriver of the driver, hardware included, from the launch on
+   * @param fencedOnHardware of the hardware alone, from the moment on at which the fences that were
+   *     waited for had signalled
+   * @param fencedInDriver of the driver, hardware included, from that moment on
+   */
+  public record Durations(
+      Optional<Duration> onHardware,
+      Optional<Duration> inDriver,
+      Optional<Duration> fencedOnHardware,
+      Optional<Duration> fencedInDriver) {
+    public Durations {
+      Objects.requireNonNull(onHardware, "onHardware");
+      Objects.requireNonNull(inDriver, "inDriver");
+      Objects.requireNonNull(fencedOnHardware, "fencedOnHardware");
+      Objects.requireNonNull(fencedInDriver, "fencedInDriver");
     }
   }
 }

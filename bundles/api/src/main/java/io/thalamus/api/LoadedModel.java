@@ -8,13 +8,13 @@ import java.nio.file.Path;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A model read from a file. It holds the bytes that the file had then: whatever happens to the file
- * afterwards changes nothing. Thread-safe; owned by the caller of {@link NeuralNetworks#load}, and
- * closed after the compilations made from it.
+ * A model read from a file or from memory. It holds the bytes that the file had then: whatever
+ * happens to the file afterwards changes nothing. Thread-safe; owned by the caller of {@link
+ * NeuralNetworks#load}, and closed after the compilations made from it.
  */
 @ProviderType
 public interface LoadedModel extends AutoCloseable {
-  /** Returns the path that the model was read from. */
+  /** Returns the path that the model was read from; the name alone if that was memory. */
   Path path();
 
   /** Returns the model and what its file says of it. */

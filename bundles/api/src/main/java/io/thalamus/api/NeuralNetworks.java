@@ -2,6 +2,9 @@
 package io.thalamus.api;
 
 import io.thalamus.model.Model;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.BitSet;
@@ -27,6 +30,26 @@ public interface NeuralNetworks {
    *     UNMAPPABLE where it cannot be opened
    */
   LoadedModel load(Path file) throws NeuralNetworksException;
+
+  /**
+   * Reads a model from memory, for example out of a database; the bytes are copied.
+   *
+   * @param name the name that a file would have; readers may know a format by its end
+   * @throws NeuralNetworksException with BAD_DATA if the bytes are damaged or of no known format,
+   *     UNMAPPABLE or RESOURCE_EXHAUSTED_TRANSIENT if there is no memory for them
+   */
+  LoadedModel load(String name, MemorySegment bytes) throws NeuralNetworksException;
+
+  /**
+   * Reads a model from a stream to its end, as above, for example a resource of a jar. The stream
+   * stays open.
+   *
+   * @throws IOException if the stream fails
+   */
+  default LoadedModel load(String name, InputStream stream)
+      throws IOException, NeuralNetworksException {
+    return load(name, MemorySegment.ofArray(stream.readAllBytes()));
+  }
 
   /**
    * Which operations of the main graph, by index, at least one of the devices executes. The NDK's

@@ -36,8 +36,8 @@ import java.util.function.Consumer;
  * BurstClient} says. It knows nothing of its client, so that a forgotten one can be noticed.
  *
  * <p>A server in the same process finds it behind the callback of its config. If it adopts the
- * server, the thread that receives a result takes the server's turn first: the packets go through
- * both queues as ever, and no other thread has to run.
+ * server, the thread that receives a result takes the server's turn: the packets are written,
+ * checked and counted as ever, and handed over without the queues, which no other thread reads.
  */
 final class BurstChannel implements BurstClient, BurstCallback {
   private static final System.Logger LOG = System.getLogger(BurstChannel.class.getPackageName());
@@ -76,8 +76,8 @@ final class BurstChannel implements BurstClient, BurstCallback {
   /** Held while a request is sent, so that closing unmaps nothing in use. */
   private final ReentrantLock sending = new ReentrantLock();
 
-  /** Held while a result is received. */
-  private final ReentrantLock receiving = new ReentrantLock();
+  /** Held while a result is received; the same lock if that is when the request is executed. */
+  private final ReentrantLock receiving;
 
   /** Numbers of the last request sent and of the last result received. */
   private final AtomicLong sent = new AtomicLong();
@@ -163,6 +163,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
     // In version 1 all that is in a queue is one packet.
     this.records = new Sent[version == 1 ? 1 : Math.min(settings.depth(), ControlPage.MAX_DEPTH)];
     this.isServedByCaller = settings.isServedByCaller() && records.length == 1;
+    this.receiving = isServedByCaller ? sending : new ReentrantLock();
     for (int i = 0; i < records.length; i++) {
       records[i] = new Sent(new RequestEncoder(version));
     }
@@ -212,6 +213,10 @@ final class BurstChannel implements BurstClient, BurstCallback {
 
   @Override
   public boolean send(Request request, ExecutionConfig config) {
+    // First without the lock: of a burst that callers serve it is held during an execution.
+    if (underWay() == records.length) {
+      return false;
+    }
     sending.lock();
     try {
       return !isBroken() && underWay() < records.length && sendNow(request, config);
@@ -251,6 +256,13 @@ final class BurstChannel implements BurstClient, BurstCallback {
 
   private boolean write(Datums datums, long number) {
     int count = datums.count();
+    if (adopted != null) {
+      if (count > requests.capacity()) {
+        return false;
+      }
+      sent.setRelease(number);
+      return true;
+    }
     if (!requests.beginWrite(count)) {
       return false;
     }
@@ -266,7 +278,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
   public ExecutionResult receive(long timeoutNanos) {
     receiving.lock();
     try {
-      return underWay() == 0 ? null : receiveNext(timeoutNanos);
+      return underWay() == 0 ? null : adopted != null ? serve() : receiveNext(timeoutNanos);
     } catch (IllegalStateException e) {
       damaged(e);
       return finish(GONE);
@@ -275,14 +287,32 @@ final class BurstChannel implements BurstClient, BurstCallback {
     }
   }
 
+  @Override
+  public ExecutionResult execute(Request request, ExecutionConfig config) {
+    if (adopted == null || underWay() > 0) {
+      return null;
+    }
+    sending.lock();
+    try {
+      return !isBroken() && underWay() == 0 && sendNow(request, config) ? serve() : null;
+    } finally {
+      sending.unlock();
+    }
+  }
+
+  /** Has the adopted server execute the request that was sent. */
+  private ExecutionResult serve() {
+    Sent record = records[0];
+    ExecutionResult result = adopted.serve(record.encoder.packet(), record.control, decoder);
+    isGone |= result == null;
+    return finish(result == null ? GONE : result);
+  }
+
   private ExecutionResult receiveNext(long timeoutNanos) {
     long start = 0;
     long left = timeoutNanos;
     long poll = pollNanos;
     long look = FIRST_LOOK_NANOS;
-    if (adopted != null) {
-      adopted.serve(records[0].control);
-    }
     while (!isGone) {
       // Looked at before the queue: what was written before the end is received.
       boolean hasEnded = closed.get() || hasServerEnded();
@@ -400,6 +430,11 @@ final class BurstChannel implements BurstClient, BurstCallback {
   @Override
   public boolean isServedByDriver() {
     return isServedByDriver;
+  }
+
+  @Override
+  public boolean isServedByCaller() {
+    return adopted != null;
   }
 
   @Override

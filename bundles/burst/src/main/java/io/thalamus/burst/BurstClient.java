@@ -43,6 +43,16 @@ public interface BurstClient extends AutoCloseable {
   ExecutionResult receive(long timeoutNanos);
 
   /**
+   * Executes a request in this thread, as {@link #send} and {@link #receive} do together where
+   * {@link #isServedByCaller}.
+   *
+   * @return null when the request cannot be sent, as always where a thread of the server executes
+   */
+  default ExecutionResult execute(Request request, ExecutionConfig config) {
+    return null;
+  }
+
+  /**
    * Has the server stop the oldest request that is under way at its next checkpoint, or before it
    * begins; in version 1, does nothing.
    */
@@ -65,6 +75,11 @@ public interface BurstClient extends AutoCloseable {
 
   /** Returns whether the driver serves the burst itself. */
   boolean isServedByDriver();
+
+  /** Returns whether requests are executed by the thread that receives their results. */
+  default boolean isServedByCaller() {
+    return false;
+  }
 
   /** Returns whether the burst can take no more requests: closed, or its server is gone. */
   boolean isBroken();

@@ -3,6 +3,7 @@ package io.thalamus.burst;
 
 import io.thalamus.burst.packet.ControlPage;
 import io.thalamus.burst.packet.Datums;
+import io.thalamus.burst.packet.ResultDecoder;
 import io.thalamus.burst.packet.ResultEncoder;
 import io.thalamus.burst.queue.MessageQueue;
 import io.thalamus.hal.BurstConfig;
@@ -191,30 +192,23 @@ final class BurstServer implements BurstContext {
   }
 
   /**
-   * Serves the request that is there in the thread of the caller. Does nothing where there is none,
-   * and while another thread serves.
+   * Answers a packet in the thread of the caller, who hands it over instead of writing it to the
+   * queue.
    *
    * @param caller asked at checkpoints too
+   * @param decoder reads the packet of the result while nobody else can write another one
+   * @return null where the server has ended, or was closed meanwhile
    */
-  void serve(ExecutionControl caller) {
+  ExecutionResult serve(Datums request, ExecutionControl caller, ResultDecoder decoder) {
     if (!turn.compareAndSet(null, Thread.currentThread())) {
-      return;
+      return null;
     }
-    boolean isWhole = false;
     try {
       control.caller = caller;
-      if (requests.awaitReadable(1, 0, 0)) {
-        serveNext();
-      }
-      isWhole = true;
-    } catch (IllegalStateException e) {
-      damaged(e);
+      ExecutionResult result = decoder.decode(answer(request, page.countPacket()));
+      return closing ? null : result;
     } finally {
       control.caller = ExecutionControl.NONE;
-      if (!isWhole) {
-        // Half a packet may be read or answered.
-        closing = true;
-      }
       turn.set(null);
       if (closing) {
         endUnlessServed();
@@ -235,19 +229,25 @@ final class BurstServer implements BurstContext {
     packet.resize(page.requestLength(number, elementsRead, available));
     requests.read(packet.segment(), packet.count());
     elementsRead += packet.count();
+    Datums answer = answer(packet, number);
+    int count = answer.count();
+    if (results.awaitWritable(count, pollNanos, Long.MAX_VALUE)) {
+      elementsWritten += count;
+      page.setResultEnd(number, elementsWritten);
+      results.write(answer.segment(), count);
+    }
+  }
+
+  /** Executes a packet, and returns that of the result. */
+  private Datums answer(Datums request, long number) {
     control.number = number;
-    ExecutionResult result = runner.run(packet);
+    ExecutionResult result = runner.run(request);
     control.deadline = Deadline.NONE;
     encoder.encode(result);
     if (encoder.packet().count() > results.capacity()) {
       encoder.encode(ErrorStatus.GENERAL_FAILURE);
     }
-    int count = encoder.packet().count();
-    if (results.awaitWritable(count, pollNanos, Long.MAX_VALUE)) {
-      elementsWritten += count;
-      page.setResultEnd(number, elementsWritten);
-      results.write(encoder.packet().segment(), count);
-    }
+    return encoder.packet();
   }
 
   /** Lets go of everything, and has the client see it. Called once, by the thread that serves. */

@@ -37,6 +37,15 @@ final class OwnedClient implements BurstClient {
   }
 
   @Override
+  public ExecutionResult execute(Request request, ExecutionConfig config) {
+    try {
+      return channel.execute(request, config);
+    } finally {
+      Reference.reachabilityFence(this);
+    }
+  }
+
+  @Override
   public void cancel() {
     channel.cancel();
   }
@@ -59,6 +68,11 @@ final class OwnedClient implements BurstClient {
   @Override
   public boolean isServedByDriver() {
     return channel.isServedByDriver();
+  }
+
+  @Override
+  public boolean isServedByCaller() {
+    return channel.isServedByCaller();
   }
 
   @Override

@@ -65,10 +65,49 @@ class CallerServedTest extends BurstFixture {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void oneCallExecutesInItsThread(int version) throws Exception {
+    Threaded model = new Threaded();
+    BurstClient client = service.open(model, settings(version, 1, true));
+    assertTrue(client.isServedByCaller());
+    for (int i = 1; i <= 1000; i++) {
+      in.segment().set(ValueLayout.JAVA_INT, 4, i);
+      assertEquals(Doubler.DONE, client.execute(request, ExecutionConfig.DEFAULT));
+      assertEquals(2 * i, out.segment().get(ValueLayout.JAVA_INT, 8));
+      assertSame(Thread.currentThread(), model.thread);
+      assertEquals(0, client.underWay());
+    }
+    assertEquals(new BurstStatistics(1000, 1000, 2), client.statistics());
+    assertTrue(client.send(request, ExecutionConfig.DEFAULT));
+    assertNull(client.execute(request, ExecutionConfig.DEFAULT), "one at a time");
+    assertEquals(Doubler.DONE, client.receive(0));
+    client.close();
+    assertNull(client.execute(request, ExecutionConfig.DEFAULT), "it is closed");
+    assertEquals(1001, model.executions);
+  }
+
+  @Test
+  void aRequestDuringAnExecutionIsRefusedAtOnce() throws Exception {
+    Endless model = new Endless();
+    try (BurstClient client = open(model)) {
+      FutureTask<ExecutionResult> executing =
+          new FutureTask<>(() -> client.execute(request, ExecutionConfig.DEFAULT));
+      Thread.ofPlatform().start(executing);
+      model.begun.await();
+      assertFalse(client.send(request, ExecutionConfig.DEFAULT));
+      assertNull(client.execute(request, ExecutionConfig.DEFAULT));
+      client.cancel();
+      assertEquals("CANCELLED", message(executing.get(20, TimeUnit.SECONDS)));
+    }
+  }
+
   @Test
   void severalAtOnceNeedAThreadOfTheServer() throws Exception {
     Threaded model = new Threaded();
     try (BurstClient client = service.open(model, settings(2, 2, true))) {
+      assertFalse(client.isServedByCaller());
+      assertNull(client.execute(request, ExecutionConfig.DEFAULT));
       assertEquals(ErrorStatus.NONE, execute(client, request));
       assertNotSame(Thread.currentThread(), model.thread);
     }

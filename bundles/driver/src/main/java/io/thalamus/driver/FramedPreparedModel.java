@@ -13,7 +13,6 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
 import io.thalamus.memory.Leases;
-import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
@@ -22,7 +21,6 @@ import io.thalamus.model.Timing;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -184,37 +182,9 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
     try (RequestBuffers buffers = findBuffers(request).use()) {
       arguments(request, buffers).requireKnownOutputs(graph);
     }
-    for (SyncFence fence : waitFor) {
-      if (fence == null) {
-        throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "a fence to wait for is null");
-      }
-    }
-    for (SyncFence fence : waitFor) {
-      try {
-        fence.future().join();
-      } catch (CompletionException e) {
-        throw new DeviceException(
-            ErrorStatus.GENERAL_FAILURE, "a fence that was waited for has failed", e);
-      }
-    }
-    Deadline deadline = config.deadline();
-    if (config.duration().isPresent()) {
-      // By the clock of the deadline, as all of the execution.
-      deadline = Deadline.after(config.duration().get(), deadline.clock()).earlier(deadline);
-    }
-    long fenced = System.nanoTime();
-    ExecutionResult result = execute(request, config.with(deadline));
-    if (result instanceof Failed failed) {
-      throw new DeviceException(failed.status(), failed.message());
-    }
-    if (result instanceof ExecutionResult.OutputInsufficientSize) {
-      throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "an output buffer is too small");
-    }
-    FencedExecution.Info outcome =
-        config.measureTiming()
-            ? new FencedExecution.Info(result, since(launched), since(fenced))
-            : new FencedExecution.Info(result, Timing.NONE, Timing.NONE);
-    return new FencedExecution(SyncFence.signalled(), () -> outcome);
+    SyncFence.await(waitFor, config);
+    Duration waited = Duration.ofNanos(System.nanoTime() - launched);
+    return FencedExecution.ended(execute(request, config.fromNowOn()), waited);
   }
 
   /** Refuses pointers to a call that does not execute in the thread of its caller. */

@@ -56,6 +56,17 @@ public record ExecutionConfig(
     return deadline.clock().nanoTime();
   }
 
+  /**
+   * Returns the settings of a fenced execution whose fences have signalled now: its duration
+   * begins.
+   */
+  public ExecutionConfig fromNowOn() {
+    return duration.isEmpty()
+        ? this
+        // By the clock of the deadline, as all of the execution.
+        : with(Deadline.after(duration.get(), deadline.clock()).earlier(deadline));
+  }
+
   public ExecutionConfig with(Deadline value) {
     return new ExecutionConfig(value, loopTimeout, duration, measureTiming, control);
   }

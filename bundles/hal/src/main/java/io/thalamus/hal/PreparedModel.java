@@ -2,6 +2,7 @@
 package io.thalamus.hal;
 
 import io.thalamus.model.ErrorStatus;
+import java.time.Duration;
 import java.util.List;
 import org.osgi.annotation.versioning.ConsumerType;
 
@@ -19,15 +20,21 @@ public interface PreparedModel extends AutoCloseable {
 
   /**
    * Executes once all fences have signalled. Outputs must be fully specified, and no argument is
-   * passed by pointer.
+   * passed by pointer. The pools of the request are lent until the fence of the execution is done.
+   *
+   * <p>A device may return before that. One that says nothing else waits for the fences in the
+   * calling thread, and executes there.
    *
    * @throws DeviceException with INVALID_ARGUMENT for a bad request, GENERAL_FAILURE where a fence
-   *     that was waited for failed
+   *     that was waited for failed, MISSED_DEADLINE_TRANSIENT where the deadline passes before the
+   *     fences have signalled
    */
   default FencedExecution executeFenced(
       Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
-    throw new DeviceException(
-        ErrorStatus.GENERAL_FAILURE, "this device does not execute behind fences");
+    long launched = System.nanoTime();
+    SyncFence.await(waitFor, config);
+    Duration waited = Duration.ofNanos(System.nanoTime() - launched);
+    return FencedExecution.ended(execute(request, config.fromNowOn()), waited);
   }
 
   /**

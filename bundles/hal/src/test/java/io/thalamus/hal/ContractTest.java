@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -60,6 +62,31 @@ class ContractTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> new ExecutionResult.Failed(ErrorStatus.NONE, "nothing"));
+  }
+
+  @Test
+  void theWaitForAFenceEndsAtTheDeadlineByItsClock() {
+    AtomicLong now = new AtomicLong();
+    ExecutionControl control =
+        () -> {
+          // Asked now and then by who waits.
+          now.addAndGet(Duration.ofMinutes(1).toNanos());
+          return ExecutionControl.Signal.CONTINUE;
+        };
+    ExecutionConfig config =
+        ExecutionConfig.DEFAULT.with(Deadline.after(Duration.ofMinutes(5), now::get)).with(control);
+    DeviceException missed =
+        assertThrows(
+            DeviceException.class, () -> SyncFence.await(List.of(new SyncFence()), config));
+    assertEquals(ErrorStatus.MISSED_DEADLINE_TRANSIENT, missed.status());
+    DeviceException cancelled =
+        assertThrows(
+            DeviceException.class,
+            () ->
+                SyncFence.await(
+                    List.of(new SyncFence()),
+                    ExecutionConfig.DEFAULT.with(() -> ExecutionControl.Signal.CANCELLED)));
+    assertEquals(ErrorStatus.GENERAL_FAILURE, cancelled.status());
   }
 
   @Test

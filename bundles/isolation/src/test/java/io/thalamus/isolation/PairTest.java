@@ -41,6 +41,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -186,6 +187,35 @@ class PairTest {
       }
       try (Stream<Path> files = Files.list(pair.folder())) {
         assertEquals(List.of("socket"), files.map(file -> file.getFileName().toString()).toList());
+      }
+    }
+  }
+
+  /** A device that is short of something for a while, or does not say for how long. */
+  private static final class BusyDevice extends DelegatingDevice {
+    private final Optional<Duration> retryAfter;
+
+    BusyDevice(Optional<Duration> retryAfter) {
+      super(new CpuDevice("1.0.0"));
+      this.retryAfter = retryAfter;
+    }
+
+    @Override
+    public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+      throw new DeviceException(
+          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "no room", retryAfter, null);
+    }
+  }
+
+  @Test
+  void aRefusalSaysWhenToTryAgainAlsoFromAnotherProcess() throws Exception {
+    for (Optional<Duration> time :
+        List.of(Optional.of(Duration.ofNanos(3_000_000_007L)), Optional.<Duration>empty())) {
+      try (Pair pair = Pair.of(new BusyDevice(time), () -> {})) {
+        DeviceException refusal =
+            assertThrows(DeviceException.class, () -> pair.prepare(add(), PrepareConfig.DEFAULT));
+        assertEquals(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, refusal.status());
+        assertEquals(time, refusal.retryAfter());
       }
     }
   }

@@ -44,6 +44,12 @@ public record Operand(
         : type.elementSize();
   }
 
+  /** Returns it for people: {@code input_1 TENSOR_FLOAT32 1x32x32x3}. */
+  public String text() {
+    String prefix = name.isEmpty() ? "" : name + " ";
+    return prefix + type.text() + (type.isTensor() ? " " + shape : "");
+  }
+
   /** This operand with another lifetime. */
   public Operand with(Lifetime changed) {
     return new Operand(type, shape, quantization, changed, name);

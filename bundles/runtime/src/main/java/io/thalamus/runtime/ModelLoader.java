@@ -4,6 +4,7 @@ package io.thalamus.runtime;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.reader.ModelFile;
@@ -49,7 +50,39 @@ public final class ModelLoader {
    * @param onClose called once, when the model is closed
    */
   public LoadedModel load(Path path, Consumer<LoadedModel> onClose) throws NeuralNetworksException {
-    SharedMemory memory = readBytes(path);
+    return load(path, readBytes(path), onClose);
+  }
+
+  /**
+   * Reads a model from memory; see {@code NeuralNetworks.load}.
+   *
+   * @param onClose called once, when the model is closed
+   */
+  public LoadedModel load(String name, MemorySegment bytes, Consumer<LoadedModel> onClose)
+      throws NeuralNetworksException {
+    if (bytes.byteSize() == 0) {
+      throw new NeuralNetworksException(ResultCode.BAD_DATA, name + " is empty");
+    }
+    SharedMemory memory;
+    try {
+      memory = SharedMemory.allocate(MemoryKind.ASHMEM, bytes.byteSize());
+    } catch (SharedMemoryException e) {
+      throw exhausted(name, e);
+    }
+    memory.segment().copyFrom(bytes);
+    return load(Path.of(name), memory, onClose);
+  }
+
+  private static NeuralNetworksException exhausted(String name, SharedMemoryException e) {
+    ResultCode code =
+        e instanceof SharedMemoryException.Exhausted
+            ? ResultCode.RESOURCE_EXHAUSTED_TRANSIENT
+            : ResultCode.UNMAPPABLE;
+    return new NeuralNetworksException(code, name + ": " + e.getMessage(), e);
+  }
+
+  private LoadedModel load(Path path, SharedMemory memory, Consumer<LoadedModel> onClose)
+      throws NeuralNetworksException {
     boolean isRead = false;
     try {
       ModelFile file = read(path, memory);

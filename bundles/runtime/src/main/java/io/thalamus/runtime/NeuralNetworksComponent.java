@@ -17,6 +17,7 @@ import io.thalamus.runtime.compilation.Compiler;
 import io.thalamus.runtime.domain.MemoryDomains;
 import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.registry.DeviceRegistry;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.BitSet;
@@ -84,6 +85,17 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   }
 
   @Override
+  public LoadedModel load(String name, MemorySegment bytes) throws NeuralNetworksException {
+    LoadedModel model =
+        loader.load(
+            Objects.requireNonNull(name, "name"),
+            Objects.requireNonNull(bytes, "bytes"),
+            models::remove);
+    models.add(model);
+    return model;
+  }
+
+  @Override
   public BitSet supportedOperations(Model model, List<String> devices)
       throws NeuralNetworksException {
     return compiler.supportedOperations(Objects.requireNonNull(model, "model"), devices);
@@ -116,7 +128,8 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
         compiler.compile(
             Objects.requireNonNull(model, "model"),
             Objects.requireNonNull(options, "options"),
-            new CompilationLabel(application, name(model), options.priority()),
+            new CompilationLabel(
+                application, options.client().orElse(""), name(model), options.priority()),
             compilations::remove);
     compilations.add(compilation);
     return compilation;

@@ -38,6 +38,7 @@ public final class NeuralNetworksTarget implements Target {
   private final Optional<CacheTally> caching;
   private final ArgumentMemory memory;
   private final BurstTally bursts = new BurstTally();
+  private final LateEvents events = new LateEvents(System.nanoTime());
 
   /** The memory that arguments stand in. */
   public enum ArgumentMemory {
@@ -94,6 +95,11 @@ public final class NeuralNetworksTarget implements Target {
     return bursts;
   }
 
+  /** Returns the seed of the moments at which the events of fenced executions complete. */
+  public long eventSeed() {
+    return events.seed();
+  }
+
   @Override
   public String name() {
     List<String> devices = options.devices();
@@ -118,7 +124,7 @@ public final class NeuralNetworksTarget implements Target {
     try {
       Compilation compilation = compile(model);
       boolean isTimed = options.devices().size() == 1;
-      Starter starter = new Starter(compilation, isTimed, bursts);
+      Starter starter = new Starter(compilation, isTimed, bursts, events);
       return new BurstComparison(
           memory == ArgumentMemory.DEVICE
               ? new InMemories(neuralNetworks, starter)
@@ -168,9 +174,11 @@ public final class NeuralNetworksTarget implements Target {
     private final Compilation compilation;
     private final boolean isTimed;
     private final BurstTally tally;
+    private final LateEvents events;
     private Burst burst;
 
-    Starter(Compilation compilation, boolean isTimed, BurstTally tally) {
+    Starter(Compilation compilation, boolean isTimed, BurstTally tally, LateEvents events) {
+      this.events = events;
       this.compilation = compilation;
       this.isTimed = isTimed;
       this.tally = tally;
@@ -193,7 +201,7 @@ public final class NeuralNetworksTarget implements Target {
       return switch (settings.mode()) {
         case SYNC -> answer(execution.compute());
         case ASYNC -> answer(execution.computeAsync());
-        case FENCED -> answer(execution.startComputeWithDependencies(List.of()));
+        case FENCED -> answer(events.start(execution));
         case BURST -> answer(execution.burstCompute(burst()));
       };
     }

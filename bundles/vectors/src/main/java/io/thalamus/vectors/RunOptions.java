@@ -42,6 +42,7 @@ public record RunOptions(Mode mode, Inputs inputs, Outputs outputs, boolean meas
   public enum Mode {
     SYNC,
     ASYNC,
+    /** Behind an event that another thread completes later, at a random moment. */
     FENCED,
     /** By a burst for each model, and synchronously again: the outputs must be the same bytes. */
     BURST

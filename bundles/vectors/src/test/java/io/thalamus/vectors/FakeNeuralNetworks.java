@@ -60,6 +60,11 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
   }
 
   @Override
+  public LoadedModel load(String name, MemorySegment bytes) {
+    throw new UnsupportedOperationException("vectors load no models");
+  }
+
+  @Override
   public BitSet supportedOperations(Model model, List<String> devices)
       throws NeuralNetworksException {
     try {
@@ -331,7 +336,8 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
         return CompletableFuture.completedFuture(
             ExecutionReport.failed(ResultCode.BAD_DATA, "the outputs are unknown"));
       }
-      return computeAsync();
+      return CompletableFuture.allOf(waitFor.toArray(CompletableFuture<?>[]::new))
+          .thenCompose(nothing -> computeAsync());
     }
   }
 }

@@ -2,6 +2,7 @@
 package io.thalamus.benchmarks;
 
 import io.thalamus.benchmarks.engine.Engine;
+import io.thalamus.model.Priority;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -67,7 +68,8 @@ public final class Worker {
       inputs.add(Files.readAllBytes(Path.of(arguments[i])));
     }
     long start = System.nanoTime();
-    try (Engine.Session session = engine.open(Path.of(arguments[2]), inputs, threads)) {
+    try (Engine.Host host = engine.start(threads);
+        Engine.Session session = host.open(Path.of(arguments[2]), inputs, Priority.MEDIUM)) {
       long opened = System.nanoTime();
       session.run();
       out.println("ready " + (opened - start) + " " + (System.nanoTime() - opened));

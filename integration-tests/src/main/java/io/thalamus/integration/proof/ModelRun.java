@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.integration.proof;
 
+import io.thalamus.api.Answer;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.api.Execution;
-import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Tensor;
 import io.thalamus.model.Elements;
 import io.thalamus.vectors.ModelCase;
 import io.thalamus.vectors.ModelDirectory;
@@ -117,19 +117,17 @@ public final class ModelRun {
     for (int step = 0; step < one.steps(); step++) {
       List<byte[]> inputs = inputs(one, step, outputs);
       long start = System.nanoTime();
-      List<byte[]> results = buffers(one);
-      ExecutionReport report = execute(compilation, inputs, results);
-      nanos += System.nanoTime() - start;
-      report.steps().forEach(each -> ranOn.add(each.device()));
-      if (!report.isSuccess()) {
-        failures.add("step " + step + ": " + report.code() + " " + report.message());
+      try {
+        Answer answer = execute(compilation, inputs);
+        nanos += System.nanoTime() - start;
+        answer.report().steps().forEach(each -> ranOn.add(each.device()));
+        outputs = bytes(answer);
+        if (other != null) {
+          equal += compare(one, step, outputs, bytes(execute(other, inputs)), failures);
+        }
+      } catch (NeuralNetworksException e) {
+        failures.add("step " + step + ": " + e.code() + " " + e.getMessage());
         break;
-      }
-      outputs = results;
-      if (other != null) {
-        List<byte[]> same = buffers(one);
-        execute(other, inputs, same);
-        equal += compare(one, step, outputs, same, failures);
       }
       if (detections) {
         Detections.compare(one, step, outputs).ifPresent(failures::add);
@@ -177,22 +175,17 @@ public final class ModelRun {
     return inputs;
   }
 
-  private static List<byte[]> buffers(ModelCase one) {
-    return one.outputs().stream()
-        .map(output -> new byte[Math.toIntExact(output.tensor().byteSize())])
-        .toList();
+  private static Answer execute(Compilation compilation, List<byte[]> inputs)
+      throws NeuralNetworksException {
+    Tensor[] tensors = new Tensor[inputs.size()];
+    for (int i = 0; i < tensors.length; i++) {
+      tensors[i] = Tensor.of(compilation.model().main().input(i), inputs.get(i));
+    }
+    return compilation.run(tensors);
   }
 
-  private static ExecutionReport execute(
-      Compilation compilation, List<byte[]> inputs, List<byte[]> outputs) {
-    Execution execution = compilation.createExecution();
-    for (int i = 0; i < inputs.size(); i++) {
-      execution.setInput(i, MemorySegment.ofArray(inputs.get(i)));
-    }
-    for (int i = 0; i < outputs.size(); i++) {
-      execution.setOutput(i, MemorySegment.ofArray(outputs.get(i)));
-    }
-    return execution.compute();
+  private static List<byte[]> bytes(Answer answer) {
+    return answer.outputs().stream().map(Tensor::toBytes).toList();
   }
 
   private static void compare(

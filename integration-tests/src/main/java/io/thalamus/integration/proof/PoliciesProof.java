@@ -4,16 +4,18 @@ package io.thalamus.integration.proof;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Execution;
+import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.Inference;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
+import io.thalamus.api.Tensor;
 import io.thalamus.model.Model;
 import io.thalamus.vectors.ConformanceData;
 import io.thalamus.vectors.ModelCase;
 import io.thalamus.vectors.ModelDirectory;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -53,11 +55,27 @@ public final class PoliciesProof extends FrameworkProof {
   /** One plan while it is measured. Used by one thread. */
   private static final class Contender implements AutoCloseable {
     private final Compilation compilation;
+    private final Inference inference;
     private final List<Long> nanos = new ArrayList<>();
     private double best = Double.MAX_VALUE;
+    private long last;
 
     Contender(Compilation compilation) {
       this.compilation = compilation;
+      this.inference = new Inference(compilation, this::compute);
+    }
+
+    private ExecutionReport compute(Execution execution) {
+      long start = System.nanoTime();
+      ExecutionReport report = execution.compute();
+      last = System.nanoTime() - start;
+      return report;
+    }
+
+    /** Executes once, and returns the time that it took. */
+    long execute(List<Tensor> inputs) throws NeuralNetworksException {
+      inference.run(inputs);
+      return last;
     }
 
     /** Whether this is plainly less than any time before. */
@@ -114,18 +132,18 @@ public final class PoliciesProof extends FrameworkProof {
         continue;
       }
       try (LoadedModel loaded = networks.load(directory.model())) {
-        List<MemorySegment> inputs = inputs(directory);
+        List<Tensor> inputs = inputs(directory, loaded.model());
         networks.measure(loaded.model(), options, measure);
         try (Contender nnapi = contender(loaded, options.withPolicy(NNAPI));
             Contender other = contender(loaded, options.withPolicy(policy))) {
           boolean differs =
               !nnapi.compilation.plan().steps().equals(other.compilation.plan().steps());
-          warmUp(loaded.model(), inputs, List.of(nnapi, other), settled);
-          byTurns(loaded.model(), inputs, List.of(nnapi, other), time);
+          warmUp(inputs, List.of(nnapi, other), settled);
+          byTurns(inputs, List.of(nnapi, other), time);
           double ratio = other.median() / nnapi.median();
           if (differs && ratio > 1 + noise) {
             // Once more, for longer: what was noise goes away.
-            byTurns(loaded.model(), inputs, List.of(nnapi, other), time.multipliedBy(2));
+            byTurns(inputs, List.of(nnapi, other), time.multipliedBy(2));
             ratio = other.median() / nnapi.median();
           }
           tell(name, NNAPI, nnapi, figures);
@@ -173,8 +191,7 @@ public final class PoliciesProof extends FrameworkProof {
   }
 
   /** Executes by turns until neither got faster for a while: the JVM compiles kernels late. */
-  private static void warmUp(
-      Model model, List<MemorySegment> inputs, List<Contender> contenders, Duration settled)
+  private static void warmUp(List<Tensor> inputs, List<Contender> contenders, Duration settled)
       throws NeuralNetworksException {
     long begin = System.nanoTime();
     long faster = begin;
@@ -182,7 +199,7 @@ public final class PoliciesProof extends FrameworkProof {
         now - faster < settled.toNanos() && now - begin < LONGEST_WARM_UP.toNanos();
         now = System.nanoTime()) {
       for (Contender contender : contenders) {
-        if (contender.isFaster(execute(model, contender.compilation, inputs))) {
+        if (contender.isFaster(contender.execute(inputs))) {
           faster = System.nanoTime();
         }
       }
@@ -190,37 +207,22 @@ public final class PoliciesProof extends FrameworkProof {
   }
 
   /** Executes one, then the other, until the time is over. */
-  private static void byTurns(
-      Model model, List<MemorySegment> inputs, List<Contender> contenders, Duration time)
+  private static void byTurns(List<Tensor> inputs, List<Contender> contenders, Duration time)
       throws NeuralNetworksException {
     long end = System.nanoTime() + time.toNanos();
     contenders.forEach(each -> each.nanos.clear());
     for (int run = 0; run < MOST && (run < FEWEST || System.nanoTime() - end < 0); run++) {
       for (Contender contender : contenders) {
-        contender.nanos.add(execute(model, contender.compilation, inputs));
+        contender.nanos.add(contender.execute(inputs));
       }
     }
   }
 
-  private static long execute(Model model, Compilation compilation, List<MemorySegment> inputs)
-      throws NeuralNetworksException {
-    Execution execution = compilation.createExecution();
-    for (int i = 0; i < inputs.size(); i++) {
-      execution.setInput(i, inputs.get(i));
-    }
-    for (int i = 0; i < model.main().outputIndexes().size(); i++) {
-      long bytes = model.main().output(i).byteSize();
-      execution.setOutput(i, MemorySegment.ofArray(new byte[Math.toIntExact(bytes)]));
-    }
-    long start = System.nanoTime();
-    execution.compute().orThrow();
-    return System.nanoTime() - start;
-  }
-
-  private static List<MemorySegment> inputs(ModelDirectory directory) throws IOException {
-    List<MemorySegment> inputs = new ArrayList<>();
+  private static List<Tensor> inputs(ModelDirectory directory, Model model)
+      throws IOException, NeuralNetworksException {
+    List<Tensor> inputs = new ArrayList<>();
     for (ModelCase.Input input : directory.cases().getFirst().inputs()) {
-      inputs.add(MemorySegment.ofArray(input.tensor().read(0)));
+      inputs.add(Tensor.of(model.main().input(inputs.size()), input.tensor().read(0)));
     }
     return inputs;
   }

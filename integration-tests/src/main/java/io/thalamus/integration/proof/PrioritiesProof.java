@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.function.IntConsumer;
 import java.util.stream.LongStream;
 import org.osgi.framework.Bundle;
@@ -95,11 +96,19 @@ public final class PrioritiesProof extends FrameworkProof {
     return CompilationOptions.DEFAULT.withDevices(List.of(plan.device(), "cpu")).with(priority);
   }
 
+  /**
+   * Executions in one window, in nanoseconds.
+   *
+   * @param late how long after it was due each was called: what the system let its thread wait
+   * @param taken how long each call took
+   */
+  private record Window(long[] late, long[] taken) {}
+
   /** Windows without work, with low work alone and with both, in turns. */
   private void urgency(Plan plan, Workload urgent, Workload other, boolean isTimed, Figures figures)
       throws Exception {
-    List<long[]> idle = new ArrayList<>();
-    List<long[]> loaded = new ArrayList<>();
+    List<Window> idle = new ArrayList<>();
+    List<Window> loaded = new ArrayList<>();
     List<Double> alone = new ArrayList<>();
     List<Double> beside = new ArrayList<>();
     try (Compilation high = urgent.compile(options(plan, Priority.HIGH));
@@ -113,12 +122,14 @@ public final class PrioritiesProof extends FrameworkProof {
       }
     }
     figures.figure("windows", plan.windows());
-    figures.figure("high.samplesPerWindow", idle.getFirst().length);
+    figures.figure("high.samplesPerWindow", idle.getFirst().taken().length);
     tell("high.idle", idle, figures);
     tell("high.loaded", loaded, figures);
-    double ratio = median(percentiles(loaded, 99)) / median(percentiles(idle, 99));
+    double ratio =
+        median(percentiles(loaded, Window::taken, 99))
+            / median(percentiles(idle, Window::taken, 99));
     figures.decimal("high.p99.loadedOverIdle", ratio);
-    double share = median(percentiles(idle, 50)) / plan.every().toNanos();
+    double share = median(percentiles(idle, Window::taken, 50)) / plan.every().toNanos();
     double kept = median(beside) / (median(alone) * (1 - share));
     figures.decimal("low.alone.perSecond", median(alone));
     figures.decimal("low.beside.perSecond", median(beside));
@@ -152,19 +163,21 @@ public final class PrioritiesProof extends FrameworkProof {
     return answer;
   }
 
-  /** Returns how long executions took from the moments at which they were due, in nanoseconds. */
-  private long[] due(Plan plan, Workload workload, Compilation compilation) {
-    long[] nanos = new long[Math.toIntExact(plan.window().dividedBy(plan.every()))];
+  private Window due(Plan plan, Workload workload, Compilation compilation) {
+    int count = Math.toIntExact(plan.window().dividedBy(plan.every()));
+    Window times = new Window(new long[count], new long[count]);
     long start = System.nanoTime();
-    for (int i = 0; i < nanos.length; i++) {
+    for (int i = 0; i < count; i++) {
       long due = start + i * plan.every().toNanos();
       for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
         LockSupport.parkNanos(left);
       }
+      long begin = System.nanoTime();
       execute(workload, compilation, i);
-      nanos[i] = System.nanoTime() - due;
+      times.late()[i] = begin - due;
+      times.taken()[i] = System.nanoTime() - begin;
     }
-    return nanos;
+    return times;
   }
 
   /** Work during which others keep the device busy. */
@@ -228,9 +241,15 @@ public final class PrioritiesProof extends FrameworkProof {
         .sum();
   }
 
-  private static void tell(String name, List<long[]> windows, Figures figures) {
+  private static void tell(String name, List<Window> windows, Figures figures) {
+    tell(name, windows, Window::taken, figures);
+    tell(name + ".late", windows, Window::late, figures);
+  }
+
+  private static void tell(
+      String name, List<Window> windows, Function<Window, long[]> times, Figures figures) {
     for (int percent : new int[] {50, 99}) {
-      List<Double> all = percentiles(windows, percent);
+      List<Double> all = percentiles(windows, times, percent);
       figures.decimal(name + ".p" + percent + ".medianMicros", median(all) / PER_MICRO);
       figures.decimal(
           name + ".p" + percent + ".worstMicros",
@@ -239,11 +258,12 @@ public final class PrioritiesProof extends FrameworkProof {
   }
 
   /** Returns a percentile of each window. */
-  private static List<Double> percentiles(List<long[]> windows, int percent) {
+  private static List<Double> percentiles(
+      List<Window> windows, Function<Window, long[]> times, int percent) {
     return windows.stream()
         .map(
             window -> {
-              long[] sorted = LongStream.of(window).sorted().toArray();
+              long[] sorted = LongStream.of(times.apply(window)).sorted().toArray();
               return (double) sorted[Math.min(sorted.length - 1, sorted.length * percent / 100)];
             })
         .toList();

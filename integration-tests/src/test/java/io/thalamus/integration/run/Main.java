@@ -51,6 +51,12 @@ public final class Main {
                   + " --threads 8 --every 20 --windows 5 --millis 5000 --most 200 --timed 1)",
               List.of()),
           new InFramework(
+              "admission",
+              "submissions at three times the capacity of a device, which try again when they are"
+                  + " told to (--submissions 1000000 --wave 24000 --overload 3"
+                  + " --device cpu --seed 1)",
+              List.of()),
+          new InFramework(
               "isolation",
               "requests while the process of an isolated device is killed, and one that crashes"
                   + " (--kills 100 --threads 4 --device simd --crashes 3 --serve 100 --timed 1"

@@ -67,6 +67,9 @@ public final class FloatProduct implements Step {
       rows.added(frame.floats, added.offset() + first * columns, columns);
     }
     for (int part = 0; part < parts.length - 1; part++) {
+      if (part > 0 && frame.job().isOver(scratch)) {
+        return;
+      }
       int from = parts[part];
       int end = parts[part + 1];
       patches.copy(frame, first, rows.count, from, end, scratch.floats, Lanes.LEAD);

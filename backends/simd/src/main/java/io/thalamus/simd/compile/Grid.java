@@ -36,7 +36,7 @@ public record Grid(int rows, int columns, int blockRows, int blockColumns) {
    * @param budget how the work may be divided
    */
   static Grid of(int rows, int columns, int depth, Budget budget) {
-    int tiles = budget.tiles((long) rows * columns * depth);
+    int tiles = budget.blocks((long) rows * columns * depth);
     int blockRows =
         Math.min(
             rows, Math.clamp(roundUp(Math.ceilDiv(rows, tiles), GROUP), LEAST_ROWS, MOST_ROWS));

@@ -94,6 +94,9 @@ public final class QuantizedProduct implements Step {
     rows.addNothing();
     boolean isWhole = parts.length == 2;
     for (int part = 0; part < parts.length - 1; part++) {
+      if (part > 0 && frame.job().isOver(scratch)) {
+        return;
+      }
       int from = parts[part];
       int partEnd = parts[part + 1];
       patches.copy(frame, first, rows.count, from, partEnd, scratch.floats, Lanes.LEAD);

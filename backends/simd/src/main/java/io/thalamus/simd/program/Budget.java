@@ -14,10 +14,13 @@ public record Budget(int threads, long leastWork) {
   private static final long LEAST_WORK = 10_000;
 
   /**
-   * Work above which a tile is cut although nobody else needs it: some milliseconds, after which
-   * the caller looks whether it is to stop.
+   * Work above which a tile is cut although nobody else needs it: a tenth of a millisecond, after
+   * which the caller looks whether it is to stop or to stand back.
    */
-  private static final long MOST_WORK = 4_000_000;
+  private static final long MOST_WORK = 100_000;
+
+  /** The same where each tile costs more than its work, and has checkpoints within. */
+  private static final long MOST_BLOCK = 4_000_000;
 
   /** Tiles for each thread: one that is held up leaves the rest to the others. */
   private static final int TILES_PER_THREAD = 4;
@@ -36,11 +39,25 @@ public record Budget(int threads, long leastWork) {
    * @param work in multiply-accumulates or accesses of a single element
    */
   public int tiles(long work) {
+    return tiles(work, MOST_WORK);
+  }
+
+  /**
+   * Into how many blocks the work of a step should be divided that passes checkpoints inside of
+   * them.
+   *
+   * @param work in multiply-accumulates
+   */
+  public int blocks(long work) {
+    return tiles(work, MOST_BLOCK);
+  }
+
+  private int tiles(long work, long most) {
     long vectors = work / Lanes.COUNT;
     long shared =
         threads == 1 || vectors < 2 * leastWork
             ? 1
             : Math.min(vectors / leastWork, (long) threads * TILES_PER_THREAD);
-    return (int) Math.min(Job.MAX_TILES, Math.max(shared, vectors / MOST_WORK));
+    return (int) Math.min(Job.MAX_TILES, Math.max(shared, vectors / most));
   }
 }

@@ -41,6 +41,14 @@ public final class Job {
   /** Of the step; read by those who have claimed one, which keeps it as it is. */
   private int tiles;
 
+  /** What the caller passes checkpoints with, from {@link #finish} on until it ends. */
+  private ExecutionConfig config;
+
+  private Workers workers;
+
+  /** Why the execution ends in this step; null as long as it goes on. Written by the caller. */
+  private volatile Failed stopped;
+
   private volatile Thread waiting;
   private volatile Throwable failure;
 
@@ -65,11 +73,17 @@ public final class Job {
     return (int) ((seen >>> FIELD) & MASK);
   }
 
-  /** Runs tiles until none is left to be claimed. Returns whether there was one. */
-  boolean help(int participant) {
+  /**
+   * Runs tiles until none is left to be claimed or the helper would be one thread too many.
+   *
+   * @return whether it ran one
+   */
+  boolean help(int participant, Workers workers) {
     boolean fromBack = participant % 2 == 1;
     boolean helped = false;
-    for (long seen = state.get(); hasWork(seen); seen = state.get()) {
+    for (long seen = state.get();
+        hasWork(seen) && workers.mayHelp(participant);
+        seen = state.get()) {
       if (state.compareAndSet(seen, fromBack ? seen - (1L << FIELD) : seen + 1)) {
         helped = true;
         runTile(fromBack ? end(seen) - 1 : first(seen), participant);
@@ -110,16 +124,20 @@ public final class Job {
    * done too. Where the checkpoint would pause, nobody begins a tile until it has been passed:
    * whoever goes first has the helpers too.
    *
-   * @param workers woken when tiles can be claimed again; null where none help
+   * @param workers woken when tiles can be claimed again
    * @return null where all are done, else what the execution ends with: tiles that nobody had begun
    *     by then are left out
    */
   public Failed finish(ExecutionConfig config, Workers workers) {
-    Failed stopped = null;
+    this.config = config;
+    this.workers = workers;
+    stopped = null;
     boolean isFirst = true;
     for (long seen = state.get(); hasWork(seen); seen = state.get()) {
       // Before the first tile its step has passed one.
-      stopped = isFirst ? null : pass(config, workers);
+      if (!isFirst && stopped == null) {
+        stopped = pass(config, workers);
+      }
       isFirst = false;
       if (stopped != null) {
         leaveOut();
@@ -131,10 +149,29 @@ public final class Job {
       }
     }
     join();
+    this.config = null;
+    this.workers = null;
     return stopped;
   }
 
-  private Failed pass(ExecutionConfig config, Workers workers) {
+  /**
+   * Returns whether a tile that has long parts is to be left as it is, since the execution ends.
+   * Called between two parts; in the thread of the caller this passes the checkpoint. Tiles that
+   * are only warmed up belong to no execution, and none of them is over.
+   */
+  public boolean isOver(Scratch scratch) {
+    if (config != null && scratch == frame.scratch(0) && stopped == null) {
+      stopped = pass(config, workers);
+    }
+    return stopped != null;
+  }
+
+  /**
+   * Passes the checkpoint. Nobody begins a tile during a pause.
+   *
+   * @return null where the execution goes on, else what it ends with
+   */
+  public Failed pass(ExecutionConfig config, Workers workers) {
     if (!config.control().isPauseWanted()) {
       return Checkpoint.pass(config);
     }
@@ -142,12 +179,14 @@ public final class Job {
     while (hasWork(hidden) && !state.compareAndSet(hidden, hidden >>> (2 * FIELD) << (2 * FIELD))) {
       hidden = state.get();
     }
+    workers.pauseBegins();
     try {
       return Checkpoint.pass(config);
     } finally {
+      workers.pauseEnds();
       // Nobody else changes a state without work.
       state.set(hidden);
-      if (workers != null && hasWork(hidden)) {
+      if (hasWork(hidden)) {
         workers.wake();
       }
     }

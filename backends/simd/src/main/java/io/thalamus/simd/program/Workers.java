@@ -16,8 +16,18 @@ import java.util.concurrent.locks.LockSupport;
  * threads that spin for long take the processor from those that compute. While nothing is executed,
  * it lets others go first even then: the next execution may wait for a thread that needs the
  * processor, such as the client of a burst, which polls, and its server, which does so too.
+ *
+ * <p>Callers and helpers that compute are never more than the threads of the device: where as many
+ * callers execute, nobody helps. A thread too many would take the processor for a whole time slice
+ * from one that is asked to stand back, or from one that others have stood back for.
  */
 public final class Workers implements AutoCloseable {
+  /**
+   * How long the place of a caller is kept for the next one. A helper that took it could be in a
+   * tile when that one comes.
+   */
+  private static final long KEPT_NANOS = 1_000_000;
+
   /** Executions that can be helped at the same time; more run by themselves. */
   private static final int JOBS = 64;
 
@@ -31,6 +41,15 @@ public final class Workers implements AutoCloseable {
   private final String name;
   private final AtomicReferenceArray<Job> jobs = new AtomicReferenceArray<>(JOBS);
   private final AtomicInteger asleep = new AtomicInteger();
+
+  /** Callers that execute and are not in a pause. */
+  private final AtomicInteger callers = new AtomicInteger();
+
+  /** How many callers there were when one of several left last, and until when that counts. */
+  private volatile int lastCallers;
+
+  private volatile long lastCallersEndNanos;
+
   private final List<Worker> workers = new ArrayList<>();
   private volatile Worker[] started;
   private volatile boolean closed;
@@ -54,8 +73,13 @@ public final class Workers implements AutoCloseable {
     return closed;
   }
 
-  /** Lets helpers see a job. Returns its place, or -1 where there is none. */
+  /**
+   * Begins an execution, and lets helpers see its job.
+   *
+   * @return the place of the job, or -1 where there is none
+   */
   public int register(Job job) {
+    callers.incrementAndGet();
     if (threads == 1 || closed) {
       return -1;
     }
@@ -68,18 +92,44 @@ public final class Workers implements AutoCloseable {
     return -1;
   }
 
-  /** Takes a job out of sight. */
+  /** Ends an execution, and takes its job out of sight. */
   public void unregister(int place) {
+    leave();
     if (place >= 0) {
       jobs.set(place, null);
     }
+  }
+
+  /** Begins the pause of a caller, in which it computes nothing. */
+  void pauseBegins() {
+    leave();
+  }
+
+  private void leave() {
+    int before = callers.getAndDecrement();
+    if (before > 1) {
+      lastCallersEndNanos = System.nanoTime() + KEPT_NANOS;
+      lastCallers = before;
+    }
+  }
+
+  /** Ends the pause of a caller. */
+  void pauseEnds() {
+    callers.incrementAndGet();
+  }
+
+  /** Whether a helper, from 1 on, would not be one thread too many. */
+  boolean mayHelp(int participant) {
+    int room = threads - participant;
+    return callers.get() <= room
+        && (lastCallers <= room || System.nanoTime() - lastCallersEndNanos >= 0);
   }
 
   /** Wakes helpers for a job that has been opened. */
   public void wake() {
     if (asleep.get() > 0) {
       for (Worker worker : started) {
-        if (worker.sleeping) {
+        if (worker.sleeping && mayHelp(worker.participant)) {
           LockSupport.unpark(worker);
         }
       }
@@ -145,7 +195,7 @@ public final class Workers implements AutoCloseable {
       while (!closed) {
         if (lookAround()) {
           idle = 0;
-        } else if (idle < SPINS) {
+        } else if (idle < SPINS && mayHelp(participant)) {
           idle += pause();
         } else {
           sleep();
@@ -173,13 +223,13 @@ public final class Workers implements AutoCloseable {
           continue;
         }
         sawJob = true;
-        helped |= job.help(participant);
+        helped |= job.help(participant, Workers.this);
       }
       return helped;
     }
 
     private boolean seesWork() {
-      for (int i = 0; i < JOBS; i++) {
+      for (int i = 0; i < JOBS && mayHelp(participant); i++) {
         Job job = jobs.get(i);
         if (job != null && job.hasWork()) {
           return true;

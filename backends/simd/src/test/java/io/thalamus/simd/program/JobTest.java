@@ -2,11 +2,15 @@
 package io.thalamus.simd.program;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl;
+import io.thalamus.hal.ExecutionControl.Signal;
+import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.model.ErrorStatus;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -18,6 +22,8 @@ import org.junit.jupiter.api.Test;
 /** A job whose caller stands back takes its tiles with it. */
 class JobTest {
   private static final int TILES = 200;
+  private static final Program NOTHING =
+      new Program(List.of(), List.of(), List.of(), List.of(), 0, 0);
 
   private final AtomicIntegerArray runs = new AtomicIntegerArray(TILES);
   private final AtomicInteger begun = new AtomicInteger();
@@ -95,7 +101,7 @@ class JobTest {
 
   @Test
   void helpersTakeNoTilesWhileTheCallerIsPaused() {
-    Frame frame = new Frame(new Program(List.of(), List.of(), List.of(), List.of(), 0, 0), 2);
+    Frame frame = new Frame(NOTHING, 2);
     Pausing control = new Pausing();
     try (Workers workers = new Workers(2, "thalamus-test")) {
       Job job = frame.job();
@@ -110,5 +116,77 @@ class JobTest {
     for (int tile = 0; tile < TILES; tile++) {
       assertEquals(1, runs.get(tile), "tile " + tile);
     }
+  }
+
+  @Test
+  void callersAndHelpersAreNoMoreThanTheThreads() {
+    try (Workers workers = new Workers(3, "thalamus-test")) {
+      Job job = new Frame(NOTHING, 3).job();
+      List<Boolean> alone = List.of(true, true);
+      List<Boolean> beside = List.of(true, false);
+      int first = workers.register(job);
+      assertEquals(alone, helpers(workers));
+      int second = workers.register(job);
+      assertEquals(beside, helpers(workers));
+      int third = workers.register(job);
+      assertEquals(List.of(false, false), helpers(workers));
+      workers.unregister(third);
+      sleep(20); // its place is kept for a moment
+      assertEquals(beside, helpers(workers));
+      workers.pauseBegins();
+      sleep(20);
+      assertEquals(alone, helpers(workers), "who is paused computes nothing");
+      workers.pauseEnds();
+      assertEquals(beside, helpers(workers));
+      workers.unregister(second);
+      workers.unregister(first);
+    }
+  }
+
+  /** A step of one tile with many parts. */
+  private static final class Parts implements Step {
+    private int passed;
+
+    @Override
+    public int tiles() {
+      return 1;
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      for (int part = 0; part < TILES && !frame.job().isOver(scratch); part++) {
+        passed++;
+      }
+    }
+  }
+
+  @Test
+  void aLongTileEndsAtTheCheckpointBetweenItsParts() {
+    AtomicInteger asked = new AtomicInteger();
+    ExecutionControl control =
+        () -> asked.incrementAndGet() <= 3 ? Signal.CONTINUE : Signal.CANCELLED;
+    try (Workers workers = new Workers(1, "thalamus-test")) {
+      Job job = new Frame(NOTHING, 1).job();
+      Parts parts = new Parts();
+      job.open(parts);
+      Failed failed = job.finish(ExecutionConfig.DEFAULT.with(control), workers);
+      assertEquals(ErrorStatus.GENERAL_FAILURE, failed.status());
+      assertEquals(3, parts.passed);
+      Parts whole = new Parts();
+      job.open(whole);
+      assertNull(job.finish(ExecutionConfig.DEFAULT, workers), "the next one begins anew");
+      assertEquals(TILES, whole.passed);
+    }
+  }
+
+  private static List<Boolean> helpers(Workers workers) {
+    return List.of(workers.mayHelp(1), workers.mayHelp(2));
+  }
+
+  /** As the warm-up runs tiles. */
+  @Test
+  void outsideOfAnExecutionNoTileIsOver() {
+    Frame frame = new Frame(NOTHING, 1);
+    assertFalse(frame.job().isOver(frame.scratch(0)));
   }
 }

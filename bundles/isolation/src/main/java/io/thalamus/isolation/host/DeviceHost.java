@@ -154,7 +154,7 @@ public final class DeviceHost implements Connection.Receiver, AutoCloseable {
     try {
       connection.reply(call, body.all(reading).run());
     } catch (DeviceException e) {
-      connection.fail(call, status(e), String.valueOf(e.getMessage()));
+      connection.fail(call, status(e), String.valueOf(e.getMessage()), e.retryAfter());
     } catch (WireFormatException e) {
       connection.end("the container sent nonsense: " + e.getMessage());
     } catch (SharedMemoryException e) {

@@ -132,7 +132,7 @@ public final class HostMessages implements Connection.Receiver, AutoCloseable {
     try {
       connection.reply(call, question.ask(burst));
     } catch (DeviceException e) {
-      connection.fail(call, e.status(), e.getMessage());
+      connection.fail(call, e.status(), e.getMessage(), e.retryAfter());
     } catch (SharedMemoryException | IllegalStateException e) {
       connection.fail(call, ErrorStatus.GENERAL_FAILURE, String.valueOf(e.getMessage()));
     }

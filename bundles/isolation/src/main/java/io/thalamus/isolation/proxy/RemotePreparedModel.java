@@ -25,7 +25,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
@@ -189,19 +188,7 @@ final class RemotePreparedModel implements PreparedModel {
       throw new DeviceException(
           ErrorStatus.INVALID_ARGUMENT, "a fenced execution takes no arguments by pointer");
     }
-    for (SyncFence fence : waitFor) {
-      if (fence == null) {
-        throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "a fence to wait for is null");
-      }
-    }
-    for (SyncFence fence : waitFor) {
-      try {
-        fence.future().join();
-      } catch (CompletionException e) {
-        throw new DeviceException(
-            ErrorStatus.GENERAL_FAILURE, "a fence that was waited for has failed", e);
-      }
-    }
+    SyncFence.await(waitFor, config);
     if (config.deadline().hasPassed()
         || config.duration().filter(time -> !time.isPositive()).isPresent()) {
       throw new DeviceException(late().status(), late().message());

@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -108,7 +109,13 @@ public final class Connection implements AutoCloseable {
 
   /** Answers a call that failed. */
   public void fail(long call, ErrorStatus status, String message) {
-    Encoder body = new Encoder().constant(status).text(message);
+    fail(call, status, message, Optional.empty());
+  }
+
+  /** Answers a call that failed, and may succeed after a time where one is given. */
+  public void fail(long call, ErrorStatus status, String message, Optional<Duration> retryAfter) {
+    Encoder body =
+        new Encoder().constant(status).text(message).optional(retryAfter, ExecutionCodec::duration);
     outgoing.add(frame(MessageType.FAILURE, call, body.toArray()));
   }
 
@@ -222,7 +229,7 @@ public final class Connection implements AutoCloseable {
     if (status == ErrorStatus.NONE) {
       throw new WireFormatException("a failure with the status NONE");
     }
-    return new DeviceException(status, in.text());
+    return new DeviceException(status, in.text(), in.optional(ExecutionCodec::duration), null);
   }
 
   /** Ends the connection, where it has not ended yet: all who wait are told why. */

@@ -141,11 +141,11 @@ public final class ExecutionCodec {
     return in.bool() ? Deadline.after(duration(in)) : Deadline.NONE;
   }
 
-  private static void duration(Encoder out, Duration duration) {
+  static void duration(Encoder out, Duration duration) {
     out.int64(duration.getSeconds()).int32(duration.getNano());
   }
 
-  private static Duration duration(Decoder in) throws WireFormatException {
+  static Duration duration(Decoder in) throws WireFormatException {
     return Duration.ofSeconds(in.int64(), in.int32());
   }
 

@@ -7,7 +7,7 @@ public enum MessageType {
   READY,
   /** The answer to a call. */
   REPLY,
-  /** The answer to a call that failed: its status and what is wrong. */
+  /** The answer to a call that failed: its status, what is wrong, and when to try again. */
   FAILURE,
   /** The page of calls, before all other calls. */
   CALL_PAGE,

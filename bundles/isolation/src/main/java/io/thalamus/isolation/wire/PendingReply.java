@@ -57,7 +57,8 @@ public final class PendingReply {
     DeviceException reason = failure;
     if (reason != null) {
       // A new one: this thread's stack says more than that of the thread that read the answer.
-      throw new DeviceException(reason.status(), reason.getMessage(), reason.getCause());
+      throw new DeviceException(
+          reason.status(), reason.getMessage(), reason.retryAfter(), reason.getCause());
     }
     return new Decoder(body);
   }

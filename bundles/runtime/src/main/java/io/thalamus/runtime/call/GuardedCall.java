@@ -25,7 +25,7 @@ class GuardedCall<T> implements Runnable {
   private final Terms terms;
   private final Duration limit;
   private final Timekeeper time;
-  private final long startNanos;
+  private volatile long startNanos;
   private final Consumer<Answer<T>> late;
 
   /** Null once begun: what it refers to must not live as long as a stuck call. */
@@ -37,6 +37,14 @@ class GuardedCall<T> implements Runnable {
   private volatile Answer<T> answer;
 
   private boolean isOver;
+
+  /** Whether the limit does not count yet. */
+  private volatile boolean isHeld;
+
+  /** Whether the driver was told to stop, and until when it may take. Used by who waits. */
+  private boolean isStopping;
+
+  private long stopNanos;
 
   /**
    * A call.
@@ -56,6 +64,17 @@ class GuardedCall<T> implements Runnable {
   /** Sets what is done, once, before the call runs. */
   final void setWork(Supplier<Answer<T>> value) {
     work = value;
+  }
+
+  /** Has the limit count only from {@link #begin} on; before the call runs. */
+  final void hold() {
+    isHeld = true;
+  }
+
+  /** Begins to count against the limit. */
+  final void begin() {
+    startNanos = time.nanoTime();
+    isHeld = false;
   }
 
   @Override
@@ -128,33 +147,37 @@ class GuardedCall<T> implements Runnable {
   /** Returns the answer once there is one, or the caller must not wait any longer. */
   Answer<T> await() {
     boolean interrupted = false;
-    boolean isStopping = false;
-    long stopNanos = 0;
-    while (true) {
+    while (answer == null) {
       interrupted |= pause();
-      if (answer != null) {
-        break;
-      }
-      long now = time.nanoTime();
-      if (now - startNanos - terms.pauses().pausedNanos(now) >= limit.toNanos()) {
-        abandon(Abandonment.HUNG);
-        continue;
-      }
-      Signal wish = terms.control().status();
-      if (wish == Signal.CONTINUE) {
-        continue;
-      }
-      if (!isStopping) {
-        isStopping = true;
-        stopNanos = now + GRACE_NANOS;
-        stop();
-      }
-      if (now - stopNanos >= 0) {
-        abandon(wish == Signal.CANCELLED ? Abandonment.CANCELLED : Abandonment.DEADLINE);
-      }
+      look();
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
+    }
+    return answer;
+  }
+
+  /** Returns the answer if there is one; gives the call up if its caller must not wait longer. */
+  final Answer<T> look() {
+    if (answer != null) {
+      return answer;
+    }
+    long now = time.nanoTime();
+    if (!isHeld && now - startNanos - terms.pauses().pausedNanos(now) >= limit.toNanos()) {
+      abandon(Abandonment.HUNG);
+      return answer;
+    }
+    Signal wish = terms.control().status();
+    if (wish == Signal.CONTINUE) {
+      return answer;
+    }
+    if (!isStopping) {
+      isStopping = true;
+      stopNanos = now + GRACE_NANOS;
+      stop();
+    }
+    if (now - stopNanos >= 0) {
+      abandon(wish == Signal.CANCELLED ? Abandonment.CANCELLED : Abandonment.DEADLINE);
     }
     return answer;
   }

@@ -3,6 +3,7 @@ package io.thalamus.runtime.call;
 
 import io.thalamus.hal.Device;
 import io.thalamus.runtime.call.Terms.Admission;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
 
 /**
@@ -19,7 +20,8 @@ final class InFlight {
   /** Null once the device has left. Written under the lock. */
   private volatile Device driver;
 
-  private int running;
+  /** Counted before a call looks a last time: it sees the departure, or that counts it. */
+  private final AtomicInteger running = new AtomicInteger();
 
   /** Written under the lock. */
   private volatile boolean leaving;
@@ -44,18 +46,23 @@ final class InFlight {
 
   /** Begins a call, and returns whether the device takes it. */
   boolean enter(Admission admission) {
-    synchronized (lock) {
-      boolean isAdmitted =
-          switch (admission) {
-            case WHILE_SERVING, UNTIL_DEPARTURE -> !leaving;
-            case UNTIL_LEFT -> driver != null;
-            case ALWAYS -> true;
-          };
-      if (isAdmitted) {
-        running++;
-      }
-      return isAdmitted;
+    if (!takes(admission)) {
+      return false;
     }
+    running.incrementAndGet();
+    if (takes(admission)) {
+      return true;
+    }
+    exit();
+    return false;
+  }
+
+  private boolean takes(Admission admission) {
+    return switch (admission) {
+      case WHILE_SERVING, UNTIL_DEPARTURE -> !leaving;
+      case UNTIL_LEFT -> driver != null;
+      case ALWAYS -> true;
+    };
   }
 
   /** Returns the driver; null once it has left. */
@@ -65,15 +72,13 @@ final class InFlight {
 
   /** Ends a call. */
   void exit() {
-    synchronized (lock) {
-      running--;
-      if (leaving) {
-        lock.notifyAll();
-      }
+    running.decrementAndGet();
+    if (leaving) {
+      recount();
     }
   }
 
-  /** Has a departure that waits count again: a call was abandoned. */
+  /** Has a departure that waits count again: a call has ended, or was abandoned. */
   void recount() {
     synchronized (lock) {
       lock.notifyAll();
@@ -96,7 +101,7 @@ final class InFlight {
   void await(long end, IntSupplier stuck) {
     synchronized (lock) {
       boolean interrupted = false;
-      while (running > stuck.getAsInt() && time.nanoTime() - end < 0) {
+      while (running.get() > stuck.getAsInt() && time.nanoTime() - end < 0) {
         try {
           lock.wait(LOOK_MILLIS);
         } catch (InterruptedException e) {
@@ -121,7 +126,7 @@ final class InFlight {
       leaving = true;
       await(end, stuck);
       driver = null;
-      return running;
+      return running.get();
     }
   }
 }

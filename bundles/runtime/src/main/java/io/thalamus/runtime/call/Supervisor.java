@@ -112,14 +112,9 @@ public final class Supervisor {
       }
     }
     GuardedCall<T> call = new GuardedCall<>(terms, time.nanoTime(), time, late);
-    call.setWork(
-        () -> ask(work, driver, terms.control().until(call::isAbandoned, Signal.CANCELLED)));
-    calls.add(call);
-    if (!start(call)) {
-      return new Refused<>(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, Cause.DEVICE_BUSY.message());
-    }
-    if (inFlight.hasLeft() && terms.admission() != Admission.ALWAYS) {
-      call.abandon(Abandonment.LEFT);
+    call.setWork(() -> ask(work, driver, control(call, terms)));
+    if (!start(call, terms.admission())) {
+      return busy();
     }
     Answer<T> answer = call.await();
     if (answer instanceof Abandoned<T> abandoned) {
@@ -128,7 +123,57 @@ public final class Supervisor {
     return answer;
   }
 
-  private void abandoned(GuardedCall<?> call, Abandonment why) {
+  /**
+   * Makes a call that its caller does not wait for here.
+   *
+   * @param terms with a limit, which counts from {@link PendingCall#begin} on
+   * @param done gets the answer of the driver, in the thread of the call, before the call ends; it
+   *     must be short
+   */
+  public <T> PendingCall<T> launch(Terms terms, Work<T> work, Consumer<Answer<T>> done) {
+    Answer<T> refusal = refusal(terms.admission());
+    if (refusal == null && !inFlight.enter(terms.admission())) {
+      refusal = left();
+    }
+    if (refusal != null) {
+      return new PendingCall<>(refusal);
+    }
+    Device driver = inFlight.driver();
+    GuardedCall<T> call = new GuardedCall<>(terms, time.nanoTime(), time, late -> {});
+    call.hold();
+    call.setWork(
+        () -> {
+          Answer<T> answer = ask(work, driver, control(call, terms));
+          done.accept(answer);
+          return answer;
+        });
+    return start(call, terms.admission())
+        ? new PendingCall<>(call, this)
+        : new PendingCall<>(busy());
+  }
+
+  private static ExecutionControl control(GuardedCall<?> call, Terms terms) {
+    return terms.control().until(call::isAbandoned, Signal.CANCELLED);
+  }
+
+  private static <T> Answer<T> busy() {
+    return new Refused<>(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, Cause.DEVICE_BUSY.message());
+  }
+
+  /** Has a thread make a call; returns false where none is free, and the call has ended. */
+  private boolean start(GuardedCall<?> call, Admission admission) {
+    calls.add(call);
+    if (!start(call)) {
+      return false;
+    }
+    if (inFlight.hasLeft() && admission != Admission.ALWAYS) {
+      call.abandon(Abandonment.LEFT);
+    }
+    return true;
+  }
+
+  /** Learns that a call was given up. */
+  void abandoned(GuardedCall<?> call, Abandonment why) {
     inFlight.recount();
     switch (why) {
       case HUNG -> onHang.accept(call.name());

@@ -141,6 +141,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     CompilationImpl compilation =
         new CompilationImpl(model, options, label, preparer, plan, asyncThreads, this, onClose);
     live.add(compilation);
+    registry.observe();
     if (registry.changes() != changes) {
       // What came or went while it was prepared was not told to it.
       requestReplan(compilation);

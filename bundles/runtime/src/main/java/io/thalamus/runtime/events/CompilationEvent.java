@@ -10,6 +10,10 @@ abstract class CompilationEvent extends RuntimeEvent {
   @Description("Symbolic name of the bundle that asked")
   protected String application;
 
+  @Label("Client")
+  @Description("Client of the application; empty for itself")
+  protected String client;
+
   @Label("Model")
   @Description("File of the model, or operations of one that was built")
   protected String model;
@@ -24,6 +28,7 @@ abstract class CompilationEvent extends RuntimeEvent {
 
   final void setLabel(CompilationLabel label) {
     application = label.application();
+    client = label.client();
     model = label.model();
     priority = label.priority().name();
     compilation = label.id();

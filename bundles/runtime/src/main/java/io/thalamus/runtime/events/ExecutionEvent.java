@@ -44,7 +44,8 @@ public final class ExecutionEvent extends CompilationEvent {
     return event;
   }
 
-  long execution() {
+  /** Returns the number of the execution. */
+  public long execution() {
     return execution;
   }
 

@@ -19,7 +19,7 @@ abstract class RuntimeEvent extends Event {
    * an event, which a framework must leave to the boot loader: without {@code
    * org.osgi.framework.bootdelegation=jdk.jfr.internal.event}, each of them would throw.
    */
-  private static final boolean IS_SUPPORTED = isSupported();
+  static final boolean IS_SUPPORTED = isSupported();
 
   private static boolean isSupported() {
     try {

@@ -5,6 +5,7 @@ import io.thalamus.api.ResultCode;
 import jdk.jfr.Description;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
+import jdk.jfr.Timespan;
 
 /** One attempt of a device at a step of an execution. */
 @Name("thalamus.Step")
@@ -29,6 +30,11 @@ public final class StepEvent extends CompilationEvent {
   @Label("By Burst")
   private boolean byBurst;
 
+  @Label("Waited")
+  @Description("For permits of the device, and in pauses")
+  @Timespan(Timespan.NANOSECONDS)
+  private long waited;
+
   @Label("Code")
   @Description("Result code of NNAPI")
   private String code;
@@ -49,13 +55,19 @@ public final class StepEvent extends CompilationEvent {
     return PROBE.isRecorded();
   }
 
-  /** Ends the event with what was done. */
+  /** Ends the event with what was done, and how long it waited for the device. */
   public void finish(
-      String onDevice, String first, int operationCount, boolean wasByBurst, ResultCode result) {
+      String onDevice,
+      String first,
+      int operationCount,
+      boolean wasByBurst,
+      long waitedNanos,
+      ResultCode result) {
     device = onDevice;
     step = first;
     operations = operationCount;
     byBurst = wasByBurst;
+    waited = waitedNanos;
     code = result.name();
     commit();
   }

@@ -15,7 +15,6 @@ import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -43,31 +42,47 @@ final class Arguments {
 
   private boolean stagesOutputs;
 
-  Arguments(RoleHost host) {
+  /** The shapes of the outputs if the model states all; null until they are asked for. */
+  private List<OutputShape> fixedShapes;
+
+  /**
+   * Arguments as the caller gave them.
+   *
+   * @param given the inputs, then the outputs; null where one is not set
+   */
+  Arguments(RoleHost host, Argument[] given) {
     this.host = host;
     this.graph = host.model().main();
     this.inputs = new Slot[graph.inputIndexes().size()];
-    this.outputs = new Slot[graph.outputIndexes().size()];
-    Arrays.setAll(inputs, i -> new Slot(Direction.INPUT, i, graph.input(i)));
-    Arrays.setAll(outputs, i -> new Slot(Direction.OUTPUT, i, graph.output(i)));
-    this.all = Arrays.copyOf(inputs, inputs.length + outputs.length);
-    System.arraycopy(outputs, 0, all, inputs.length, outputs.length);
-  }
-
-  void setInput(int index, Argument argument) {
-    set(inputs, "input", index, argument);
-  }
-
-  void setOutput(int index, Argument argument) {
-    set(outputs, "output", index, argument);
-  }
-
-  private static void set(Slot[] side, String what, int index, Argument argument) {
-    if (index < 0 || index >= side.length) {
-      throw new IllegalArgumentException(
-          "there is no " + what + " " + index + ": the model has " + side.length);
+    this.outputs = new Slot[given.length - inputs.length];
+    this.all = new Slot[given.length];
+    for (int i = 0; i < all.length; i++) {
+      int output = i - inputs.length;
+      if (output < 0) {
+        all[i] = inputs[i] = new Slot(Direction.INPUT, i, graph.input(i));
+      } else {
+        all[i] = outputs[output] = new Slot(Direction.OUTPUT, output, graph.output(output));
+      }
+      all[i].argument = given[i];
     }
-    side[index].argument = argument;
+  }
+
+  /**
+   * Returns whether others are the same places in shared memory, so that all which was found out of
+   * these is true of them.
+   */
+  boolean isSame(Argument[] given) {
+    for (int i = 0; i < all.length; i++) {
+      if (!(all[i].argument instanceof Argument.Shared own)
+          || !(given[i] instanceof Argument.Shared other)
+          || own.memory() != other.memory()
+          || own.offset() != other.offset()
+          || own.length() != other.length()
+          || !own.shape().equals(other.shape())) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /**
@@ -282,12 +297,20 @@ final class Arguments {
 
   /** Returns the shapes that the outputs have after a success. */
   List<OutputShape> outputShapes(Frame frame) {
+    if (fixedShapes != null) {
+      return fixedShapes;
+    }
+    boolean areFixed = true;
     List<OutputShape> shapes = new ArrayList<>(outputs.length);
     for (int i = 0; i < outputs.length; i++) {
       Operand operand = graph.output(i);
       Value value = frame.get(graph.outputIndexes().get(i));
       boolean isFixed = operand.isSizeKnown() || value.isOmitted();
+      areFixed &= isFixed;
       shapes.add(new OutputShape(isFixed ? operand.shape() : value.shape(), true));
+    }
+    if (areFixed) {
+      fixedShapes = List.copyOf(shapes);
     }
     return shapes;
   }

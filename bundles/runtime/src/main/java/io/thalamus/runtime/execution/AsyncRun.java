@@ -48,7 +48,7 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
         () -> {
           AsyncRun late = self.get();
           if (late != null && late.begun.compareAndSet(false, true)) {
-            late.refuse(late.waiting.report());
+            late.refuse(late.execution.lateness().over(late.waiting));
           }
         });
   }
@@ -65,6 +65,11 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
 
   Priority priority() {
     return execution.control().priority();
+  }
+
+  /** Returns the time of the clock that limits are measured by. */
+  long nanoTime() {
+    return execution.nanoTime();
   }
 
   /** Returns how long it has waited for devices. */
@@ -105,7 +110,7 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
 
   /** Completes it with the report of an execution that is not begun. */
   void refuse(ExecutionReport report) {
-    complete(execution.refused(report));
+    complete(execution.lateness().refused(report));
   }
 
   /** Completes it with a failure. */

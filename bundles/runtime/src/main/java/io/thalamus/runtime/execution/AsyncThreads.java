@@ -31,9 +31,6 @@ public final class AsyncThreads implements AutoCloseable {
 
   private static final int IDLE_SECONDS = 10;
 
-  /** The share of the latest time in the mean is one of two to this power. */
-  private static final int LATEST_SHIFT = 3;
-
   private final Set<AsyncRun> unfinished = ConcurrentHashMap.newKeySet();
   private final ThreadPoolExecutor threads;
 
@@ -48,8 +45,8 @@ public final class AsyncThreads implements AutoCloseable {
   /** The threads that execute, or are about to look for something. Under the lock. */
   private int busy;
 
-  /** The mean time of an execution in a thread; 0 before the first. */
-  private volatile long meanNanos;
+  /** The mean time between the ends of two executions while many wait; 0 before the first. */
+  private volatile double intervalNanos;
 
   /** As many threads as twice the processors: executions wait for devices as well as compute. */
   @Activate
@@ -84,7 +81,7 @@ public final class AsyncThreads implements AutoCloseable {
     } else if (run.entry == null) {
       run.refuse(
           Cause.QUEUE_FULL.report(
-              WAITING + " of one application and priority are too many", untilServed()));
+              WAITING + " of one application and priority are too many", untilRoom(run)));
     }
     if (threads.isShutdown() && !run.isDone()) {
       run.refuse(Cause.RUNTIME_STOPPED.report());
@@ -161,26 +158,43 @@ public final class AsyncThreads implements AutoCloseable {
     }
   }
 
-  /** Learns how long an execution kept a thread. */
-  void took(long nanos) {
-    long mean = meanNanos;
+  /**
+   * Learns how long an execution took. The wait for a device is not part of it: it is long while
+   * others crowd the device, and says nothing of the time after that.
+   *
+   * @param together how many can be executed at once
+   */
+  void took(long nanos, int together) {
+    double latest = (double) Math.max(1, nanos) / Math.min(together, count);
     // Two threads may overwrite each other's mean: an estimate is all it is.
-    meanNanos = Math.max(1, mean == 0 ? nanos : mean + ((nanos - mean) >> LATEST_SHIFT));
+    intervalNanos = FairQueue.mean(intervalNanos, latest);
   }
 
   /**
    * Returns the time until what waits now has had its turn: as many as wait, times the mean time of
-   * one, shared by the threads; empty before the first has ended.
+   * one, shared by those that are executed together; empty before the first has ended.
    */
   Optional<Duration> untilServed() {
-    long mean = meanNanos;
+    double interval = intervalNanos;
     long waiting;
     synchronized (lock) {
       waiting = queue.size() + 1L;
     }
-    return mean == 0
+    return interval == 0
         ? Optional.empty()
-        : Optional.of(Duration.ofNanos(Math.ceilDiv(mean * waiting, count)));
+        : Optional.of(Duration.ofNanos((long) Math.ceil(interval * waiting)));
+  }
+
+  /** Returns the time until one that was refused finds room; empty before the first has ended. */
+  private Optional<Duration> untilRoom(AsyncRun refused) {
+    double interval = intervalNanos;
+    if (interval == 0) {
+      return Optional.empty();
+    }
+    synchronized (lock) {
+      return Optional.of(
+          queue.untilRoom(refused.application(), refused.priority(), refused.nanoTime(), interval));
+    }
   }
 
   /** Ends all executions and the threads. */

@@ -4,25 +4,25 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.Burst;
 import io.thalamus.api.BurstInfo;
 import io.thalamus.api.BurstOptions;
+import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.memory.ReferenceCount;
 import io.thalamus.runtime.plan.PreparedPlan;
-import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.registry.Bursts;
 import io.thalamus.runtime.registry.DeviceBurst;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 
 /**
- * A burst of an application. Thread-safe. Owns the memories for the arguments of its executions,
- * which stay the same from one to the next.
+ * A burst of an application. Thread-safe. Owns a place for each execution that it takes at once,
+ * with what one leaves to the next.
  */
 public final class BurstImpl implements Burst {
   private final ExecutionHost host;
@@ -30,11 +30,8 @@ public final class BurstImpl implements Burst {
   private final BurstOptions options;
   private final Duration pollWindow;
   private final Consumer<BurstImpl> onEnd;
-  private final Semaphore free;
-  private final ScratchPool scratch = new ScratchPool();
+  private final BurstPlace[] places;
   private final ReferenceCount uses = new ReferenceCount(this::end);
-  private final LongAdder executions = new LongAdder();
-  private final LongAdder sent = new LongAdder();
 
   /** What the servers of bursts have read that are closed. */
   private final LongAdder read = new LongAdder();
@@ -64,38 +61,41 @@ public final class BurstImpl implements Burst {
     this.options = options;
     this.pollWindow = options.pollWindow().orElse(pollWindow);
     this.onEnd = onEnd;
-    this.free = new Semaphore(options.depth());
+    this.places = new BurstPlace[options.depth()];
+    Arrays.setAll(places, i -> new BurstPlace(this));
   }
 
   private DeviceBurst open(DevicePreparedModel model) {
     return model.createBurst(bursts, options.depth(), pollWindow, read::add);
   }
 
-  /** The reason why an execution does not begin. */
-  record Refusal(ResultCode code, String message) {}
-
-  /** Begins an execution of a compilation, which {@link #exit} ends; or returns why it may not. */
-  Refusal enter(ExecutionHost compilation) {
+  /**
+   * Begins an execution of a compilation.
+   *
+   * @return its place, to be left by {@link BurstPlace#exit}
+   * @throws NeuralNetworksException if it may not begin
+   */
+  BurstPlace enter(ExecutionHost compilation) throws NeuralNetworksException {
     if (compilation != host) {
-      return new Refusal(
+      throw new NeuralNetworksException(
           ResultCode.BAD_DATA, "the burst is of another compilation: create one of this one");
     }
     if (!uses.retain()) {
-      return new Refusal(ResultCode.BAD_STATE, "the burst is closed");
+      throw new NeuralNetworksException(ResultCode.BAD_STATE, "the burst is closed");
     }
-    if (!free.tryAcquire()) {
-      uses.release();
-      return new Refusal(
-          ResultCode.BAD_STATE,
-          "the burst is busy: its depth allows " + options.depth() + " execution(s) at once");
+    for (BurstPlace place : places) {
+      if (place.take()) {
+        return place;
+      }
     }
-    return null;
+    uses.release();
+    throw new NeuralNetworksException(
+        ResultCode.BAD_STATE,
+        "the burst is busy: its depth allows " + options.depth() + " execution(s) at once");
   }
 
-  /** Ends an execution. */
+  /** An execution has left its place. */
   void exit() {
-    executions.increment();
-    free.release();
     uses.release();
   }
 
@@ -114,20 +114,6 @@ public final class BurstImpl implements Burst {
     }
   }
 
-  /** Returns the burst on the planned device of a step; null if its plan is not one of these. */
-  DeviceBurst on(PreparedStep step) {
-    return step.burst(this);
-  }
-
-  ScratchPool scratch() {
-    return scratch;
-  }
-
-  /** Counts a request that was sent. */
-  void sent() {
-    sent.increment();
-  }
-
   /** Counts a step that is executed synchronously. */
   void fellBack(String reason) {
     fallbacks.computeIfAbsent(reason, any -> new LongAdder()).increment();
@@ -138,7 +124,9 @@ public final class BurstImpl implements Burst {
     Map<String, Long> reasons = new HashMap<>();
     fallbacks.forEach((reason, count) -> reasons.put(reason, count.sum()));
     long open = plans.stream().mapToLong(plan -> plan.readByBursts(this)).sum();
-    return new BurstInfo(options.depth(), executions.sum(), sent.sum(), read.sum() + open, reasons);
+    long executions = Arrays.stream(places).mapToLong(BurstPlace::executionCount).sum();
+    long sent = Arrays.stream(places).mapToLong(BurstPlace::sentCount).sum();
+    return new BurstInfo(options.depth(), executions, sent, read.sum() + open, reasons);
   }
 
   @Override
@@ -149,7 +137,9 @@ public final class BurstImpl implements Burst {
   private void end() {
     latest = null;
     plans.forEach(plan -> plan.closeBursts(this));
-    scratch.close();
+    for (BurstPlace place : places) {
+      place.close();
+    }
     onEnd.accept(this);
   }
 }

@@ -14,11 +14,11 @@ import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.domain.MemoryBindings;
 import io.thalamus.runtime.events.ExecutionEvent;
-import io.thalamus.runtime.events.RefusalEvent;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout.BoundaryConstant;
 import java.lang.foreign.MemorySegment;
@@ -37,22 +37,29 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * goes to every step. Measuring needs one device as there: times of several do not add up.
  */
 public final class ExecutionImpl implements Execution {
-  private static final long NANOS_PER_MICRO = 1_000;
-
   private final ExecutionHost host;
-  private final Arguments arguments;
+
+  /** The inputs, then the outputs, as the caller gives them; null where one is not set. */
+  private final Argument[] given;
+
   private final RunControl control;
+  private final Lateness lateness;
   private final CopyCount copies = new CopyCount();
   private final AtomicBoolean started = new AtomicBoolean();
   private Duration timeout;
   private Duration loopTimeout = ExecutionConfig.DEFAULT_LOOP_TIMEOUT;
   private boolean measureTiming;
 
+  /** Null until the execution is started. */
+  private Arguments arguments;
+
   /** An execution of what the host compiled. */
   public ExecutionImpl(ExecutionHost host) {
     this.host = host;
     this.control = new RunControl(host);
-    this.arguments = new Arguments(host);
+    this.lateness = new Lateness(host, control);
+    Subgraph graph = host.model().main();
+    this.given = new Argument[graph.inputIndexes().size() + graph.outputIndexes().size()];
   }
 
   @Override
@@ -72,7 +79,7 @@ public final class ExecutionImpl implements Execution {
 
   private Execution setInput(int index, Argument argument) {
     requireNotStarted();
-    arguments.setInput(index, argument);
+    set("input", index, 0, host.model().main().inputIndexes().size(), argument);
     return this;
   }
 
@@ -94,8 +101,17 @@ public final class ExecutionImpl implements Execution {
 
   private Execution setOutput(int index, Argument argument) {
     requireNotStarted();
-    arguments.setOutput(index, argument);
+    int inputs = host.model().main().inputIndexes().size();
+    set("output", index, inputs, given.length - inputs, argument);
     return this;
+  }
+
+  private void set(String what, int index, int first, int count, Argument argument) {
+    if (index < 0 || index >= count) {
+      throw new IllegalArgumentException(
+          "there is no " + what + " " + index + ": the model has " + count);
+    }
+    given[first + index] = argument;
   }
 
   private static Argument made(Memory memory) {
@@ -138,7 +154,7 @@ public final class ExecutionImpl implements Execution {
 
   @Override
   public ExecutionReport compute() {
-    ExecutionReport refusal = start();
+    ExecutionReport refusal = start(null);
     return refusal != null ? refusal : run(null, null);
   }
 
@@ -148,23 +164,25 @@ public final class ExecutionImpl implements Execution {
     if (!(given instanceof BurstImpl burst)) {
       return ExecutionReport.failed(ResultCode.BAD_DATA, "the burst is of another runtime");
     }
-    BurstImpl.Refusal busy = burst.enter(host);
-    if (busy != null) {
-      return ExecutionReport.failed(busy.code(), busy.message());
+    BurstPlace place;
+    try {
+      place = burst.enter(host);
+    } catch (NeuralNetworksException e) {
+      return ExecutionReport.failed(e.code(), e.getMessage());
     }
     try {
-      ExecutionReport refusal = start();
-      return refusal != null ? refusal : run(burst, null);
+      ExecutionReport refusal = start(place);
+      return refusal != null ? refusal : run(place, null);
     } finally {
-      burst.exit();
+      place.exit();
     }
   }
 
   @Override
   public CompletableFuture<ExecutionReport> computeAsync() {
-    ExecutionReport refusal = start();
+    ExecutionReport refusal = start(null);
     if (refusal == null) {
-      refusal = lateness(null);
+      refusal = lateness.late(null);
     }
     if (refusal != null) {
       return CompletableFuture.completedFuture(refusal);
@@ -177,7 +195,7 @@ public final class ExecutionImpl implements Execution {
   @Override
   public CompletableFuture<ExecutionReport> startComputeWithDependencies(
       List<? extends CompletableFuture<ExecutionReport>> waitFor) {
-    ExecutionReport refusal = start();
+    ExecutionReport refusal = start(null);
     if (refusal == null && arguments.firstOpenOutput() >= 0) {
       refusal =
           ExecutionReport.failed(
@@ -188,7 +206,7 @@ public final class ExecutionImpl implements Execution {
                   + " specified");
     }
     if (refusal == null) {
-      refusal = lateness(null);
+      refusal = lateness.late(null);
     }
     if (refusal != null) {
       return CompletableFuture.completedFuture(refusal);
@@ -200,7 +218,7 @@ public final class ExecutionImpl implements Execution {
         .whenComplete(
             (nothing, failure) -> {
               String reason = failure != null ? failure.toString() : failedDependency(waitFor);
-              ExecutionReport late = lateness(Cause.OVER_BEHIND_FENCES);
+              ExecutionReport late = lateness.late(Cause.OVER_BEHIND_FENCES);
               if (reason.isEmpty() && late != null) {
                 run.complete(late);
               } else if (reason.isEmpty()) {
@@ -230,8 +248,12 @@ public final class ExecutionImpl implements Execution {
         .orElse("");
   }
 
-  /** Claims the execution and checks it; a report where it cannot run. */
-  private ExecutionReport start() {
+  /**
+   * Claims the execution and checks it; a report where it cannot run.
+   *
+   * @param burst its place in a burst; null without one
+   */
+  private ExecutionReport start(BurstPlace burst) {
     if (!started.compareAndSet(false, true)) {
       return ExecutionReport.failed(
           ResultCode.BAD_STATE, "an execution runs once: create another one");
@@ -244,69 +266,29 @@ public final class ExecutionImpl implements Execution {
       return ExecutionReport.failed(
           ResultCode.BAD_DATA, "the loop timeout is negative: " + loopTimeout);
     }
-    try {
-      arguments.check();
-    } catch (NeuralNetworksException e) {
-      return ExecutionReport.failed(e.code(), e.getMessage());
+    arguments = burst == null ? null : burst.arguments(given);
+    if (arguments == null) {
+      arguments = new Arguments(host, given);
+      try {
+        arguments.check();
+      } catch (NeuralNetworksException e) {
+        return ExecutionReport.failed(e.code(), e.getMessage());
+      }
     }
     if (timeout != null) {
       control.setDeadline(timeout, Deadline.after(timeout, host.time()));
     }
-    return timeout != null && !timeout.isPositive() ? refused(Cause.OVER_AT_ENTRY.report()) : null;
+    return timeout != null && !timeout.isPositive()
+        ? lateness.refused(Cause.OVER_AT_ENTRY.report())
+        : null;
   }
 
-  /** Returns the refusal of {@link #lateness(PreparedPlan, Cause)} for the plan of the moment. */
-  private ExecutionReport lateness(Cause waited) {
-    PreparedPlan plan = control.deadline().isSet() ? host.acquirePlan().orElse(null) : null;
-    if (plan == null) {
-      return null;
-    }
-    try {
-      return refused(lateness(plan, waited));
-    } finally {
-      plan.release();
-    }
+  Lateness lateness() {
+    return lateness;
   }
 
-  /**
-   * Returns the refusal of an execution whose deadline has passed, or comes before even an idle
-   * device would be done; null where it may begin.
-   *
-   * @param waited the cause where it has waited before; null where it has not
-   */
-  private ExecutionReport lateness(PreparedPlan plan, Cause waited) {
-    Deadline deadline = control.deadline();
-    if (!deadline.isSet()) {
-      return null;
-    }
-    Optional<Duration> retryAfter =
-        waited == Cause.OVER_IN_QUEUE ? host.asyncThreads().untilServed() : Optional.empty();
-    if (deadline.hasPassed()) {
-      Cause cause = waited == null ? control.stopCause(plan) : waited;
-      return ExecutionReport.failed(cause.code(), cause.message(), retryAfter);
-    }
-    long left = deadline.remaining().toNanos();
-    double least = plan.leastNanos();
-    // A deadline is missed when it is reached.
-    if (left > least) {
-      return null;
-    }
-    plan.refused();
-    return (waited == null ? Cause.TOO_SHORT : waited)
-        .report(
-            left / NANOS_PER_MICRO
-                + " us are left, and it takes "
-                + (long) (least / NANOS_PER_MICRO)
-                + " us at least",
-            retryAfter);
-  }
-
-  /** Returns the report of an execution that is not begun, told to whoever records; or null. */
-  ExecutionReport refused(ExecutionReport report) {
-    if (report != null) {
-      RefusalEvent.tell(host.label(), report.code(), report.message());
-    }
-    return report;
+  long nanoTime() {
+    return host.time().nanoTime();
   }
 
   RunControl control() {
@@ -319,18 +301,23 @@ public final class ExecutionImpl implements Execution {
     try {
       return run(null, waited);
     } finally {
-      host.asyncThreads().took(host.time().nanoTime() - start);
+      long nanos = host.time().nanoTime() - start - control.waitedNanos();
+      host.asyncThreads().took(nanos, control.together());
     }
   }
 
   /**
    * Runs a started execution in the calling thread.
    *
-   * @param burst by which devices are sent their steps; null where they are called
+   * @param burst its place in the burst by which devices are sent their steps; null where they are
+   *     called
    * @param waited what its deadline missed if it passed before; null where nothing was waited for
    */
-  ExecutionReport run(BurstImpl burst, Cause waited) {
+  ExecutionReport run(BurstPlace burst, Cause waited) {
     ExecutionEvent event = ExecutionEvent.start(host.label(), burst != null);
+    if (event != null) {
+      control.setExecution(event.execution());
+    }
     ExecutionReport report = run(burst, waited, event);
     if (event != null) {
       event.finish(report.code(), report.message());
@@ -338,34 +325,36 @@ public final class ExecutionImpl implements Execution {
     return report;
   }
 
-  private ExecutionReport run(BurstImpl burst, Cause waited, ExecutionEvent event) {
+  private ExecutionReport run(BurstPlace burst, Cause waited, ExecutionEvent event) {
     PreparedPlan plan = host.acquirePlan().orElse(null);
     if (plan == null) {
       return ExecutionReport.failed(ResultCode.BAD_STATE, "the compilation is closed");
     }
-    ExecutionReport late = lateness(plan, waited);
+    ExecutionReport late = lateness.late(plan, waited);
     if (late != null) {
       plan.release();
       return late;
     }
     Leases leases = new Leases();
     if (burst != null) {
-      burst.prepare(plan);
+      burst.burst().prepare(plan);
     }
-    ScratchPool pool = burst == null ? host.scratch() : burst.scratch();
-    Scratch scratch = pool.take();
+    Scratch scratch = burst == null ? host.scratch().take() : burst.scratch();
     MemoryBindings memories = arguments.memoryBindings();
     boolean isSuccess = false;
     try {
       arguments.lend(leases);
-      arguments.layOut(plan, burst != null, scratch, copies);
+      Frame last = burst == null ? null : burst.takeFrame(plan, arguments);
+      if (last == null) {
+        arguments.layOut(plan, burst != null, scratch, copies);
+      }
       if (memories != null) {
         if (!memories.begin(plan, control)) {
           return stoppedWaiting();
         }
         arguments.checkMemories();
       }
-      ExecutionReport report = run(plan, scratch, memories, burst, event);
+      ExecutionReport report = run(plan, scratch, memories, burst, last, event);
       isSuccess = report.isSuccess();
       if (isSuccess) {
         plan.executed();
@@ -382,7 +371,9 @@ public final class ExecutionImpl implements Execution {
       if (memories != null) {
         memories.end(isSuccess);
       }
-      pool.release(scratch);
+      if (burst == null) {
+        host.scratch().release(scratch);
+      }
       leases.close();
       plan.release();
     }
@@ -399,7 +390,8 @@ public final class ExecutionImpl implements Execution {
       PreparedPlan plan,
       Scratch scratch,
       MemoryBindings memories,
-      BurstImpl burst,
+      BurstPlace burst,
+      Frame last,
       ExecutionEvent event)
       throws NeuralNetworksException {
     StepLog log = new StepLog(copies, event);
@@ -408,7 +400,9 @@ public final class ExecutionImpl implements Execution {
             control.deadline(), loopTimeout, Optional.empty(), measureTiming, control);
     StepRunner steps =
         new StepRunner(host, plan, config, control, log, scratch, host.takeSample(), burst);
-    Frame frame = frame(plan, scratch);
+    copyConstants(plan, scratch);
+    Frame first = last != null ? last : frame(plan, scratch);
+    Frame frame = first;
     StepResult result = new PlanRunner(plan, steps, log, config).run(frame);
     boolean wasCompound = !plan.planned().isSimple();
     if (!result.isDone() && !result.isFinal() && host.isFallbackAllowed() && wasCompound) {
@@ -419,6 +413,7 @@ public final class ExecutionImpl implements Execution {
         if (memories != null) {
           memories.restart();
         }
+        copyConstants(whole, scratch);
         frame = frame(whole, scratch);
         result = new PlanRunner(whole, steps, log, config).run(frame);
       } catch (NeuralNetworksException e) {
@@ -438,6 +433,11 @@ public final class ExecutionImpl implements Execution {
       return report(result, result.outputs(), log);
     }
     arguments.copyOut(scratch, frame, copies);
+    if (burst != null
+        && frame == first
+        && (first == last || (arguments.isSame(given) && frame.isFixed()))) {
+      burst.keep(plan, arguments, frame);
+    }
     return report(result, arguments.outputShapes(frame), log);
   }
 
@@ -452,7 +452,7 @@ public final class ExecutionImpl implements Execution {
         result.retryAfter());
   }
 
-  private Frame frame(PreparedPlan plan, Scratch scratch) {
+  private void copyConstants(PreparedPlan plan, Scratch scratch) {
     for (BoundaryConstant constant : plan.layout().constants()) {
       byte[] value = constant.value().value();
       MemorySegment.copy(
@@ -463,6 +463,9 @@ public final class ExecutionImpl implements Execution {
           value.length);
       copies.temporaries += value.length;
     }
+  }
+
+  private Frame frame(PreparedPlan plan, Scratch scratch) {
     Frame frame = new Frame(plan.planned().main(), plan.layout(), scratch.temporaries());
     arguments.fill(frame, scratch);
     return frame;

@@ -30,6 +30,11 @@ final class Frame {
     return graph;
   }
 
+  /** Returns whether no place depends on what an execution computes. */
+  boolean isFixed() {
+    return graph.graph().operands().stream().allMatch(Operand::isSizeKnown);
+  }
+
   /** Returns a frame for a graph that a node of this one executes. */
   Frame inner(PlannedGraph innerGraph) {
     return new Frame(innerGraph, layout, temporaries);

@@ -24,12 +24,17 @@ import java.util.List;
 final class PlanRunner {
   private final PreparedPlan plan;
   private final StepRunner steps;
+
+  /** Null where no step waits for a fence. */
+  private final ChainRunner chains;
+
   private final StepLog log;
   private final ExecutionConfig config;
 
   PlanRunner(PreparedPlan plan, StepRunner steps, StepLog log, ExecutionConfig config) {
     this.plan = plan;
     this.steps = steps;
+    this.chains = steps.chains(plan).orElse(null);
     this.log = log;
     this.config = config;
   }
@@ -37,12 +42,19 @@ final class PlanRunner {
   StepResult run(Frame frame) {
     List<PlanNode> nodes = frame.graph().nodes();
     for (int i = 0; i < nodes.size(); i++) {
-      StepResult result =
-          switch (nodes.get(i)) {
-            case ExecutionStep step -> steps.run(plan.step(step.index()), frame);
-            case IfNode branch -> run(branch, frame);
-            case WhileNode loop -> run(loop, frame);
-          };
+      int length = chains == null ? 0 : chains.length(nodes, i, frame);
+      StepResult result;
+      if (length > 1) {
+        result = chains.run(nodes.subList(i, i + length), frame);
+        i += chains.done() - 1;
+      } else {
+        result =
+            switch (nodes.get(i)) {
+              case ExecutionStep step -> steps.run(plan.step(step.index()), frame);
+              case IfNode branch -> run(branch, frame);
+              case WhileNode loop -> run(loop, frame);
+            };
+      }
       if (!result.isDone()) {
         return result;
       }
@@ -129,6 +141,11 @@ final class PlanRunner {
 
   private void note(PlanNode node, long start) {
     log.add(
-        node, PlanBuilder.INTERPRETER, 1, System.nanoTime() - start, ResultCode.NO_ERROR, false);
+        node,
+        PlanBuilder.INTERPRETER,
+        1,
+        System.nanoTime() - start,
+        ResultCode.NO_ERROR,
+        Way.CALLED);
   }
 }

@@ -3,6 +3,7 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.model.Deadline;
 import io.thalamus.runtime.call.Cause;
+import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.schedule.Contender;
 import java.time.Duration;
@@ -12,14 +13,35 @@ import java.time.Duration;
  * passed, and stands back for more urgent ones. Thread-safe.
  */
 final class RunControl extends Contender {
+  private final CompilationLabel label;
+  private volatile long execution;
   private volatile boolean cancelled;
-  private volatile Deadline deadline;
-  private volatile Duration given = Duration.ZERO;
+
+  /** Set before another thread sees this. */
+  private Deadline deadline;
+
+  private Duration given = Duration.ZERO;
 
   /** The control of an execution of a compilation, which may take for ever. */
   RunControl(ExecutionHost host) {
     super(host.application(), host.priority());
+    label = host.label();
     deadline = Deadline.never(host.time());
+  }
+
+  /** Sets the number that events have for the execution. */
+  void setExecution(long number) {
+    execution = number;
+  }
+
+  @Override
+  public CompilationLabel label() {
+    return label;
+  }
+
+  @Override
+  public long execution() {
+    return execution;
   }
 
   void cancel() {
@@ -31,7 +53,9 @@ final class RunControl extends Contender {
     return cancelled;
   }
 
-  /** Sets the moment at which the time given to the execution is over. */
+  /**
+   * Sets the moment at which the time given to the execution is over, before anybody else sees it.
+   */
   void setDeadline(Duration time, Deadline end) {
     given = time;
     deadline = end;

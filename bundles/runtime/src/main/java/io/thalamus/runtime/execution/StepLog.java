@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.api.ExecutionReport.Durations;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.Timing;
@@ -47,41 +48,77 @@ final class StepLog {
     private final PlanNode node;
     private final String device;
     private final ResultCode code;
-    private final boolean byBurst;
+    private final Way way;
     private int operations;
     private long nanos;
 
-    Entry(PlanNode node, String device, ResultCode code, boolean byBurst) {
+    /** Null before the first ones. */
+    private Durations durations;
+
+    Entry(PlanNode node, String device, ResultCode code, Way way) {
       this.node = node;
       this.device = device;
       this.code = code;
-      this.byBurst = byBurst;
+      this.way = way;
     }
 
     StepReport report() {
-      return new StepReport(device, operations, Duration.ofNanos(nanos), code, byBurst);
+      return new StepReport(
+          device,
+          operations,
+          Duration.ofNanos(nanos),
+          code,
+          way == Way.BY_BURST,
+          way == Way.FENCED,
+          Optional.ofNullable(durations).filter(StepLog::isAnyKnown));
     }
   }
 
-  void add(
-      PlanNode node, String device, int operations, long nanos, ResultCode code, boolean byBurst) {
-    Entry entry = find(node, device, code, byBurst);
+  void add(PlanNode node, String device, int operations, long nanos, ResultCode code, Way way) {
+    Entry entry = find(node, device, code, way);
     entry.operations += operations;
     entry.nanos += nanos;
   }
 
-  private Entry find(PlanNode node, String device, ResultCode code, boolean byBurst) {
+  /** Adds what a device measured of a fenced step that is done, and was added. */
+  void addFenced(PlanNode node, String device, Timing launched, Timing fenced) {
+    Entry entry = find(node, device, ResultCode.NO_ERROR, Way.FENCED);
+    Durations before = entry.durations;
+    entry.durations =
+        before == null
+            ? new Durations(
+                launched.onDevice(), launched.inDriver(), fenced.onDevice(), fenced.inDriver())
+            : new Durations(
+                whole(before.onHardware(), launched.onDevice()),
+                whole(before.inDriver(), launched.inDriver()),
+                whole(before.fencedOnHardware(), fenced.onDevice()),
+                whole(before.fencedInDriver(), fenced.inDriver()));
+  }
+
+  /** Returns the sum of two times, which is known where both are. */
+  private static Optional<Duration> whole(Optional<Duration> a, Optional<Duration> b) {
+    return a.flatMap(time -> b.map(time::plus));
+  }
+
+  private static boolean isAnyKnown(Durations all) {
+    return all.onHardware().isPresent()
+        || all.inDriver().isPresent()
+        || all.fencedOnHardware().isPresent()
+        || all.fencedInDriver().isPresent();
+  }
+
+  private Entry find(PlanNode node, String device, ResultCode code, Way way) {
     // From the end: what a loop repeats was added lately.
     for (int i = entries.size() - 1; i >= 0; i--) {
       Entry entry = entries.get(i);
       if (entry.node == node
           && entry.code == code
-          && entry.byBurst == byBurst
+          && entry.way == way
           && entry.device.equals(device)) {
         return entry;
       }
     }
-    Entry added = new Entry(node, device, code, byBurst);
+    Entry added = new Entry(node, device, code, way);
     entries.add(added);
     return added;
   }

@@ -47,7 +47,7 @@ final class StepRunner {
   private final Optional<ReferenceCheck> referenceCheck;
 
   /** Null where devices are called. */
-  private final BurstImpl burst;
+  private final BurstPlace burst;
 
   /** How long the device took in the last attempt. */
   private long nanos;
@@ -57,7 +57,8 @@ final class StepRunner {
    *
    * @param plan by whose times a missed deadline is judged
    * @param isSampled whether what devices answer is compared with the reference
-   * @param burst by which devices are sent their steps; null where they are called
+   * @param burst its place in the burst by which devices are sent their steps; null where they are
+   *     called
    */
   StepRunner(
       ExecutionHost host,
@@ -67,7 +68,7 @@ final class StepRunner {
       StepLog log,
       Scratch scratch,
       boolean isSampled,
-      BurstImpl burst) {
+      BurstPlace burst) {
     this.burst = burst;
     this.referenceCheck =
         isSampled ? Optional.of(new ReferenceCheck(host, config)) : Optional.empty();
@@ -79,14 +80,31 @@ final class StepRunner {
     this.log = log;
   }
 
+  /** Returns what runs several steps of a plan in a row; one after another where it cannot. */
+  Optional<ChainRunner> chains(PreparedPlan of) {
+    // What is compared with the reference is compared step by step.
+    return burst == null && referenceCheck.isEmpty() && of.isGuarded()
+        ? Optional.of(new ChainRunner(this, of, config, control, log, scratch))
+        : Optional.empty();
+  }
+
   /** Runs a step; its result says whether the whole execution may be repeated. */
   StepResult run(PreparedStep prepared, Frame frame) {
-    ExecutionStep step = prepared.step();
     StepResult first = attempt(prepared, prepared.primary(), frame);
     // A sampled one is executed by copies.
     if (first.isDone() && referenceCheck.isEmpty()) {
       prepared.times().add(nanos);
     }
+    return finish(prepared, frame, first);
+  }
+
+  /**
+   * Returns the result of a step, and repeats it elsewhere where it failed.
+   *
+   * @param first the result of the planned device
+   */
+  StepResult finish(PreparedStep prepared, Frame frame, StepResult first) {
+    ExecutionStep step = prepared.step();
     if (first.isDone() || first.isFinal()) {
       return first;
     }
@@ -177,7 +195,7 @@ final class StepRunner {
       request =
           burst == null
               ? RequestBuilder.of(step, frame, true, passesPointers)
-              : remembered(prepared, frame);
+              : burst.request(prepared, frame);
     } catch (NeuralNetworksException e) {
       return StepResult.failedForGood(e.code(), e.getMessage());
     }
@@ -196,7 +214,8 @@ final class StepRunner {
       if (!isByBurst) {
         answer = model.execute(request, config, memories.buffers());
       }
-      nanos = config.nanoTime() - start - (control.waitedNanos() - waited);
+      waited = control.waitedNanos() - waited;
+      nanos = config.nanoTime() - start - waited;
       if (event != null) {
         event.end();
       }
@@ -205,9 +224,6 @@ final class StepRunner {
         memories.abandon();
       }
       result = result(step, model, frame, DevicePreparedModel.resultOf(answer));
-      if (!result.isDone()) {
-        result = failure(step, frame, result);
-      }
     } catch (NeuralNetworksException e) {
       return StepResult.failedForGood(e.code(), e.getMessage());
     } finally {
@@ -229,11 +245,39 @@ final class StepRunner {
       result = nonsense(step, model, "it computed something wrong: " + objection.get());
       setOutputs(step, frame, room);
     }
-    log.add(step, model.device().id(), step.operations().size(), nanos, result.code(), isByBurst);
+    note(step, model.device(), nanos, waited, result, isByBurst ? Way.BY_BURST : Way.CALLED, event);
+    return judged(prepared, model.device(), request, answer, result, objection.isPresent());
+  }
+
+  /** Notes what a device was asked, and how it ended. */
+  void note(
+      ExecutionStep step,
+      RegisteredDevice device,
+      long time,
+      long waited,
+      StepResult result,
+      Way way,
+      StepEvent event) {
+    int operations = step.operations().size();
+    log.add(step, device.id(), operations, time, result.code(), way);
     if (event != null) {
-      int operations = step.operations().size();
-      event.finish(model.device().id(), step.describe(), operations, isByBurst, result.code());
+      event.finish(
+          device.id(), step.describe(), operations, way == Way.BY_BURST, waited, result.code());
     }
+  }
+
+  /**
+   * Returns the result of a step as its caller learns it, with what its device can be blamed for.
+   *
+   * @param isObjected whether the reference computed something else
+   */
+  StepResult judged(
+      PreparedStep prepared,
+      RegisteredDevice device,
+      Request request,
+      Answer<ExecutionResult> answer,
+      StepResult result,
+      boolean isObjected) {
     if (result.isDone()) {
       return result;
     }
@@ -247,8 +291,8 @@ final class StepRunner {
       return overload(prepared, result);
     }
     return (answer instanceof Answered || answer instanceof Answer.Failed)
-            && objection.isEmpty()
-            && reads(model.device(), request)
+            && !isObjected
+            && reads(device, request)
         ? result.withFault(fault(answer))
         : result;
   }
@@ -266,17 +310,6 @@ final class StepRunner {
     return refusal.forGood().withRetryAfter(refusal.retryAfter().or(() -> usual));
   }
 
-  /** Returns the request of a step: the last one again if it would be the same. */
-  private Request remembered(PreparedStep prepared, Frame frame) throws NeuralNetworksException {
-    Request last = scratch.request(prepared);
-    if (last != null && RequestBuilder.isSame(last, prepared.step(), frame)) {
-      return last;
-    }
-    Request request = RequestBuilder.of(prepared.step(), frame, true, false);
-    scratch.keep(prepared, request);
-    return request;
-  }
-
   /** Executes a step by the burst; returns null if it must be executed synchronously. */
   private Answer<ExecutionResult> byBurst(
       PreparedStep prepared, DevicePreparedModel model, Request request, StepMemories memories) {
@@ -285,12 +318,12 @@ final class StepRunner {
     }
     DeviceBurst device = model == prepared.primary() ? burst.on(prepared) : null;
     if (device == null) {
-      burst.fellBack("repeated on " + model.device().id());
+      burst.burst().fellBack("repeated on " + model.device().id());
       return null;
     }
     Answer<ExecutionResult> answer = device.execute(request, config, memories.buffers());
     if (answer == null) {
-      burst.fellBack(device.obstacle());
+      burst.burst().fellBack(device.obstacle());
     } else if (!(answer instanceof Answer.Refused)) {
       burst.sent();
     }
@@ -303,7 +336,14 @@ final class StepRunner {
         : ErrorStatus.GENERAL_FAILURE;
   }
 
-  private StepResult result(
+  /** Returns how a device ended a step, and books what it wrote. */
+  StepResult result(
+      ExecutionStep step, DevicePreparedModel model, Frame frame, ExecutionResult result) {
+    StepResult ended = resultOf(step, model, frame, result);
+    return ended.isDone() ? ended : failure(step, frame, ended);
+  }
+
+  private StepResult resultOf(
       ExecutionStep step, DevicePreparedModel model, Frame frame, ExecutionResult result) {
     return switch (result) {
       case Completed completed -> completed(step, model, frame, completed);

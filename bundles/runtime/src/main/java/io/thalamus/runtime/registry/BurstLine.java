@@ -47,6 +47,11 @@ final class BurstLine {
     return !isGivenUp && client.send(request, config) ? sent++ : -1;
   }
 
+  /** Executes a request in this thread; returns null if that cannot be. */
+  ExecutionResult execute(Request request, ExecutionConfig config) {
+    return isGivenUp ? null : client.execute(request, config);
+  }
+
   /** Returns whether all results before this one are received. */
   boolean isNext(long number) {
     return next == number;

@@ -208,6 +208,10 @@ public final class DeviceBurst implements DeviceResource {
     private final ExecutionConfig config;
     private final List<DeviceMemory> buffers;
     private long number;
+
+    /** The result of what this thread has executed itself; null if another one does. */
+    private ExecutionResult here;
+
     private long startNanos;
     private boolean hasTurn;
     private boolean isLost;
@@ -230,17 +234,24 @@ public final class DeviceBurst implements DeviceResource {
           return false;
         }
       }
-      number = open.send(request, config);
-      hasTurn = number >= 0 && open.isNext(number);
-      if (number < 0) {
+      boolean isSent;
+      if (open.client().isServedByCaller()) {
+        here = open.execute(request, config);
+        isSent = here != null;
+      } else {
+        number = open.send(request, config);
+        isSent = number >= 0;
+        hasTurn = isSent && open.isNext(number);
+      }
+      if (!isSent) {
         exit(buffers);
       }
-      return number >= 0;
+      return isSent;
     }
 
     @Override
     public ExecutionResult receive(long timeoutNanos) {
-      ExecutionResult result = open.receive(number, timeoutNanos);
+      ExecutionResult result = here != null ? here : open.receive(number, timeoutNanos);
       if (!hasTurn && device.isGuarded() && open.isNext(number)) {
         // It waited for others: the device could not begin before.
         hasTurn = true;

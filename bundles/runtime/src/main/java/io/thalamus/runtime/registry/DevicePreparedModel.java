@@ -8,7 +8,9 @@ import io.thalamus.hal.BurstContext;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
@@ -20,6 +22,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Unanswered;
+import io.thalamus.runtime.call.PendingCall;
 import io.thalamus.runtime.call.Supervisor;
 import io.thalamus.runtime.call.Supervisor.Work;
 import io.thalamus.runtime.call.Terms;
@@ -28,6 +31,7 @@ import io.thalamus.runtime.schedule.Contender;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
@@ -110,12 +114,55 @@ public final class DevicePreparedModel implements DeviceResource {
     Terms terms = executionTerms(config, isGuarded ? device.supervisor().size() : 1);
     long start = device.time().nanoTime();
     Answer<ExecutionResult> answer =
-        device.supervisor().call(terms, execution(request, config, buffers), late -> {});
+        device
+            .supervisor()
+            .call(terms, execution(request, config, buffers, PreparedModel::execute), late -> {});
     if (answer instanceof Answered && isGuarded) {
       long now = device.time().nanoTime();
       measured(now - start - terms.pauses().pausedNanos(now));
     }
     return answer;
+  }
+
+  /**
+   * Has the driver execute a link of a chain, as soon as its fence signals. The call keeps a thread
+   * of the runtime, and the memories of the request mapped, until the driver is done.
+   *
+   * @param config of the chain
+   */
+  PendingCall<ExecutionResult> launch(FencedChain.Link link, ExecutionConfig config) {
+    Request request = link.request();
+    Executing executing =
+        link.fence() == null
+            ? PreparedModel::execute
+            : (open, lent, settings) -> fenced(open, lent, settings, link);
+    Optional<Duration> limit = Optional.of(limit(config, device.supervisor().size()));
+    return device
+        .supervisor()
+        .launch(
+            new Terms("execute", admission, limit, link, Turns.pauses(config)),
+            execution(request, config, List.of(), executing),
+            link::answered);
+  }
+
+  private static ExecutionResult fenced(
+      PreparedModel open, Request request, ExecutionConfig config, FencedChain.Link link)
+      throws DeviceException {
+    FencedExecution execution = open.executeFenced(request, List.of(link.fence()), config);
+    try {
+      // However long it takes: until then the memories are in use. The watchdog is elsewhere.
+      execution.syncFence().future().join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof DeviceException reason) {
+        throw reason;
+      }
+      throw e;
+    }
+    FencedExecution.Info info = execution.executionInfo().get();
+    link.launched(info.timingLaunched());
+    return info.result() instanceof Completed(var outputs, _, var in, var out)
+        ? new Completed(outputs, info.timingFenced(), in, out)
+        : info.result();
   }
 
   /**
@@ -185,7 +232,10 @@ public final class DevicePreparedModel implements DeviceResource {
     @Override
     public ExecutionResult execute(Request request, ExecutionConfig config) {
       return resultOf(
-          Supervisor.ask(execution(request, config, List.of()), null, config.control()));
+          Supervisor.ask(
+              execution(request, config, List.of(), PreparedModel::execute),
+              null,
+              config.control()));
     }
 
     @Override
@@ -226,9 +276,16 @@ public final class DevicePreparedModel implements DeviceResource {
     return hasLoop ? limit.plus(config.loopTimeout()) : limit;
   }
 
+  /** What a driver is asked to execute by. */
+  @FunctionalInterface
+  private interface Executing {
+    ExecutionResult execute(PreparedModel model, Request request, ExecutionConfig config)
+        throws DeviceException;
+  }
+
   /** Returns one execution: keeps model, memories and buffers until the driver returns. */
   private Work<ExecutionResult> execution(
-      Request request, ExecutionConfig config, List<DeviceMemory> buffers) {
+      Request request, ExecutionConfig config, List<DeviceMemory> buffers, Executing executing) {
     return (driver, control) -> {
       if (!uses.retain()) {
         return UNAVAILABLE;
@@ -246,7 +303,7 @@ public final class DevicePreparedModel implements DeviceResource {
           }
           entered++;
         }
-        ExecutionResult result = model.execute(request, config.with(control));
+        ExecutionResult result = executing.execute(model, request, config.with(control));
         return result != null
             ? result
             : new Failed(ErrorStatus.GENERAL_FAILURE, "it returned no result");

@@ -15,6 +15,7 @@ import io.thalamus.runtime.call.SystemTime;
 import io.thalamus.runtime.call.Terms;
 import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.call.Timekeeper;
+import io.thalamus.runtime.events.LoadEvent;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +25,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
@@ -60,6 +63,9 @@ public final class DeviceRegistry implements AutoCloseable {
   private final Timekeeper time;
   private final DeviceMonitor.Factory monitors;
   private final List<DeviceListener> listeners = new CopyOnWriteArrayList<>();
+  private final Runnable load = this::tellLoad;
+  private final AtomicLong samples = new AtomicLong();
+  private final AtomicBoolean isObserved = new AtomicBoolean();
   private long changes;
   private volatile DeviceSettings settings;
   private volatile double samplingRate;
@@ -319,6 +325,21 @@ public final class DeviceRegistry implements AutoCloseable {
     }
   }
 
+  /**
+   * Lets recordings ask for the load of the devices from now on. Not before something is compiled:
+   * the recorder takes its time to load.
+   */
+  public void observe() {
+    if (isObserved.compareAndSet(false, true)) {
+      LoadEvent.add(load);
+    }
+  }
+
+  private void tellLoad() {
+    long sample = samples.incrementAndGet();
+    here(device -> !device.isOnTrial()).forEach(device -> device.schedule().tellLoad(sample));
+  }
+
   /** Informs a listener of changes from now on. */
   public void addListener(DeviceListener listener) {
     listeners.add(listener);
@@ -336,6 +357,9 @@ public final class DeviceRegistry implements AutoCloseable {
     List<RegisteredDevice> left;
     synchronized (lock) {
       left = List.copyOf(present);
+    }
+    if (isObserved.get()) {
+      LoadEvent.remove(load);
     }
     callThreads.shutdown();
     left.forEach(RegisteredDevice::abandon);

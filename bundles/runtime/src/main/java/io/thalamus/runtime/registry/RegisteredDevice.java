@@ -19,6 +19,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Answered;
@@ -105,7 +106,7 @@ public final class RegisteredDevice {
   private Permits permits() {
     int own = isGuarded() ? settings().permits() : settings().cpuPermits();
     int count = own > 0 ? own : Runtime.getRuntime().availableProcessors();
-    return new Permits(count, settings().waiting(), time()::nanoTime);
+    return new Permits(id, count, settings().waiting(), time()::nanoTime);
   }
 
   /** Returns the short name, for example {@code cpu}. */
@@ -190,6 +191,14 @@ public final class RegisteredDevice {
    */
   public boolean takesPointers() {
     return info.pointerArguments() && !isGuarded();
+  }
+
+  /**
+   * Returns whether executions wait for fences on it: it knows the calls of HAL 1.3, and is called
+   * in threads of the runtime. In the thread of the caller nothing is won by it, since that waits.
+   */
+  public boolean takesFences() {
+    return isGuarded() && info.featureLevel().isAtLeast(FeatureLevel.V1_3);
   }
 
   /** Returns whether it takes work: it is neither leaving nor in quarantine. */

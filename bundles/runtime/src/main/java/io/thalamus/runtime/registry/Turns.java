@@ -9,7 +9,9 @@ import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Refused;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.Pauses;
+import io.thalamus.runtime.events.WaitEvent;
 import io.thalamus.runtime.schedule.Contender;
+import io.thalamus.runtime.schedule.Permits;
 
 /** The turns of executions at a device: each holds a permit while it has its turn. Stateless. */
 final class Turns {
@@ -36,7 +38,13 @@ final class Turns {
     if (contender == null) {
       return null;
     }
-    return switch (device.schedule().acquire(contender, mayPause)) {
+    WaitEvent event = WaitEvent.start(device.id(), contender.label(), contender.execution());
+    long waited = contender.waitedNanos();
+    Permits.Turn turn = device.schedule().acquire(contender, mayPause);
+    if (event != null && contender.waitedNanos() != waited) {
+      event.commit();
+    }
+    return switch (turn) {
       case GRANTED -> null;
       case LEFT -> left();
       case STOPPED ->
@@ -51,7 +59,10 @@ final class Turns {
                     "the execution was cancelled while it waited for its turn");
           };
       case FULL ->
-          new Refused<>(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, Cause.DEVICE_BUSY.message());
+          new Refused<>(
+              ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT,
+              Cause.DEVICE_BUSY.message(),
+              device.schedule().untilRoom(contender));
     };
   }
 

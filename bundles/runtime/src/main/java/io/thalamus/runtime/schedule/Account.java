@@ -3,6 +3,7 @@ package io.thalamus.runtime.schedule;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,9 @@ final class Account<T> {
 
   /** What waits, by priority, each in the order of arrival. */
   final List<TreeMap<Long, FairQueue.Entry<T>>> queues = new ArrayList<>();
+
+  /** When the latest refused one of each priority was told to come back; none before the first. */
+  private final Map<Integer, Long> promised = new HashMap<>();
 
   /** Nanoseconds, comparable with those of accounts of the same parent only. */
   long usedNanos;
@@ -56,6 +60,15 @@ final class Account<T> {
 
   Iterable<Account<T>> children() {
     return children.values();
+  }
+
+  /** Returns when the latest refused one of a priority was told to come back. */
+  long promised(int rank, long otherwise) {
+    return promised.getOrDefault(rank, otherwise);
+  }
+
+  void promise(int rank, long nanos) {
+    promised.put(rank, nanos);
   }
 
   /** Begins something that waits or runs. */

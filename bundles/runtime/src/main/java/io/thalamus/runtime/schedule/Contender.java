@@ -4,6 +4,9 @@ package io.thalamus.runtime.schedule;
 import io.thalamus.hal.ExecutionControl;
 import io.thalamus.model.Priority;
 import io.thalamus.runtime.call.Pauses;
+import io.thalamus.runtime.events.CompilationLabel;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -11,7 +14,11 @@ import java.util.concurrent.locks.LockSupport;
  * Its checkpoint gives the permit back while a more urgent one needs it.
  */
 public abstract class Contender implements ExecutionControl, Pauses {
-  private static final long NOT_PAUSED = Long.MIN_VALUE;
+  // Stores that need no fence of their own: the permit is taken, or was given back, by one.
+  private static final AtomicReferenceFieldUpdater<Contender, Permits> PERMITS =
+      AtomicReferenceFieldUpdater.newUpdater(Contender.class, Permits.class, "permits");
+  private static final AtomicIntegerFieldUpdater<Contender> PLACE =
+      AtomicIntegerFieldUpdater.newUpdater(Contender.class, "place");
 
   private final Application application;
   private final Priority priority;
@@ -22,11 +29,11 @@ public abstract class Contender implements ExecutionControl, Pauses {
   /** The device whose permit it holds or waits for, or held last. */
   volatile Permits permits;
 
-  /** The place of its permit; negative while it holds none. */
-  volatile int slot = -1;
+  /** The slot of its permit plus 1; 0 while it holds none. */
+  private volatile int place;
 
   /** The thread that waits for a permit; null if none does. Written under the lock of permits. */
-  volatile Permits.Waiter waiter;
+  volatile Waiter waiter;
 
   /** Whether its time is charged. Written under the lock of permits. */
   volatile boolean isCounted;
@@ -35,7 +42,7 @@ public abstract class Contender implements ExecutionControl, Pauses {
   boolean mayPause;
 
   /** The account that is charged, and from when on. Under the lock of permits. */
-  Account<Permits.Waiter> account;
+  Account<Waiter> account;
 
   long chargedFromNanos;
 
@@ -47,11 +54,18 @@ public abstract class Contender implements ExecutionControl, Pauses {
 
   long rankEndNanos;
 
+  /** When it went on with a permit that it had waited for; 0 where it did not wait. */
+  long beganNanos;
+
   /** An urgent one that waits for something that this one holds; null if none does. */
   private volatile Contender heir;
 
   private volatile long pausedNanos;
-  private volatile long pausedSinceNanos = NOT_PAUSED;
+  private volatile boolean isPaused;
+
+  /** When the last pause began; written before it is said to have. */
+  private long pausedSinceNanos;
+
   private volatile long waitedNanos;
 
   /** A contender for an application, at a priority among the work of the same application. */
@@ -82,7 +96,7 @@ public abstract class Contender implements ExecutionControl, Pauses {
 
   /** Has a thread that waits for a permit look at the status again. */
   protected final void wake() {
-    Permits.Waiter waiting = waiter;
+    Waiter waiting = waiter;
     if (waiting != null) {
       LockSupport.unpark(waiting.thread);
     }
@@ -96,6 +110,16 @@ public abstract class Contender implements ExecutionControl, Pauses {
   /** Returns its priority among the work of its application. */
   public final Priority priority() {
     return priority;
+  }
+
+  /** Returns the words by which events name what it belongs to. */
+  public CompilationLabel label() {
+    return CompilationLabel.PLANNING;
+  }
+
+  /** Returns the number that events have for it; 0 while nobody records. */
+  public long execution() {
+    return 0;
   }
 
   /**
@@ -133,22 +157,52 @@ public abstract class Contender implements ExecutionControl, Pauses {
     return other == null ? this : other;
   }
 
+  /** Returns whether this holder may be asked for its permit for one that waits. */
+  final boolean mayBeAsked(FairQueue.Entry<Waiter> next, long now) {
+    return isCounted && mayPause && isBehind(next, now);
+  }
+
+  /** Returns whether one that waits goes before this holder. */
+  final boolean isBehind(FairQueue.Entry<Waiter> next, long now) {
+    return next.account == account
+        ? next.rank(now) > rank(now)
+        : FairQueue.usedMore(next.account, account) < -Permits.QUANTUM_NANOS;
+  }
+
+  /** Returns a positive number if this holder stands back before another, and 0 if either may. */
+  final int order(Contender other, long now) {
+    long more = FairQueue.usedMore(account, other.account);
+    return more != 0 ? Long.signum(more) : other.rank(now) - rank(now);
+  }
+
+  /** Returns the rank of this holder: that to which it has risen falls again. */
+  private int rank(long now) {
+    int own = standing().priority.ordinal();
+    return now - rankEndNanos < 0 ? Math.max(own, rank) : own;
+  }
+
   /** Returns how long this has waited for permits until now, in queues and in pauses. */
   public final long waitedNanos() {
     return waitedNanos;
   }
 
+  /** Returns how many the device whose permit it held last works on together; or very many. */
+  public final int together() {
+    Permits where = permits;
+    return where == null ? Integer.MAX_VALUE : where.count();
+  }
+
   @Override
   public final long pausedNanos(long now) {
     // In this order: a pause that ends meanwhile counts twice for a moment, and never not at all.
-    long since = pausedSinceNanos;
-    return pausedNanos + (since == NOT_PAUSED ? 0 : now - since);
+    long pause = isPaused ? now - pausedSinceNanos : 0;
+    return pausedNanos + pause;
   }
 
   /** Begins to contend for a permit. */
   void begin(Permits where, boolean pauses) {
     if (permits != where) {
-      permits = where;
+      PERMITS.lazySet(this, where);
     }
     if (isWanted) {
       isWanted = false;
@@ -156,18 +210,31 @@ public abstract class Contender implements ExecutionControl, Pauses {
     if (pausedNanos != 0) {
       pausedNanos = 0;
     }
+    if (beganNanos != 0) {
+      beganNanos = 0;
+    }
     mayPause = pauses;
     number = -1;
   }
 
+  /** Returns the slot of its permit; negative while it holds none. */
+  final int slot() {
+    return place - 1;
+  }
+
+  final void setSlot(int slot) {
+    PLACE.lazySet(this, slot + 1);
+  }
+
   void pauseBegins(long now) {
     pausedSinceNanos = now;
+    isPaused = true;
   }
 
   void pauseEnded(long now) {
     pausedNanos += now - pausedSinceNanos;
     waited(now - pausedSinceNanos);
-    pausedSinceNanos = NOT_PAUSED;
+    isPaused = false;
   }
 
   void waited(long nanos) {

@@ -18,6 +18,15 @@ public final class FairQueue<T> {
   /** An entry rises by one priority each time that it has waited so long. */
   static final long AGING_NANOS = Duration.ofMillis(500).toNanos();
 
+  /** The most refused ones to which different times are promised, in full classes. */
+  private static final int REFUSED_CLASSES = 16;
+
+  /** The share of the latest interval in the mean. */
+  private static final double LATEST_SHARE = 1.0 / 16;
+
+  /** The most by which an interval counts, in means. */
+  private static final int FARTHEST = 2;
+
   private static final int HIGHEST = Priority.HIGH.ordinal();
 
   private final int most;
@@ -92,6 +101,48 @@ public final class FairQueue<T> {
       account.queues.add(new TreeMap<>());
     }
     return account.queues.get(rank);
+  }
+
+  /**
+   * Returns the time until one that was refused finds room: when what waits now is served, and what
+   * was refused of its class before it. Each class that waits is promised an equal part of what is
+   * served, so that all who come back when they were told to come no faster than they are served.
+   * Who comes back earlier, again and again, is promised a time that has its bounds too.
+   *
+   * @param interval the mean time between two that are served, in nanoseconds
+   */
+  public Duration untilRoom(Application application, Priority priority, long now, double interval) {
+    Account<T> account = account(application);
+    double share = classes() * interval;
+    long served = now + (long) (all.waiting * interval);
+    long behind = account.promised(priority.ordinal(), served) - served;
+    long last = (long) (REFUSED_CLASSES * most * share);
+    long promised = served + Math.clamp(behind, 0, last) + (long) share;
+    account.promise(priority.ordinal(), promised);
+    return Duration.ofNanos(Math.max(1, promised - now));
+  }
+
+  /**
+   * Returns the mean interval once another one is known. One that is far from the others counts
+   * less: a thread that the system stopped says little of the next ones.
+   *
+   * @param mean before; 0 where there was none
+   */
+  public static double mean(double mean, double latest) {
+    return mean == 0 ? latest : mean + (Math.min(latest, FARTHEST * mean) - mean) * LATEST_SHARE;
+  }
+
+  /** Returns how many classes, of one application, client and priority each, wait. */
+  private int classes() {
+    int classes = 0;
+    for (Account<T> application : all.children()) {
+      for (Account<T> client : application.children()) {
+        for (TreeMap<Long, Entry<T>> queue : client.queues) {
+          classes += queue.isEmpty() ? 0 : 1;
+        }
+      }
+    }
+    return Math.max(1, classes);
   }
 
   /** Takes an entry out. */

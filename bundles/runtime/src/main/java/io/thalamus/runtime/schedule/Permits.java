@@ -3,7 +3,13 @@ package io.thalamus.runtime.schedule;
 
 import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.model.NanoClock;
+import io.thalamus.runtime.events.CompilationLabel;
+import io.thalamus.runtime.events.LoadEvent;
+import io.thalamus.runtime.events.PreemptEvent;
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
 
@@ -29,9 +35,16 @@ public final class Permits {
   /** How long one keeps the rank to which it has risen by waiting. */
   static final long SLICE_NANOS = Duration.ofMillis(20).toNanos();
 
-  /** The interval at which a waiting thread looks whether the order has changed by time alone. */
+  /**
+   * The interval at which a waiting thread looks whether the order has changed by time alone. It is
+   * the longer the more wait: somebody looks often enough, and the looks do not fill the machine.
+   */
   private static final long LOOK_NANOS = Duration.ofMillis(20).toNanos();
 
+  /** So many look within one interval. */
+  private static final int LOOKERS = 16;
+
+  private final String device;
   private final AtomicReferenceArray<Contender> slots;
   private final NanoClock clock;
 
@@ -47,12 +60,20 @@ public final class Permits {
   private long preemptions;
 
   /**
+   * The mean time for which those that had to wait held a permit, shared by the permits; 0 before
+   * the first. Under the lock.
+   */
+  private double intervalNanos;
+
+  /**
    * Permits that are all free.
    *
+   * @param device whose permits they are
    * @param count at least 1
    * @param most executions of one application and priority that may wait
    */
-  public Permits(int count, int most, NanoClock clock) {
+  public Permits(String device, int count, int most, NanoClock clock) {
+    this.device = device;
     this.slots = new AtomicReferenceArray<>(count);
     this.clock = clock;
     this.queue = new FairQueue<>(most);
@@ -70,21 +91,6 @@ public final class Permits {
     FULL
   }
 
-  /** A thread that waits for a permit. */
-  static final class Waiter {
-    final Contender contender;
-    final Thread thread = Thread.currentThread();
-    FairQueue.Entry<Waiter> entry;
-    volatile boolean isGranted;
-
-    /** Whether its contender goes on without it. */
-    volatile boolean isDropped;
-
-    Waiter(Contender contender) {
-      this.contender = contender;
-    }
-  }
-
   /**
    * Takes a permit, and waits for one as long as the contender may.
    *
@@ -98,25 +104,35 @@ public final class Permits {
     return acquireLater(contender);
   }
 
+  /**
+   * Takes a permit if one is free that nobody waits for, and returns whether it did: for a thread
+   * that must not wait.
+   */
+  public boolean tryAcquire(Contender contender, boolean mayPause) {
+    contender.begin(this, mayPause);
+    return waiting == 0 && !hasLeft && take(contender);
+  }
+
   private boolean take(Contender contender) {
     int count = slots.length();
     int first = (int) (Thread.currentThread().threadId() % count);
     for (int i = 0; i < count; i++) {
       int slot = first + i < count ? first + i : first + i - count;
       if (slots.get(slot) == null) {
-        contender.slot = slot;
+        contender.setSlot(slot);
         if (slots.compareAndSet(slot, null, contender)) {
           return true;
         }
       }
     }
-    contender.slot = -1;
+    contender.setSlot(-1);
     return false;
   }
 
   private Turn acquireLater(Contender contender) {
     Waiter waiter = new Waiter(contender);
     long start;
+    boolean isAsked;
     synchronized (this) {
       start = clock.nanoTime();
       if (hasLeft) {
@@ -133,19 +149,21 @@ public final class Permits {
       }
       contender.number = waiter.entry.number;
       contender.waiter = waiter;
-      if (hand(start) != null && !waiter.isGranted) {
-        ask(waiter.entry, start);
-      }
+      isAsked = hand(start) != null && !waiter.isGranted && ask(waiter.entry, start);
+    }
+    if (isAsked) {
+      waiter.poll();
     }
     Turn turn = await(waiter);
-    contender.waited(clock.nanoTime() - start);
+    contender.beganNanos = clock.nanoTime();
+    contender.waited(contender.beganNanos - start);
     return turn;
   }
 
   private Turn await(Waiter waiter) {
     Contender contender = waiter.contender;
     boolean isInterrupted = false;
-    long nanos = LOOK_NANOS;
+    long nanos = lookNanos();
     try {
       while (!waiter.isGranted) {
         if (hasLeft || waiter.isDropped || contender.status() != Signal.CONTINUE) {
@@ -159,7 +177,7 @@ public final class Permits {
           LockSupport.parkNanos(this, Math.min(nanos, contender.nanosLeft()));
           // A wait ends at once while the flag is set.
           isInterrupted |= Thread.interrupted();
-          nanos = look(waiter) ? QUANTUM_NANOS : LOOK_NANOS;
+          nanos = look(waiter) ? QUANTUM_NANOS : lookNanos();
         }
       }
       return Turn.GRANTED;
@@ -170,13 +188,17 @@ public final class Permits {
     }
   }
 
+  private long lookNanos() {
+    return LOOK_NANOS * Math.ceilDiv(Math.max(1, waiting), LOOKERS);
+  }
+
   /** Gives the permit of a contender back, or has it wait for one no more. */
   public void release(Contender contender) {
-    int slot = contender.slot;
+    int slot = contender.slot();
     if (slot >= 0 && slots.compareAndSet(slot, contender, null)) {
       // In this order: what is counted is counted before nobody waits any more.
       if (waiting == 0 && !contender.isCounted) {
-        contender.slot = -1;
+        contender.setSlot(-1);
         return;
       }
     }
@@ -185,6 +207,10 @@ public final class Permits {
 
   private synchronized void releaseLate(Contender contender) {
     long now = clock.nanoTime();
+    if (contender.beganNanos != 0 && contender.slot() >= 0) {
+      double last = now - contender.beganNanos - contender.pausedNanos(now);
+      intervalNanos = FairQueue.mean(intervalNanos, last / slots.length());
+    }
     free(contender, now);
     Waiter waiter = contender.waiter;
     if (waiter != null) {
@@ -198,8 +224,8 @@ public final class Permits {
 
   /** Takes the permit from a contender, and charges it. */
   private void free(Contender contender, long now) {
-    int slot = contender.slot;
-    contender.slot = -1;
+    int slot = contender.slot();
+    contender.setSlot(-1);
     if (slot >= 0) {
       slots.compareAndSet(slot, contender, null);
     }
@@ -228,19 +254,23 @@ public final class Permits {
    */
   Signal pause(Contender contender) {
     Waiter waiter;
+    PreemptEvent event;
     synchronized (this) {
       contender.isWanted = false;
-      int slot = contender.slot;
+      int slot = contender.slot();
       if (slot < 0 || slots.get(slot) != contender || !contender.mayPause || hasLeft) {
         return Signal.CONTINUE;
       }
       long now = clock.nanoTime();
       settle(now);
       FairQueue.Entry<Waiter> next = queue.peek(now);
-      if (next == null || !goesBefore(next, contender, now)) {
+      if (next == null || !contender.isBehind(next, now)) {
         return Signal.CONTINUE;
       }
       preemptions++;
+      event =
+          PreemptEvent.start(
+              device, contender.label(), contender.execution(), next.item().contender.label());
       waiter = new Waiter(contender);
       waiter.entry = new FairQueue.Entry<>(waiter, contender.number);
       Contender standing = contender.standing();
@@ -254,6 +284,9 @@ public final class Permits {
     }
     await(waiter);
     contender.pauseEnded(clock.nanoTime());
+    if (event != null) {
+      event.commit();
+    }
     return waiter.isGranted ? contender.status() : stopped(contender);
   }
 
@@ -275,7 +308,10 @@ public final class Permits {
     return true;
   }
 
-  /** Charges the holders for the time until now. */
+  /**
+   * Charges the holders for the time until now. Begins to charge none while nobody waits: it might
+   * give its permit back without looking here, and be charged for ever.
+   */
   private void settle(long now) {
     for (int i = 0; i < slots.length(); i++) {
       Contender holder = slots.get(i);
@@ -285,7 +321,7 @@ public final class Permits {
       if (holder.isCounted) {
         holder.account.charge(now - holder.chargedFromNanos);
         holder.chargedFromNanos = now;
-      } else {
+      } else if (waiting != 0) {
         count(holder, holder.standing().priority().ordinal(), now);
       }
     }
@@ -341,40 +377,30 @@ public final class Permits {
     return false;
   }
 
-  /** Asks for a permit that one goes before, of several the one that is the last in order. */
-  private void ask(FairQueue.Entry<Waiter> next, long now) {
+  /**
+   * Asks for a permit that one goes before: of several, those that are last in order. The first of
+   * them that reaches a checkpoint stands back; one that has lost its processor may be long in
+   * that.
+   *
+   * @return whether there is such a holder
+   */
+  private boolean ask(FairQueue.Entry<Waiter> next, long now) {
     Contender last = null;
     for (int i = 0; i < slots.length(); i++) {
       Contender holder = slots.get(i);
       if (holder != null
-          && holder.isCounted
-          && holder.mayPause
-          && !holder.isWanted
-          && goesBefore(next, holder, now)
-          && (last == null || isAfter(holder, last, now))) {
+          && holder.mayBeAsked(next, now)
+          && (last == null || holder.order(last, now) > 0)) {
         last = holder;
       }
     }
-    if (last != null) {
-      last.isWanted = true;
+    for (int i = 0; last != null && i < slots.length(); i++) {
+      Contender holder = slots.get(i);
+      if (holder != null && holder.mayBeAsked(next, now) && holder.order(last, now) == 0) {
+        holder.isWanted = true;
+      }
     }
-  }
-
-  private static boolean isAfter(Contender a, Contender b, long now) {
-    long more = FairQueue.usedMore(a.account, b.account);
-    return more != 0 ? more > 0 : rank(a, now) < rank(b, now);
-  }
-
-  private static boolean goesBefore(FairQueue.Entry<Waiter> next, Contender holder, long now) {
-    return next.account == holder.account
-        ? next.rank(now) > rank(holder, now)
-        : FairQueue.usedMore(next.account, holder.account) < -QUANTUM_NANOS;
-  }
-
-  /** Returns the rank of a holder: that to which it has risen falls again. */
-  private static int rank(Contender holder, long now) {
-    int own = holder.standing().priority().ordinal();
-    return now - holder.rankEndNanos < 0 ? Math.max(own, holder.rank) : own;
+    return last != null;
   }
 
   /** Ranks a contender anew that has inherited the rank of another, or lost that again. */
@@ -394,6 +420,18 @@ public final class Permits {
     dispatch(now);
   }
 
+  /**
+   * Returns the time until one that was refused finds room, as {@link FairQueue#untilRoom} does;
+   * empty before anybody has waited. To be asked once for each refusal, since it is promised.
+   */
+  public synchronized Optional<Duration> untilRoom(Contender refused) {
+    return intervalNanos == 0
+        ? Optional.empty()
+        : Optional.of(
+            queue.untilRoom(
+                refused.application(), refused.priority(), clock.nanoTime(), intervalNanos));
+  }
+
   /** Has all go on that wait, without a permit: the device leaves. */
   public synchronized void leave() {
     hasLeft = true;
@@ -402,7 +440,27 @@ public final class Permits {
 
   /** Returns whether a contender lost its permit in a pause, since the device leaves. */
   public boolean isLostFor(Contender contender) {
-    return hasLeft && contender.slot < 0;
+    return hasLeft && contender.slot() < 0;
+  }
+
+  /** Tells whoever records who holds permits and who waits for one. */
+  public synchronized void tellLoad(long sample) {
+    Map<CompilationLabel, int[]> counts = new LinkedHashMap<>();
+    int held = 0;
+    for (int i = 0; i < slots.length(); i++) {
+      Contender holder = slots.get(i);
+      if (holder != null) {
+        held++;
+        counts.computeIfAbsent(holder.label(), any -> new int[2])[0]++;
+      }
+    }
+    queue
+        .entries()
+        .forEach(
+            entry ->
+                counts.computeIfAbsent(entry.item().contender.label(), any -> new int[2])[1]++);
+    LoadEvent.tell(sample, device, held, queue.size(), slots.length(), preemptions);
+    counts.forEach((label, count) -> LoadEvent.tell(sample, device, label, count[0], count[1]));
   }
 
   /** Returns how many permits there are. */

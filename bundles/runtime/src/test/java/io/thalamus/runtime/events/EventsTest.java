@@ -294,7 +294,7 @@ class EventsTest {
 
   @Test
   void nothingIsAllocatedWhileNobodyRecords() throws Exception {
-    CompilationLabel label = new CompilationLabel("a", "m", Priority.LOW);
+    CompilationLabel label = new CompilationLabel("a", "c", "m", Priority.LOW);
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     long least = Long.MAX_VALUE;
     // Several times, since the tests beside this one may record meanwhile.
@@ -304,9 +304,13 @@ class EventsTest {
         ExecutionEvent event = ExecutionEvent.start(label, false);
         StepEvent step = StepEvent.start(event);
         if (step != null) {
-          step.finish("d", "s", 1, false, ResultCode.NO_ERROR);
+          step.finish("d", "s", 1, false, 0, ResultCode.NO_ERROR);
         }
         RefusalEvent.tell(label, ResultCode.NO_ERROR, "");
+        WaitEvent wait = WaitEvent.start("d", label, 1);
+        if (wait != null) {
+          wait.commit();
+        }
       }
       least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
     }

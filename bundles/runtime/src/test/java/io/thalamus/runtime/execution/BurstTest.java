@@ -425,4 +425,55 @@ class BurstTest {
       assertEquals(Map.of(), burst.describe().fallbacks());
     }
   }
+
+  @Test
+  void onlyTheSameArgumentsNeedNoCheck() throws Exception {
+    Compilation compilation =
+        runtime.networks().compile(Graphs.twice(4), CompilationOptions.DEFAULT);
+    SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 64);
+    try (Burst burst = compilation.createBurst()) {
+      for (int i = 0; i < 4; i++) {
+        assertEquals(ResultCode.NO_ERROR, twice(compilation, burst, memory, 16, Shape.NONE));
+        assertEquals(ResultCode.NO_ERROR, twice(compilation, burst, memory, 16, Shape.of(4)));
+        assertEquals(ResultCode.BAD_DATA, twice(compilation, burst, memory, 16, Shape.of(5)));
+        assertEquals(ResultCode.BAD_DATA, twice(compilation, burst, memory, 12, Shape.NONE));
+        assertEquals(ResultCode.BAD_DATA, compilation.createExecution().burstCompute(burst).code());
+        // The next plan is another one.
+        if (i == 1) {
+          runtime.remove(adder);
+        } else if (i == 2) {
+          runtime.add(adder);
+        }
+      }
+      assertEquals(ResultCode.NO_ERROR, twice(compilation, burst, memory, 16, Shape.NONE));
+      memory.close();
+      assertThrows(IllegalStateException.class, memory::lend, "nobody keeps it");
+      assertEquals(
+          ResultCode.BAD_DATA,
+          compilation
+              .createExecution()
+              .setInput(0, memory, 0, 16, Shape.NONE)
+              .setOutput(0, memory, 32, 16, Shape.NONE)
+              .burstCompute(burst)
+              .code());
+    }
+  }
+
+  /** Doubles what is there; the other half of the memory is to hold the result. */
+  private static ResultCode twice(
+      Compilation compilation, Burst burst, SharedMemory memory, long length, Shape shape) {
+    MemorySegment.copy(Graphs.floats(1, 2, 3, 4), 0, memory.segment(), 0, 16);
+    memory.segment().asSlice(32, 16).fill((byte) 0);
+    ExecutionReport report =
+        compilation
+            .createExecution()
+            .setInput(0, memory, 0, length, shape)
+            .setOutput(0, memory, 32, 16, Shape.NONE)
+            .burstCompute(burst);
+    assertArrayEquals(
+        report.isSuccess() ? new float[] {2, 4, 6, 8} : new float[4],
+        memory.segment().asSlice(32, 16).toArray(Graphs.FLOAT),
+        report.message());
+    return report.code();
+  }
 }

@@ -209,6 +209,7 @@ class CausesTest {
   @Test
   void overInTheQueue() throws Exception {
     Compilation compilation = measured();
+    assertTrue(get(execution(compilation).computeAsync()).isSuccess());
     List<CompletableFuture<ExecutionReport>> running = fillThreads(compilation);
     CompletableFuture<ExecutionReport> late =
         execution(compilation).setTimeout(IDLE.multipliedBy(2)).computeAsync();
@@ -221,6 +222,7 @@ class CausesTest {
     time.advance(IDLE.multipliedBy(2));
     assertTrue(late.isDone(), "nobody waits for a thread to hear that it is over");
     assertCause(Cause.OVER_IN_QUEUE, late.join());
+    assertTrue(late.join().retryAfter().isPresent(), "the time that the queue takes");
     assertCause(Cause.OVER_IN_QUEUE, get(behind));
     assertFalse(near.isDone());
     time.advance(KERNEL);
@@ -340,6 +342,13 @@ class CausesTest {
     running.removeLast();
     assertCause(Cause.QUEUE_FULL, refusal.get());
     int waiting = running.size() - threads;
+    for (int refused = 2; refused <= 600; refused++) {
+      ExecutionReport next = execution(compilation).computeAsync().join();
+      assertEquals(
+          IDLE.multipliedBy(waiting + refused).dividedBy(threads).toMillis(),
+          next.retryAfter().orElseThrow().toMillis(),
+          "who comes back at one time would be refused again");
+    }
     assertEquals(
         IDLE.multipliedBy(waiting + 1).dividedBy(threads).toMillis(),
         refusal.get().retryAfter().orElseThrow().toMillis(),

@@ -7,11 +7,15 @@ import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
+import io.thalamus.hal.SyncFence;
 import io.thalamus.model.Model;
+import java.time.Duration;
 import java.util.BitSet;
+import java.util.List;
 
 /** Wraps a device, and fails where a test says so. */
 public class FaultyDevice extends DelegatingDevice {
@@ -75,6 +79,14 @@ public class FaultyDevice extends DelegatingDevice {
         ExecutionResult instead =
             executeFault == null ? null : executeFault.instead(request, executionConfig);
         return instead != null ? instead : super.execute(request, executionConfig);
+      }
+
+      @Override
+      public FencedExecution executeFenced(
+          Request request, List<SyncFence> waitFor, ExecutionConfig executionConfig)
+          throws DeviceException {
+        SyncFence.await(waitFor, executionConfig);
+        return FencedExecution.ended(execute(request, executionConfig.fromNowOn()), Duration.ZERO);
       }
     };
   }

@@ -7,13 +7,17 @@ import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
+import io.thalamus.hal.SyncFence;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.Model;
+import java.time.Duration;
 import java.util.BitSet;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -112,6 +116,14 @@ public final class HangingDevice extends DelegatingDevice {
       public ExecutionResult execute(Request request, ExecutionConfig executionConfig) {
         pass(Call.EXECUTE);
         return super.execute(request, executionConfig);
+      }
+
+      @Override
+      public FencedExecution executeFenced(
+          Request request, List<SyncFence> waitFor, ExecutionConfig executionConfig)
+          throws DeviceException {
+        SyncFence.await(waitFor, executionConfig);
+        return FencedExecution.ended(execute(request, executionConfig.fromNowOn()), Duration.ZERO);
       }
 
       @Override

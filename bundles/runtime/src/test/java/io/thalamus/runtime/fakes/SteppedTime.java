@@ -16,10 +16,19 @@ public final class SteppedTime implements Timekeeper {
 
   private final List<Task> tasks = new ArrayList<>();
   private long nanos;
+  private volatile Runnable onLook = () -> {};
+
+  /** Has this done in each thread that reads the time, before it does. */
+  public void onLook(Runnable action) {
+    onLook = action;
+  }
 
   @Override
-  public synchronized long nanoTime() {
-    return nanos;
+  public long nanoTime() {
+    onLook.run();
+    synchronized (this) {
+      return nanos;
+    }
   }
 
   @Override

@@ -75,7 +75,7 @@ class PermitsTest {
   }
 
   private Permits permits(int count) {
-    return new Permits(count, MANY, clock::get);
+    return new Permits("device", count, MANY, clock::get);
   }
 
   private Thread start(Runnable task) {
@@ -165,7 +165,7 @@ class PermitsTest {
   }
 
   @Test
-  void onlyTheLastInOrderIsAsked() throws Exception {
+  void onlyTheLastInOrderAreAsked() throws Exception {
     Permits permits = permits(3);
     Run low = new Run(A, Priority.LOW);
     Run medium = new Run(A, Priority.MEDIUM);
@@ -176,10 +176,28 @@ class PermitsTest {
     List<String> turns = Collections.synchronizedList(new ArrayList<>());
     queue(permits, new Run(A, Priority.HIGH), "high", turns);
     assertTrue(low.isPauseWanted());
+    assertFalse(medium.isPauseWanted());
     assertFalse(high.isPauseWanted());
     assertEquals(Signal.CONTINUE, low.checkpoint());
     assertEquals(List.of("high"), turns);
     List.of(low, medium, high).forEach(permits::release);
+    assertEquals(0, permits.held());
+  }
+
+  @Test
+  void ofSeveralThatAreLastTheFirstAtACheckpointStandsBack() throws Exception {
+    Permits permits = permits(3);
+    List<Run> lows =
+        List.of(new Run(A, Priority.LOW), new Run(A, Priority.LOW), new Run(A, Priority.LOW));
+    lows.forEach(low -> assertEquals(Turn.GRANTED, permits.acquire(low, true)));
+    List<String> turns = Collections.synchronizedList(new ArrayList<>());
+    queue(permits, new Run(A, Priority.HIGH), "high", turns);
+    lows.forEach(low -> assertTrue(low.isPauseWanted()));
+    lows.forEach(low -> assertEquals(Signal.CONTINUE, low.checkpoint()));
+    assertEquals(List.of("high"), turns);
+    assertEquals(1, permits.preemptions(), "who was not needed any more went on");
+    lows.forEach(low -> assertFalse(low.isPauseWanted()));
+    lows.forEach(permits::release);
     assertEquals(0, permits.held());
   }
 
@@ -248,7 +266,7 @@ class PermitsTest {
 
   @Test
   void aFullQueueRefusesAtOnce() throws Exception {
-    Permits permits = new Permits(1, 2, clock::get);
+    Permits permits = new Permits("device", 1, 2, clock::get);
     Run holder = new Run(A, Priority.HIGH);
     assertEquals(Turn.GRANTED, permits.acquire(holder, true));
     List<String> turns = Collections.synchronizedList(new ArrayList<>());
@@ -357,7 +375,7 @@ class PermitsTest {
     long seed = ThreadLocalRandom.current().nextLong();
     System.out.println("PermitsTest seed " + seed);
     Random random = new Random(seed);
-    Permits permits = new Permits(2, MANY, System::nanoTime);
+    Permits permits = new Permits("device", 2, MANY, System::nanoTime);
     AtomicInteger holding = new AtomicInteger();
     AtomicInteger stopped = new AtomicInteger();
     for (int t = 0; t < 8; t++) {

@@ -3,6 +3,7 @@ package io.thalamus.shell.commands;
 
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Tensor;
 import io.thalamus.console.Arguments;
 import io.thalamus.console.Command;
 import io.thalamus.console.CommandException;
@@ -14,7 +15,6 @@ import io.thalamus.shell.execution.BurstRun;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
 import io.thalamus.shell.results.BurstResult;
-import io.thalamus.shell.tensor.Tensor;
 import java.util.Collections;
 import java.util.List;
 import org.apache.felix.service.command.CommandSession;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.commands;
 
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Tensor;
+import io.thalamus.api.picture.Normalization;
+import io.thalamus.api.picture.Picture;
+import io.thalamus.api.picture.PictureLayout;
 import io.thalamus.console.Candidates;
 import io.thalamus.console.Candidates.Kind;
 import io.thalamus.console.CommandException;
@@ -9,12 +14,7 @@ import io.thalamus.console.text.Units;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFile;
-import io.thalamus.shell.image.Normalization;
-import io.thalamus.shell.image.Picture;
-import io.thalamus.shell.image.PictureFile;
-import io.thalamus.shell.image.PictureLayout;
 import io.thalamus.shell.tensor.InputFile;
-import io.thalamus.shell.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -53,13 +53,14 @@ final class Inputs {
    * @throws CommandException where there are too many or too few words, a picture's normalization
    *     is not known, or a file cannot be read or does not fit
    */
-  List<Tensor> read(ModelFile file, List<String> words) throws CommandException {
+  List<Tensor> read(ModelFile file, List<String> words)
+      throws CommandException, NeuralNetworksException {
     Subgraph main = file.model().main();
     int wanted = main.inputIndexes().size();
     if (words.size() != wanted) {
       String names =
           IntStream.range(0, wanted)
-              .mapToObj(i -> InputFile.describe(main.input(i)))
+              .mapToObj(i -> main.input(i).text())
               .collect(Collectors.joining(", "));
       throw invocation.usage(
           "the model has %s (%s), %s given"
@@ -74,14 +75,14 @@ final class Inputs {
   }
 
   private Tensor read(String word, Operand input, Optional<ModelFile.Normalization> stated)
-      throws CommandException {
+      throws CommandException, NeuralNetworksException {
     if (word.startsWith(RANDOM)) {
       return InputFile.random(seed(word), input);
     }
     if (InputFile.accepts(word)) {
       return InputFile.read(invocation.path(word), input);
     }
-    Picture picture = PictureFile.read(invocation.path(word));
+    Picture picture = InputFile.picture(invocation.path(word));
     PictureLayout layout =
         PictureLayout.of(input.shape())
             .orElseThrow(
@@ -89,8 +90,14 @@ final class Inputs {
                     new CommandException(
                         word
                             + " is a picture, but "
-                            + InputFile.describe(input)
+                            + input.text()
                             + " takes none; give .npy, .bin, .json or random:SEED"));
+    if (layout.height() == 0 || layout.width() == 0) {
+      throw new CommandException(
+          "the model leaves the size of its pictures open ("
+              + input.text()
+              + "); give the input as .npy");
+    }
     Optional<Normalization> normalization =
         mean.isPresent()
             ? Optional.of(Normalization.given(mean.get(), std.get()))
@@ -98,7 +105,7 @@ final class Inputs {
     if (normalization.isEmpty()) {
       throw CommandException.usage(
           "nn:run: the model does not say how "
-              + InputFile.describe(input)
+              + input.text()
               + " was normalized; give --mean M --std S (fed = (value - M) / S)");
     }
     if (!normalization.get().fits(layout.channels())) {
@@ -107,7 +114,7 @@ final class Inputs {
               + layout.channels()
               + " channels");
     }
-    return layout.fill(input, picture, normalization.get());
+    return picture.tensor(input, normalization.get());
   }
 
   private long seed(String word) throws CommandException {

@@ -26,8 +26,9 @@ public final class QosCommand extends Command {
       Syntax.of(
               "nn:qos",
               "",
-              "What devices and applications do now, over the last ten seconds, while it goes on:"
-                  + " rates, times, failures, fallbacks, missed deadlines and refusals.",
+              "What devices, applications and models do now and did in the last ten seconds, while"
+                  + " it goes on: what runs and waits, preemptions, rates, times, failures,"
+                  + " fallbacks, missed deadlines, refusals and shares of the devices' time.",
               0,
               0)
           .option("seconds", "S", "how long to watch (10)");
@@ -41,7 +42,7 @@ public final class QosCommand extends Command {
   }
 
   /** Runs the command. */
-  @Descriptor("what devices and applications do now: rates, times, misses, refusals, live")
+  @Descriptor("what devices and applications do now: queues, preemptions, misses")
   public Result qos(CommandSession session, @Descriptor(OPTIONS) String[] words)
       throws CommandException {
     return run(SYNTAX, session, words, QosCommand::watch);

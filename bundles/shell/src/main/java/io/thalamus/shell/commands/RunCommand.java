@@ -6,19 +6,19 @@ import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Tensor;
 import io.thalamus.console.Arguments;
 import io.thalamus.console.Command;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
-import io.thalamus.shell.execution.Inference;
+import io.thalamus.shell.execution.TimedInference;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
 import io.thalamus.shell.results.RunResult;
 import io.thalamus.shell.tensor.Classification;
 import io.thalamus.shell.tensor.OutputFile;
-import io.thalamus.shell.tensor.Tensor;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -105,9 +105,14 @@ public final class RunCommand extends Command {
           CacheFolder.asked(invocation, model.loaded()).or(model::caching);
       Compilation compilation = model.compile(caching.map(options::with).orElse(options));
       List<CacheOutcome> origins = caching.isPresent() ? compilation.caching() : List.of();
-      Inference.Outcome outcome = new Inference(compilation, values, timeout).run(times);
+      TimedInference.Outcome outcome =
+          new TimedInference(
+                  compilation,
+                  values,
+                  execution -> timeout.map(execution::setTimeout).orElse(execution).compute())
+              .run(times);
       for (int i = 0; i < files.size(); i++) {
-        OutputFile.write(files.get(i), outcome.outputs().get(i));
+        OutputFile.write(files.get(i), outcome.answer().outputs().get(i));
       }
       return RunResult.of(
           model.loaded(),
@@ -131,13 +136,13 @@ public final class RunCommand extends Command {
 
   /** Returns the best classes, where the only output is one score for each class. */
   private static Optional<Classification> classes(
-      List<Tensor> inputs, Inference.Outcome outcome, Labels labels, int top)
+      List<Tensor> inputs, TimedInference.Outcome outcome, Labels labels, int top)
       throws CommandException {
-    boolean isOne = outcome.outputs().size() == 1;
-    if (!isOne || !Classification.fits(outcome.outputs().getFirst(), inputs)) {
+    boolean isOne = outcome.answer().outputs().size() == 1;
+    if (!isOne || !Classification.fits(outcome.answer().outputs().getFirst(), inputs)) {
       return Optional.empty();
     }
-    Tensor scores = outcome.outputs().getFirst();
+    Tensor scores = outcome.answer().outputs().getFirst();
     return Optional.of(Classification.of(scores, labels.of(scores.count()), top));
   }
 }

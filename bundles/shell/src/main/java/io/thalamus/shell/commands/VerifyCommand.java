@@ -113,6 +113,9 @@ public final class VerifyCommand extends Command {
             report,
             tally,
             options.mode() == RunOptions.Mode.BURST ? Optional.of(used.bursts()) : Optional.empty(),
+            options.mode() == RunOptions.Mode.FENCED
+                ? Optional.of(used.eventSeed())
+                : Optional.empty(),
             invocation.style());
     if (report.failed() == 0) {
       return result;

@@ -5,14 +5,13 @@ import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport.CopiedBytes;
-import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
+import io.thalamus.api.Tensor;
 import io.thalamus.console.CommandException;
 import io.thalamus.model.Model;
-import io.thalamus.shell.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,7 +22,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 
 /**
  * A measurement of executions of a model, contenders by turns so that all meet the same load. Used
@@ -181,10 +179,10 @@ public final class Bench {
     }
 
     private long[] loop(long end, int most) throws CommandException {
-      Inference inference = new Inference(compilation, inputs, Optional.empty());
+      TimedInference inference = new TimedInference(compilation, inputs, Execution::compute);
       long[] times = new long[64];
       int count = 0;
-      Inference.Outcome last;
+      TimedInference.Outcome last;
       do {
         last = inference.run(1);
         if (count == times.length) {
@@ -194,15 +192,10 @@ public final class Bench {
       } while (System.nanoTime() - end < 0
           && count < most
           && !Thread.currentThread().isInterrupted());
-      String devices =
-          last.report().steps().stream()
-              .filter(step -> step.code() == ResultCode.NO_ERROR)
-              .map(StepReport::device)
-              .distinct()
-              .collect(Collectors.joining("+"));
+      String devices = String.join("+", last.answer().devices());
       synchronized (this) {
         ranOn = devices;
-        copied = last.report().copied();
+        copied = last.answer().report().copied();
       }
       return Arrays.copyOf(times, count);
     }

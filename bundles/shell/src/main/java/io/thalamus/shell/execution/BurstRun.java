@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.execution;
 
+import io.thalamus.api.Answer;
 import io.thalamus.api.Burst;
 import io.thalamus.api.BurstInfo;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.api.ExecutionReport;
-import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
+import io.thalamus.api.Tensor;
 import io.thalamus.console.CommandException;
 import io.thalamus.model.Model;
-import io.thalamus.shell.tensor.Tensor;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -83,10 +79,9 @@ public final class BurstRun {
       throws NeuralNetworksException, CommandException {
     try (Compilation compilation = networks.compile(model, options);
         Burst burst = compilation.createBurst()) {
-      Inference inference =
-          new Inference(
-              compilation, inputs, Optional.empty(), execution -> execution.burstCompute(burst));
-      ExecutionReport report = warmUp(inference);
+      TimedInference inference =
+          new TimedInference(compilation, inputs, execution -> execution.burstCompute(burst));
+      Answer answer = warmUp(inference);
       Histogram latency = new Histogram(LONGEST_NANOS, DIGITS);
       double period = rate.isPresent() ? NANOS / rate.getAsDouble() : 0;
       long start = System.nanoTime();
@@ -95,26 +90,26 @@ public final class BurstRun {
       while (now - start < time.toNanos() && !Thread.currentThread().isInterrupted()) {
         long due = rate.isPresent() ? start + (long) (latency.getTotalCount() * period) : now;
         await(due);
-        report = inference.run(1).report();
+        answer = inference.run(1).answer();
         now = System.nanoTime();
         latency.recordValue(Math.clamp(now - due, 0, LONGEST_NANOS));
         if (now - shown >= SHOW_NANOS) {
           shown = now;
-          live.accept(figures(report, rate, latency, now - start, burst));
+          live.accept(figures(answer, rate, latency, now - start, burst));
         }
       }
-      return figures(report, rate, latency, System.nanoTime() - start, burst);
+      return figures(answer, rate, latency, System.nanoTime() - start, burst);
     }
   }
 
-  private static ExecutionReport warmUp(Inference inference)
+  private static Answer warmUp(TimedInference inference)
       throws NeuralNetworksException, CommandException {
     long start = System.nanoTime();
-    ExecutionReport report;
+    Answer answer;
     do {
-      report = inference.run(1).report();
+      answer = inference.run(1).answer();
     } while (System.nanoTime() - start < WARM_UP_NANOS && !Thread.currentThread().isInterrupted());
-    return report;
+    return answer;
   }
 
   private static void await(long due) {
@@ -131,13 +126,8 @@ public final class BurstRun {
   }
 
   private static Figures figures(
-      ExecutionReport report, OptionalDouble rate, Histogram latency, long nanos, Burst burst) {
-    String devices =
-        report.steps().stream()
-            .filter(step -> step.code() == ResultCode.NO_ERROR)
-            .map(StepReport::device)
-            .distinct()
-            .collect(Collectors.joining("+"));
+      Answer answer, OptionalDouble rate, Histogram latency, long nanos, Burst burst) {
+    String devices = String.join("+", answer.devices());
     return new Figures(devices, rate, latency, nanos / NANOS, burst.describe());
   }
 }

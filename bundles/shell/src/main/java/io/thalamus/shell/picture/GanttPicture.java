@@ -13,8 +13,8 @@ import java.util.Map;
 
 /**
  * Draws a trace as a Gantt chart: a lane for each device with its steps, and one for each
- * compilation with its executions. A compilation has one colour everywhere; what failed is red.
- * Stateless.
+ * compilation with its executions. A compilation has one colour everywhere; what failed is red, and
+ * grey where it waited for a device (light) or stood back for another (dark). Stateless.
  */
 public final class GanttPicture {
   private static final double MARGIN = 36;
@@ -31,6 +31,8 @@ public final class GanttPicture {
   private static final String INK = "#1f2937";
   private static final String FAINT = "#6b7280";
   private static final String LINE = "#e5e7eb";
+  private static final Palette.Tone WAITING = new Palette.Tone("#f3f4f6", "#9ca3af", "#4b5563");
+  private static final Palette.Tone PAUSED = new Palette.Tone("#4b5563", "#1f2937", "#ffffff");
   private static final Palette.Tone FAILED = new Palette.Tone("#fecaca", "#dc2626", "#7f1d1d");
 
   private final Window window;
@@ -82,7 +84,14 @@ public final class GanttPicture {
 
   private void legend() {
     double x = MARGIN;
-    for (Map.Entry<String, Palette.Tone> entry : tones.entrySet()) {
+    Map<String, Palette.Tone> entries = new LinkedHashMap<>(tones);
+    if (window.events().stream().anyMatch(event -> event.is("Wait"))) {
+      entries.put("waits", WAITING);
+    }
+    if (window.events().stream().anyMatch(event -> event.is("Preempt"))) {
+      entries.put("stands back", PAUSED);
+    }
+    for (Map.Entry<String, Palette.Tone> entry : entries.entrySet()) {
       Palette.Tone tone = entry.getValue();
       svg.empty(
           "rect",
@@ -175,17 +184,23 @@ public final class GanttPicture {
         "fill",
         INK);
     long outer = Long.MIN_VALUE;
-    for (TraceEvent bar : lane.bars()) {
+    for (int i = 0; i < lane.bars().size(); i++) {
+      TraceEvent bar = lane.bars().get(i);
       boolean isNested = bar.end() <= outer;
       outer = Math.max(outer, bar.end());
-      bar(bar, y + (LANE - BAR) / 2 + (isNested ? NESTED : 0), isNested ? BAR - 2 * NESTED : BAR);
+      boolean isCovered = i + 1 < lane.bars().size() && lane.bars().get(i + 1).start() < bar.end();
+      bar(
+          bar,
+          y + (LANE - BAR) / 2 + (isNested ? NESTED : 0),
+          isNested ? BAR - 2 * NESTED : BAR,
+          !isCovered);
     }
   }
 
-  private void bar(TraceEvent event, double y, double height) {
+  private void bar(TraceEvent event, double y, double height, boolean isLabelled) {
     double x = MARGIN + NAMES + CHART * window.place(event.start());
     double length = MARGIN + NAMES + CHART * window.place(event.end()) - x;
-    Palette.Tone tone = event.isFailure() ? FAILED : tones.get(event.compilation());
+    Palette.Tone tone = tone(event);
     svg.open("g");
     svg.text("title", event.name() + ": " + time(event.nanos()) + " " + event.text("code"));
     svg.empty(
@@ -210,7 +225,7 @@ public final class GanttPicture {
     String time = time(event.nanos());
     String label =
         fits(name + "  " + time, length) ? name + "  " + time : fits(name, length) ? name : "";
-    if (!label.isEmpty()) {
+    if (isLabelled && !label.isEmpty()) {
       svg.text(
           "text",
           label,
@@ -224,6 +239,14 @@ public final class GanttPicture {
           tone.text());
     }
     svg.close("g");
+  }
+
+  private Palette.Tone tone(TraceEvent event) {
+    return switch (event.type()) {
+      case "Wait" -> WAITING;
+      case "Preempt" -> PAUSED;
+      default -> event.isFailure() ? FAILED : tones.get(event.compilation());
+    };
   }
 
   private static boolean fits(String text, double length) {

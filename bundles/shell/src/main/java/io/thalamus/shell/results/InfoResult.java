@@ -2,6 +2,8 @@
 package io.thalamus.shell.results;
 
 import io.thalamus.api.LoadedModel;
+import io.thalamus.api.picture.Normalization;
+import io.thalamus.api.picture.PictureLayout;
 import io.thalamus.console.Json;
 import io.thalamus.console.Result;
 import io.thalamus.console.text.Lines;
@@ -15,8 +17,6 @@ import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.OperationCatalog;
-import io.thalamus.shell.image.Normalization;
-import io.thalamus.shell.image.PictureLayout;
 import io.thalamus.shell.model.OperationList;
 import java.util.ArrayList;
 import java.util.List;

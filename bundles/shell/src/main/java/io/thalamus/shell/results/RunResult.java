@@ -6,15 +6,15 @@ import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.ResultCode;
+import io.thalamus.api.Tensor;
 import io.thalamus.console.Json;
 import io.thalamus.console.Result;
 import io.thalamus.console.text.Lines;
 import io.thalamus.console.text.Style;
 import io.thalamus.console.text.Table;
 import io.thalamus.console.text.Units;
-import io.thalamus.shell.execution.Inference;
+import io.thalamus.shell.execution.TimedInference;
 import io.thalamus.shell.tensor.Classification;
-import io.thalamus.shell.tensor.Tensor;
 import io.thalamus.shell.tensor.TensorSummary;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -57,17 +57,17 @@ public record RunResult(
   /** Returns the answer for an inference. */
   public static RunResult of(
       LoadedModel model,
-      Inference.Outcome outcome,
+      TimedInference.Outcome outcome,
       Optional<Classification> classes,
       List<CacheOutcome> caching,
       Style style) {
     List<Output> outputs = new ArrayList<>();
-    for (int i = 0; i < outcome.outputs().size(); i++) {
-      outputs.add(new Output(model.model().main().output(i).name(), outcome.outputs().get(i)));
+    for (Tensor output : outcome.answer().outputs()) {
+      outputs.add(new Output(output.name(), output));
     }
     Map<String, Integer> ranOn = new LinkedHashMap<>();
     List<StepReport> givenUp = new ArrayList<>();
-    ExecutionReport report = outcome.report();
+    ExecutionReport report = outcome.answer().report();
     for (StepReport step : report.steps()) {
       if (step.code() == ResultCode.NO_ERROR) {
         ranOn.merge(step.device(), step.operations(), Integer::sum);

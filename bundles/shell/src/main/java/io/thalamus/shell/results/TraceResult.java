@@ -34,6 +34,7 @@ public record TraceResult(Path file, List<TraceEvent> trace, Style style) implem
 
   private Map<String, Long> counts() {
     return trace.stream()
+        .filter(event -> !event.is("Load"))
         .collect(Collectors.groupingBy(TraceEvent::type, TreeMap::new, Collectors.counting()));
   }
 

@@ -18,7 +18,11 @@ import java.util.Optional;
 
 /** The answer of {@code nn:verify}. Immutable but for the tallies, which count no more. */
 public record VerifyResult(
-    SuiteReport report, Optional<CacheTally> tally, Optional<BurstTally> bursts, Style style)
+    SuiteReport report,
+    Optional<CacheTally> tally,
+    Optional<BurstTally> bursts,
+    Optional<Long> eventSeed,
+    Style style)
     implements Result {
   private static final int MOST = 20;
 
@@ -52,6 +56,8 @@ public record VerifyResult(
                 "%s of %s came from the cache"
                     .formatted(
                         Units.count(counted.restored()), Units.plural(counted.steps(), "step"))));
+    eventSeed.ifPresent(
+        seed -> lines.add("events completed while executions waited, by the seed " + seed));
     bursts.ifPresent(counted -> lines.add(text(counted)));
     return lines
         .add(report.failed() == 0 ? style.good(report.summary()) : style.bad(report.summary()))
@@ -86,6 +92,7 @@ public record VerifyResult(
         "skipped", report.skipped(),
         "steps", tally.map(CacheTally::steps),
         "restoredSteps", tally.map(CacheTally::restored),
+        "eventSeed", eventSeed,
         "burstExecutions", bursts.map(BurstTally::executions),
         "burstRequestsSent", bursts.map(BurstTally::sent),
         "burstRequestsRead", bursts.map(BurstTally::received),

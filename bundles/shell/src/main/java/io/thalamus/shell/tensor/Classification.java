@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.api.Answer;
+import io.thalamus.api.Answer.Scored;
+import io.thalamus.api.Tensor;
 import io.thalamus.console.Json;
 import io.thalamus.console.text.Bars;
 import io.thalamus.console.text.Style;
 import io.thalamus.console.text.Table;
 import io.thalamus.console.text.Units;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -28,9 +30,6 @@ public record Classification(List<Scored> best, boolean probabilities, double le
   private static final int MOST_BAR = 40;
   private static final int LEAST_BAR = 10;
   private static final int LONGEST_LABEL = 40;
-
-  /** A class with its score; the label is empty where none is known. */
-  public record Scored(int index, String label, double score) {}
 
   /**
    * Whether a value looks like one score for each class: [1, N] or [N]; and not like the inputs, as
@@ -53,15 +52,7 @@ public record Classification(List<Scored> best, boolean probabilities, double le
    */
   public static Classification of(Tensor scores, List<String> labels, int top) {
     int count = (int) scores.count();
-    List<Scored> best =
-        IntStream.range(0, count)
-            .mapToObj(i -> new Scored(i, labels.isEmpty() ? "" : labels.get(i), scores.real(i)))
-            // NaN sorts above all numbers and would win.
-            .sorted(
-                Comparator.comparing((Scored scored) -> Double.isNaN(scored.score()))
-                    .thenComparing(Comparator.comparingDouble(Scored::score).reversed()))
-            .limit(top)
-            .toList();
+    List<Scored> best = Answer.top(scores, labels, top);
     double least =
         IntStream.range(0, count)
             .mapToDouble(scores::real)

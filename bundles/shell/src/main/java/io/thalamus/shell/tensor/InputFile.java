@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Tensor;
+import io.thalamus.api.picture.Picture;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Reasons;
 import io.thalamus.model.Elements;
@@ -33,9 +36,10 @@ public final class InputFile {
    *
    * @param file a name that {@link #accepts} accepts
    * @param input the operand it is for
-   * @throws CommandException where it cannot be read, or does not fit
+   * @throws CommandException, NeuralNetworksException where it cannot be read, or does not fit
    */
-  public static Tensor read(Path file, Operand input) throws CommandException {
+  public static Tensor read(Path file, Operand input)
+      throws CommandException, NeuralNetworksException {
     String name = file.getFileName().toString();
     requireNumeric(input);
     String lower = name.toLowerCase(Locale.ROOT);
@@ -49,19 +53,38 @@ public final class InputFile {
   }
 
   /**
+   * Reads a picture.
+   *
+   * @throws CommandException if the file cannot be read, or is none
+   */
+  public static Picture picture(Path file) throws CommandException {
+    String name = String.valueOf(file.getFileName());
+    byte[] bytes = bytes(file);
+    if (bytes.length == 0) {
+      throw new CommandException("cannot read " + file + ": the file is empty");
+    }
+    try {
+      return Picture.read(name, bytes);
+    } catch (NeuralNetworksException e) {
+      throw new CommandException(e.getMessage(), e);
+    }
+  }
+
+  /**
    * Elements spread evenly: floats over [-1, 1), integers over all that can be stored, booleans
    * over both. The same seed gives the same elements.
    *
-   * @throws CommandException where the dimensions are not known
+   * @throws CommandException, NeuralNetworksException where the dimensions are not known
    */
-  public static Tensor random(long seed, Operand input) throws CommandException {
+  public static Tensor random(long seed, Operand input)
+      throws CommandException, NeuralNetworksException {
     requireNumeric(input);
     if (input.type().isTensor() && (input.shape().rank() == 0 || !withBatch(input).isSizeKnown())) {
       throw new CommandException(
-          "the model leaves the dimensions of " + describe(input) + " open; give it as .npy");
+          "the model leaves the dimensions of " + input.text() + " open; give it as .npy");
     }
     Tensor tensor = Tensor.allocate(input, withBatch(input).shape());
-    Elements elements = tensor.elements();
+    Elements elements = Elements.of(tensor.type());
     Random random = new Random(seed);
     for (long i = 0; i < tensor.count(); i++) {
       double unit = random.nextDouble();
@@ -80,12 +103,6 @@ public final class InputFile {
     return shape.rank() > 1 && shape.dimension(0) == 0 ? input.with(shape.with(0, 1)) : input;
   }
 
-  /** An input for people: {@code input_1 TENSOR_FLOAT32 1x32x32x3}. */
-  public static String describe(Operand input) {
-    String name = input.name().isEmpty() ? "" : input.name() + " ";
-    return name + input.type().text() + (input.type().isTensor() ? " " + input.shape() : "");
-  }
-
   private static void requireNumeric(Operand input) throws CommandException {
     if (Elements.find(input.type()).isEmpty()) {
       throw new CommandException(
@@ -93,7 +110,8 @@ public final class InputFile {
     }
   }
 
-  private static Tensor bin(Path file, Operand input) throws CommandException {
+  private static Tensor bin(Path file, Operand input)
+      throws CommandException, NeuralNetworksException {
     String name = file.getFileName().toString();
     long size;
     try {
@@ -107,11 +125,11 @@ public final class InputFile {
       throw new CommandException(
           whole.isSizeKnown()
               ? "%s holds %s bytes, but %s takes %s"
-                  .formatted(name, size, describe(input), whole.byteSize())
+                  .formatted(name, size, input.text(), whole.byteSize())
               : "%s: the model leaves the dimensions of %s open; give it as .npy"
-                  .formatted(name, describe(input)));
+                  .formatted(name, input.text()));
     }
-    return Tensor.of(input, shape, bytes(file));
+    return Tensor.of(input.with(shape), bytes(file));
   }
 
   /** The dimensions of a value of so many bytes, where they follow from them; else null. */
@@ -148,16 +166,17 @@ public final class InputFile {
     }
   }
 
-  private static Tensor convert(Npy npy, Operand input, String name) throws CommandException {
+  private static Tensor convert(Npy npy, Operand input, String name)
+      throws CommandException, NeuralNetworksException {
     Shape shape = resolve(npy.shape(), input, name);
     Tensor tensor = Tensor.allocate(input, shape);
-    if (npy.elements() == tensor.elements()) {
-      tensor.data().copyFrom(npy.data());
+    if (npy.elements() == Elements.of(tensor.type())) {
+      tensor.segment().copyFrom(npy.data());
       return tensor;
     }
     boolean real = npy.elements().isFloat() && tensor.isQuantized();
     for (long i = 0; i < tensor.count(); i++) {
-      double value = Tensor.number(npy.elements(), npy.data(), i);
+      double value = number(npy, i);
       if (real) {
         tensor.storeReal(i, value);
       } else {
@@ -167,8 +186,13 @@ public final class InputFile {
     return tensor;
   }
 
+  private static double number(Npy npy, long index) {
+    double number = npy.elements().getDouble(npy.data(), index);
+    return npy.elements() == Elements.BOOL8 && number != 0 ? 1 : number;
+  }
+
   private static Tensor convert(JsonNumbers numbers, Operand input, String name)
-      throws CommandException {
+      throws CommandException, NeuralNetworksException {
     Shape shape = resolve(numbers.shape(), input, name);
     Tensor tensor = Tensor.allocate(input, shape);
     for (int i = 0; i < numbers.values().length; i++) {
@@ -178,8 +202,8 @@ public final class InputFile {
   }
 
   private static void store(Tensor tensor, long index, double value, String name)
-      throws CommandException {
-    Elements elements = tensor.elements();
+      throws CommandException, NeuralNetworksException {
+    Elements elements = Elements.of(tensor.type());
     boolean fits =
         elements.isFloat()
             || value == Math.rint(value) && value >= elements.least() && value <= elements.most();
@@ -192,7 +216,8 @@ public final class InputFile {
   }
 
   /** The dimensions that a value given so has for an operand; dimensions of one do not count. */
-  private static Shape resolve(Shape given, Operand input, String name) throws CommandException {
+  private static Shape resolve(Shape given, Operand input, String name)
+      throws CommandException, NeuralNetworksException {
     Shape wanted = input.shape();
     if (!input.type().isTensor()) {
       if (given.elementCount() == 1) {
@@ -216,7 +241,7 @@ public final class InputFile {
       return whole;
     }
     throw new CommandException(
-        name + " has shape " + given + ", which does not fit " + describe(input));
+        name + " has shape " + given + ", which does not fit " + input.text());
   }
 
   private static int[] withoutOnes(Shape shape) {

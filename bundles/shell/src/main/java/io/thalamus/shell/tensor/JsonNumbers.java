@@ -4,6 +4,7 @@ package io.thalamus.shell.tensor;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.thalamus.api.Tensor;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Json;
 import io.thalamus.model.Shape;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.api.Tensor;
 import io.thalamus.console.CommandException;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Shape;
@@ -132,7 +133,7 @@ record Npy(Elements elements, Shape shape, MemorySegment data) {
             .collect(Collectors.joining(" "));
     String header =
         "{'descr': '"
-            + descr(tensor.elements())
+            + descr(Elements.of(tensor.type()))
             + "', 'fortran_order': False, 'shape': ("
             + dimensions
             + "), }";
@@ -142,7 +143,7 @@ record Npy(Elements elements, Shape shape, MemorySegment data) {
     file.writeBytes(MAGIC);
     file.writeBytes(new byte[] {1, 0, (byte) header.length(), (byte) (header.length() >> 8)});
     file.writeBytes(header.getBytes(StandardCharsets.ISO_8859_1));
-    file.writeBytes(tensor.data().toArray(ValueLayout.JAVA_BYTE));
+    file.writeBytes(tensor.segment().toArray(ValueLayout.JAVA_BYTE));
     return file.toByteArray();
   }
 }

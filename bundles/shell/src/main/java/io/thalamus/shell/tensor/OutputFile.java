@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.api.Tensor;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Reasons;
 import io.thalamus.memory.files.AtomicFiles;
@@ -75,7 +76,7 @@ public final class OutputFile {
   private static byte[] encode(Path file, Tensor tensor) throws IOException, CommandException {
     String name = file.getFileName().toString().toLowerCase(Locale.ROOT);
     if (name.endsWith(".bin")) {
-      return tensor.data().toArray(ValueLayout.JAVA_BYTE);
+      return tensor.segment().toArray(ValueLayout.JAVA_BYTE);
     }
     if (!tensor.isNumeric()) {
       throw new CommandException(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.tensor;
 
+import io.thalamus.api.Tensor;
 import io.thalamus.console.Json;
 import io.thalamus.console.text.Units;
 import java.util.Map;

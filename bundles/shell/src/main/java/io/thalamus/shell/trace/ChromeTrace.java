@@ -13,7 +13,8 @@ import java.util.TreeMap;
 /**
  * The writer of Chrome's trace event format, in its JSON object form, which Perfetto and
  * chrome://tracing read. Devices are the threads of one process, compilations those of another; a
- * flow leads from each execution through its steps. Stateless.
+ * flow leads from each execution through its steps, and a counter of each device tells who runs and
+ * who waits. A step that was preempted is as many bars as it had runs. Stateless.
  */
 public final class ChromeTrace {
   private static final int DEVICES = 1;
@@ -26,7 +27,8 @@ public final class ChromeTrace {
   private record Timed(long at, Map<String, Object> fields) {}
 
   /** Returns the trace of some events. */
-  public static String of(List<TraceEvent> events) {
+  public static String of(List<TraceEvent> trace) {
+    List<TraceEvent> events = Runs.of(trace);
     Lanes lanes = new Lanes(events);
     Map<Lane, Integer> threads = new IdentityHashMap<>();
     List<Object> all = new ArrayList<>();
@@ -45,6 +47,12 @@ public final class ChromeTrace {
     }
     List<Timed> timed = new ArrayList<>();
     for (TraceEvent event : events) {
+      if (event.is("Load")) {
+        if (event.number("compilation") == 0) {
+          timed.add(new Timed(event.start(), counter(event)));
+        }
+        continue;
+      }
       Lane lane = event.isSpan() ? lanes.of(event) : lane(lanes, event);
       int process = lane == null ? (event.isOnDevice() ? DEVICES : COMPILATIONS) : process(lane);
       int thread = lane == null ? 0 : threads.get(lane);
@@ -71,6 +79,24 @@ public final class ChromeTrace {
   private static Map<String, Object> name(String what, int process, int thread, String name) {
     return Json.object(
         "name", what, "ph", "M", "pid", process, "tid", thread, "args", Map.of("name", name));
+  }
+
+  private static Map<String, Object> counter(TraceEvent load) {
+    return Json.object(
+        "name",
+        "executions on " + load.text("device"),
+        "cat",
+        load.type(),
+        "ph",
+        "C",
+        "ts",
+        load.start() / NANOS_PER_MICRO,
+        "pid",
+        DEVICES,
+        "tid",
+        0,
+        "args",
+        Map.of("running", load.number("running"), "waiting", load.number("waiting")));
   }
 
   private static Map<String, Object> entry(TraceEvent event, int process, int thread) {

@@ -10,10 +10,11 @@ import java.util.List;
 
 /**
  * A Gantt chart for a terminal: a line for each device and each compilation, in which the shade of
- * a column tells how much of its time was busy. Stateless.
+ * a column tells how much of its time was busy, and a dot that an execution waited. Stateless.
  */
 public final class GanttText {
   private static final String SHADES = " ░▒▓█";
+  private static final char WAITS = '·';
   private static final int LONGEST_NAME = 32;
   private static final int BEHIND = 8;
 
@@ -29,12 +30,15 @@ public final class GanttText {
     int columns = Math.max(10, style.width() - names - BEHIND);
     Lines lines = new Lines();
     for (int i = 0; i < lanes.size(); i++) {
-      double[] busy = busy(lanes.get(i), window, columns);
+      List<TraceEvent> bars = lanes.get(i).bars();
+      double[] busy = shares(bars.stream().filter(bar -> !bar.isWait()).toList(), window, columns);
+      double[] waits = shares(bars.stream().filter(TraceEvent::isWait).toList(), window, columns);
       StringBuilder row = new StringBuilder();
       double sum = 0;
-      for (double share : busy) {
+      for (int column = 0; column < columns; column++) {
+        double share = Math.max(0, busy[column] - waits[column]);
         int shade = share <= 0 ? 0 : Math.clamp((int) Math.ceil(share * 4 - 0.01), 1, 4);
-        row.append(SHADES.charAt(shade));
+        row.append(waits[column] > share ? WAITS : SHADES.charAt(shade));
         sum += share;
       }
       String label = lanes.get(i).label();
@@ -52,18 +56,18 @@ public final class GanttText {
         .toString();
   }
 
-  /** Returns the busy share of each column; a bar within another counts once. */
-  private static double[] busy(Lane lane, Window window, int columns) {
-    double[] busy = new double[columns];
+  /** Returns the share of each column that bars cover; a bar within another counts once. */
+  private static double[] shares(List<TraceEvent> bars, Window window, int columns) {
+    double[] shares = new double[columns];
     long done = window.start();
-    for (TraceEvent bar : lane.bars()) {
+    for (TraceEvent bar : bars) {
       double from = window.place(Math.max(bar.start(), done)) * columns;
       double to = window.place(bar.end()) * columns;
       for (int column = (int) from; column < to && column < columns; column++) {
-        busy[column] += Math.max(0, Math.min(to, column + 1) - Math.max(from, column));
+        shares[column] += Math.max(0, Math.min(to, column + 1) - Math.max(from, column));
       }
       done = Math.max(done, bar.end());
     }
-    return busy;
+    return shares;
   }
 }

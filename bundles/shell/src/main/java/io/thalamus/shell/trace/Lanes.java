@@ -13,7 +13,8 @@ import java.util.TreeMap;
 
 /**
  * The lanes of a trace: one for each device and each compilation, and more of them where several
- * bars overlap. Two bars of one lane are apart, or one lies within the other. Immutable.
+ * bars overlap. Two bars of a device are apart; of two bars of a compilation, one may also lie
+ * within the other. Immutable.
  */
 public final class Lanes {
   private final List<Lane> lanes = new ArrayList<>();
@@ -66,12 +67,12 @@ public final class Lanes {
     return lane;
   }
 
-  /** Returns whether a bar lies behind or within all that are open in a row. */
+  /** Returns whether a bar lies behind all that are open in a row, or within its own execution. */
   private static boolean fits(Deque<TraceEvent> open, TraceEvent event) {
     while (!open.isEmpty() && open.peek().end() <= event.start()) {
       open.pop();
     }
-    return open.isEmpty() || event.end() <= open.peek().end();
+    return open.isEmpty() || !event.isOnDevice() && event.end() <= open.peek().end();
   }
 
   /** Returns all lanes: devices by name, then compilations as they began. */

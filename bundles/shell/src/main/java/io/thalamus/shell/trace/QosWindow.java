@@ -4,15 +4,16 @@ package io.thalamus.shell.trace;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Consumer;
 
 /**
- * The events of the last seconds, and what they say of devices and of compilations. Thread-safe;
- * holds so many events at most, the latest.
+ * The events of the last seconds, and what they say of devices, applications and models.
+ * Thread-safe; holds so many events at most, the latest.
  */
 public final class QosWindow {
   /** How far back it looks. */
@@ -20,78 +21,138 @@ public final class QosWindow {
 
   private static final int MOST = 200_000;
 
+  /** Of what is prepared and planned, the figures say nothing. */
+  private static final Set<String> COUNTED =
+      Set.of("Step", "Execution", "Fallback", "Preempt", "DeadlineMiss", "Refusal", "Load");
+
   private final Deque<TraceEvent> events = new ArrayDeque<>();
   private long since = Long.MAX_VALUE;
 
   /**
-   * What one device or one compilation did.
+   * What one device did, an application, or a model of one.
    *
-   * @param name of the device, or of the model
+   * @param name of the device, or of the model; empty for a whole application
    * @param application symbolic name of its bundle; empty for a device
-   * @param priority of the compilation; empty for a device
-   * @param done steps of a device, executions of a compilation
+   * @param client of the application, as it names it; empty for itself
+   * @param priority of the model; else empty
+   * @param running executions that hold a permit of a device now
+   * @param waiting executions that wait for one now, or stand back
+   * @param done steps of a device, else executions
    * @param perSecond likewise, in a second
-   * @param busy the time spent, over the time that passed: above 1 if several ran at once
-   * @param median time of one
-   * @param p99 time of one
+   * @param busy the time that steps ran, over the time that passed: above 1 if several ran at once
+   * @param share of the time that devices ran for anybody; 1 for a device that ran
+   * @param median time of one: without waits for a device, with them for all else
+   * @param p99 likewise
    * @param failed those that did not succeed
    * @param fallbacks steps that were repeated elsewhere
    * @param misses deadlines that were missed
    * @param refusals executions that were not begun
+   * @param preemptions how often one stood back for another
    */
   public record Row(
       String name,
       String application,
+      String client,
       String priority,
+      long running,
+      long waiting,
       long done,
       double perSecond,
       double busy,
+      double share,
       Duration median,
       Duration p99,
       long failed,
       long fallbacks,
       long misses,
-      long refusals) {}
+      long refusals,
+      long preemptions) {}
 
   /**
-   * What happened in the last seconds.
+   * What happened in the last seconds, and what runs and waits now. Applications that did nothing
+   * in them, and have nothing that runs or waits, are not there.
    *
    * @param seconds how many
+   * @param applications each client of an application by itself
    */
-  public record Figures(double seconds, List<Row> devices, List<Row> compilations) {}
+  public record Figures(
+      double seconds, List<Row> devices, List<Row> applications, List<Row> models) {}
+
+  /** The party that a row is about; what it leaves open is empty. Ordered as it is shown. */
+  private record Key(
+      String application, String client, String model, String priority, String device)
+      implements Comparable<Key> {
+    private static final Comparator<Key> ORDER =
+        Comparator.comparing(Key::application)
+            .thenComparing(Key::client)
+            .thenComparing(Key::model)
+            .thenComparing(Key::priority)
+            .thenComparing(Key::device);
+
+    static Key ofDevice(TraceEvent event) {
+      return new Key("", "", "", "", event.text("device"));
+    }
+
+    static Key ofApplication(TraceEvent event) {
+      return new Key(event.text("application"), event.text("client"), "", "", "");
+    }
+
+    static Key ofModel(TraceEvent event) {
+      return new Key(
+          event.text("application"),
+          event.text("client"),
+          event.text("model"),
+          event.text("priority"),
+          "");
+    }
+
+    @Override
+    public int compareTo(Key other) {
+      return ORDER.compare(this, other);
+    }
+  }
 
   /** Counts while a row is made. */
   private static final class Count {
-    private TraceEvent any;
     private long[] times = new long[16];
     private int done;
+    private long ran;
+    private long running;
+    private long waiting;
     private long failed;
     private long fallbacks;
     private long misses;
     private long refusals;
+    private long preemptions;
 
-    private void time(TraceEvent event) {
+    private void time(TraceEvent event, long nanos) {
       times = done == times.length ? Arrays.copyOf(times, 2 * done) : times;
-      times[done++] = event.nanos();
+      times[done++] = nanos;
       failed += event.isFailure() ? 1 : 0;
     }
 
-    private Row row(boolean isDevice, double seconds) {
+    private Row row(Key key, double seconds, long allRan) {
       long[] sorted = Arrays.copyOf(times, done);
       Arrays.sort(sorted);
+      boolean isDevice = !key.device().isEmpty();
       return new Row(
-          isDevice ? any.text("device") : any.text("model"),
-          isDevice ? "" : any.text("application"),
-          isDevice ? "" : any.text("priority"),
+          isDevice ? key.device() : key.model(),
+          key.application(),
+          key.client(),
+          key.priority(),
+          running,
+          waiting,
           done,
           done / seconds,
-          Arrays.stream(sorted).sum() / (seconds * 1e9),
+          ran / (seconds * 1e9),
+          ran == 0 ? 0 : (double) ran / (isDevice ? ran : allRan),
           percentile(sorted, 50),
           percentile(sorted, 99),
           failed,
           fallbacks,
           misses,
-          refusals);
+          refusals,
+          preemptions);
     }
 
     /** Returns the least time that so many of a hundred do not exceed. */
@@ -119,39 +180,73 @@ public final class QosWindow {
     long from = Math.max(since, now - LENGTH.toNanos());
     events.removeIf(event -> event.end() < from);
     double seconds = Math.max(1, now - from) / 1e9;
-    Map<String, Count> devices = new TreeMap<>();
-    Map<String, Count> compilations = new TreeMap<>();
+    long sample =
+        events.stream()
+            .filter(event -> event.is("Load"))
+            .mapToLong(event -> event.number("sample"))
+            .max()
+            .orElse(0);
+    Map<Key, Count> devices = new TreeMap<>();
+    Map<Key, Count> applications = new TreeMap<>();
+    Map<Key, Count> models = new TreeMap<>();
+    long ran = 0;
     for (TraceEvent event : events) {
+      if (!COUNTED.contains(event.type())) {
+        continue;
+      }
+      Count device =
+          event.text("device").isEmpty() ? new Count() : count(devices, Key.ofDevice(event));
+      // What measures and probes belongs to no application.
+      boolean isOurs = event.number("compilation") != 0;
+      List<Count> owners =
+          isOurs
+              ? List.of(
+                  count(applications, Key.ofApplication(event)), count(models, Key.ofModel(event)))
+              : List.of();
       switch (event.type()) {
-        case "Step" -> count(devices, event.text("device"), event, count -> count.time(event));
-        case "Execution" ->
-            count(compilations, event.compilation(), event, count -> count.time(event));
+        case "Step" -> {
+          long nanos = Math.max(0, event.nanos() - event.number("waited"));
+          ran += nanos;
+          device.time(event, nanos);
+          device.ran += nanos;
+          owners.forEach(owner -> owner.ran += nanos);
+        }
+        case "Execution" -> owners.forEach(owner -> owner.time(event, event.nanos()));
         case "Fallback" -> {
-          if (!event.text("device").isEmpty()) {
-            count(devices, event.text("device"), event, count -> count.fallbacks++);
+          device.fallbacks++;
+          owners.forEach(owner -> owner.fallbacks++);
+        }
+        case "Preempt" -> {
+          device.preemptions++;
+          owners.forEach(owner -> owner.preemptions++);
+        }
+        case "DeadlineMiss" -> owners.forEach(owner -> owner.misses++);
+        case "Refusal" -> owners.forEach(owner -> owner.refusals++);
+        case "Load" -> {
+          if (event.number("sample") == sample) {
+            for (Count count : isOurs ? owners : List.of(device)) {
+              count.running += event.number("running");
+              count.waiting += event.number("waiting");
+            }
           }
-          count(compilations, event.compilation(), event, count -> count.fallbacks++);
         }
-        case "DeadlineMiss" ->
-            count(compilations, event.compilation(), event, count -> count.misses++);
-        case "Refusal" ->
-            count(compilations, event.compilation(), event, count -> count.refusals++);
-        default -> {
-          // Of what is prepared and planned, the figures say nothing.
-        }
+        default -> throw new IllegalStateException(event.type());
       }
     }
-    return new Figures(seconds, rows(devices, true, seconds), rows(compilations, false, seconds));
+    return new Figures(
+        seconds,
+        rows(devices, seconds, ran),
+        rows(applications, seconds, ran),
+        rows(models, seconds, ran));
   }
 
-  private static void count(
-      Map<String, Count> counts, String name, TraceEvent event, Consumer<Count> counting) {
-    Count count = counts.computeIfAbsent(name, any -> new Count());
-    count.any = event;
-    counting.accept(count);
+  private static Count count(Map<Key, Count> counts, Key key) {
+    return counts.computeIfAbsent(key, any -> new Count());
   }
 
-  private static List<Row> rows(Map<String, Count> counts, boolean isDevice, double seconds) {
-    return counts.values().stream().map(count -> count.row(isDevice, seconds)).toList();
+  private static List<Row> rows(Map<Key, Count> counts, double seconds, long ran) {
+    return counts.entrySet().stream()
+        .map(entry -> entry.getValue().row(entry.getKey(), seconds, ran))
+        .toList();
   }
 }

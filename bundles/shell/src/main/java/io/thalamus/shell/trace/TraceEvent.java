@@ -71,9 +71,14 @@ public record TraceEvent(String type, long start, long nanos, Map<String, Object
   /** Returns whether it takes time: it is a bar in a lane, not a moment. */
   public boolean isSpan() {
     return switch (type) {
-      case "Execution", "Step", "Prepare", "Partition", "Replan" -> true;
+      case "Execution", "Step", "Wait", "Preempt", "Prepare", "Partition", "Replan" -> true;
       default -> false;
     };
+  }
+
+  /** Returns whether an execution waited then: for a device, or since it stood back for another. */
+  public boolean isWait() {
+    return is("Wait") || is("Preempt");
   }
 
   /** Returns whether what it tells did not succeed. */
@@ -84,7 +89,7 @@ public record TraceEvent(String type, long start, long nanos, Map<String, Object
 
   /** Returns the process of its lane: a device, or a compilation of an application. */
   public boolean isOnDevice() {
-    return fields.containsKey("device") && !is("Fallback");
+    return fields.containsKey("device") && !is("Fallback") && !isWait();
   }
 
   /** Returns what its lane is called. */
@@ -105,6 +110,8 @@ public record TraceEvent(String type, long start, long nanos, Map<String, Object
       case "Step" -> text("step");
       case "Prepare" -> "prepare " + text("step");
       case "Execution" -> text("model");
+      case "Wait" -> "waits for " + text("device");
+      case "Preempt" -> "stands back on " + text("device") + " for " + text("forModel");
       default -> type;
     };
   }

@@ -13,9 +13,9 @@ import java.util.List;
 public record Window(long start, long end, List<TraceEvent> events) {
   private static final int MOST_STEPS = 120;
 
-  /** Returns the window of a trace. */
+  /** Returns the window of a trace, in which steps are the runs that they are made of. */
   public static Window of(List<TraceEvent> trace) {
-    List<TraceEvent> bars = trace.stream().filter(TraceEvent::isSpan).toList();
+    List<TraceEvent> bars = Runs.of(trace).stream().filter(TraceEvent::isSpan).toList();
     List<TraceEvent> steps = bars.stream().filter(event -> event.is("Step")).toList();
     long first =
         steps.isEmpty()

@@ -109,6 +109,11 @@ final class FakeNetworks implements NeuralNetworks {
   }
 
   @Override
+  public LoadedModel load(String name, MemorySegment bytes) {
+    throw new UnsupportedOperationException("commands load files");
+  }
+
+  @Override
   public LoadedModel load(Path file) throws NeuralNetworksException {
     ModelFile known = files.get(file.getFileName().toString());
     if (known == null) {

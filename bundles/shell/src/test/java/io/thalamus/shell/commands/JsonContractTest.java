@@ -14,6 +14,7 @@ import io.thalamus.api.CompilationCache.Forecast;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.DeviceHealth;
 import io.thalamus.api.DeviceHealth.StuckCall;
+import io.thalamus.api.ExecutionReport.Durations;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.Plan;
@@ -220,7 +221,7 @@ class JsonContractTest {
 
   @Test
   void run() throws Exception {
-    String step = "{device,operations,millis,code,byBurst}";
+    String step = "{device,operations,millis,code,byBurst,fenced}";
     String outputs =
         "{model,outputs[{name,type,shape[],scale,zeroPoint,min,max,mean,values[],"
             + "top[{index,label,score}]}],ranOn{cpu},";
@@ -236,6 +237,23 @@ class JsonContractTest {
             + step
             + "]}",
         "nn:run m.tflite random:1 --repeat 2 --cache c");
+    networks.caching = List.of();
+    Optional<Duration> time = Optional.of(Duration.ofMillis(1));
+    networks.steps =
+        List.of(
+            new StepReport(
+                "cpu",
+                1,
+                Duration.ofMillis(1),
+                ResultCode.NO_ERROR,
+                false,
+                true,
+                Optional.of(new Durations(Optional.empty(), time, Optional.empty(), time))));
+    assertFields(
+        outputs
+            + "millis,steps["
+            + step.replace("}", ",durations{inDriverMillis,fencedInDriverMillis}}]}"),
+        "nn:run m.tflite random:1");
   }
 
   @Test

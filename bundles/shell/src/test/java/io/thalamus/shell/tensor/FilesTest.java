@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.thalamus.api.Tensor;
 import io.thalamus.console.CommandException;
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.Lifetime;
@@ -78,13 +79,11 @@ class FilesTest {
     return operand(OperandCode.TENSOR_QUANT8_ASYMM_SIGNED, Quantization.of(0.5f, -1), shape);
   }
 
-  private Tensor read(String name, byte[] bytes, Operand input)
-      throws IOException, CommandException {
+  private Tensor read(String name, byte[] bytes, Operand input) throws Exception {
     return InputFile.read(Files.write(folder.resolve(name), bytes), input);
   }
 
-  private Tensor read(String name, String text, Operand input)
-      throws IOException, CommandException {
+  private Tensor read(String name, String text, Operand input) throws Exception {
     return InputFile.read(Files.writeString(folder.resolve(name), text), input);
   }
 
@@ -216,6 +215,12 @@ class FilesTest {
     CommandException d =
         assertThrows(CommandException.class, () -> InputFile.read(directory, floats(2)));
     assertEquals("cannot read " + directory + ": Is a directory", d.getMessage());
+    Path picture = folder.resolve("no.png");
+    CommandException p = assertThrows(CommandException.class, () -> InputFile.picture(picture));
+    assertEquals("cannot read " + picture + ": there is no such file", p.getMessage());
+    Path empty = Files.createFile(folder.resolve("empty.png"));
+    CommandException none = assertThrows(CommandException.class, () -> InputFile.picture(empty));
+    assertEquals("cannot read " + empty + ": the file is empty", none.getMessage());
     ExtensionOperandType foreign = new ExtensionOperandType("com.example", 1, "ODD", true, 3);
     CommandException f =
         assertThrows(
@@ -257,8 +262,8 @@ class FilesTest {
         OutputFile.write(file, tensor);
         Tensor back = InputFile.read(file, operand);
         assertArrayEquals(
-            tensor.data().toArray(ValueLayout.JAVA_BYTE),
-            back.data().toArray(ValueLayout.JAVA_BYTE),
+            tensor.segment().toArray(ValueLayout.JAVA_BYTE),
+            back.segment().toArray(ValueLayout.JAVA_BYTE),
             operand.type() + ending);
         assertEquals(tensor.shape(), back.shape());
       }

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
@@ -34,7 +35,10 @@ class ChromeTraceTest {
 
   private final List<TraceEvent> events = new ArrayList<>();
 
-  /** Executions of three compilations that overlap, with one to four steps each. */
+  /** The nanoseconds in which each step ran, by execution and name of the step. */
+  private final Map<String, Long> ran = new TreeMap<>();
+
+  /** Executions of three compilations that overlap, with one to four steps each, which wait. */
   private void fill(long seed) {
     Random random = new Random(seed);
     for (long id = 1; id <= EXECUTIONS; id++) {
@@ -48,18 +52,44 @@ class ChromeTraceTest {
         step.put("device", DEVICES.get(random.nextInt(3)));
         step.put("step", "ADD <\"&'> " + i);
         step.put("code", random.nextInt(5) == 0 ? "OP_FAILED" : "NO_ERROR");
-        long nanos = 1 + random.nextInt(9_000);
+        long nanos = 12 + random.nextInt(9_000);
         now += random.nextInt(50);
         events.add(new TraceEvent("Step", now, nanos, step));
+        ran.put(id + "/" + i, nanos - addWaits(random, now, nanos, step));
         now += nanos;
       }
       label.put("code", "NO_ERROR");
       events.add(new TraceEvent("Execution", start, now - start + random.nextInt(100), label));
     }
+    for (long sample = 0; sample < 9; sample++) {
+      Map<String, Object> load = label(0);
+      load.putAll(Map.of("device", "npu", "sample", sample, "running", 2L, "waiting", sample));
+      events.add(new TraceEvent("Load", sample * 10_000, 0, load));
+      load.put("compilation", 2L);
+      events.add(new TraceEvent("Load", sample * 10_000, 0, load));
+    }
     Map<String, Object> miss = label(1);
     miss.put("code", "MISSED_DEADLINE_TRANSIENT");
     events.add(new TraceEvent("DeadlineMiss", 50_000, 0, miss));
     events.add(new TraceEvent("Quarantine", 60_000, 0, Map.of("device", "npu", "reason", "slow")));
+  }
+
+  /** Has a step wait at its start, or be preempted twice, or both; returns for how long. */
+  private long addWaits(Random random, long start, long nanos, Map<String, Object> step) {
+    long part = nanos / 6;
+    long all = 0;
+    int kind = random.nextInt(4);
+    if (kind % 2 == 1) {
+      events.add(new TraceEvent("Wait", start, part, step));
+      all += part;
+    }
+    if (kind >= 2) {
+      events.add(new TraceEvent("Preempt", start + 2 * part, part, step));
+      // To its very end, as when it is cancelled meanwhile.
+      events.add(new TraceEvent("Preempt", start + 4 * part, nanos - 4 * part, step));
+      all += part + nanos - 4 * part;
+    }
+    return all;
   }
 
   private static Map<String, Object> label(long compilation) {
@@ -79,15 +109,21 @@ class ChromeTraceTest {
     double last = 0;
     Map<Object, List<Map<String, Object>>> bars = new HashMap<>();
     Map<Object, List<Map<String, Object>>> flows = new HashMap<>();
+    int counters = 0;
     for (Map<String, Object> entry : all) {
       String phase = (String) entry.get("ph");
-      assertTrue(Set.of("M", "X", "i", "s", "t", "f").contains(phase), phase);
+      assertTrue(Set.of("M", "X", "i", "C", "s", "t", "f").contains(phase), phase);
       for (String field : List.of("name", "pid", "tid")) {
         assertNotNull(entry.get(field), () -> field + " of " + entry);
       }
       String thread = entry.get("pid") + "/" + entry.get("tid");
       if (phase.equals("M")) {
         threads.add(thread);
+        continue;
+      }
+      if (phase.equals("C")) {
+        // A counter belongs to a process, and its series are numbers.
+        assertEquals(Map.of("running", 2.0, "waiting", (double) counters++), entry.get("args"));
         continue;
       }
       assertTrue(threads.contains(thread), () -> "a lane without a name: " + entry);
@@ -103,10 +139,44 @@ class ChromeTraceTest {
         flows.computeIfAbsent(entry.get("id"), any -> new ArrayList<>()).add(entry);
       }
     }
-    assertEquals(events.size() - 2, bars.values().stream().mapToInt(List::size).sum());
+    assertEquals(9, counters);
     bars.values().forEach(ChromeTraceTest::checkNesting);
+    List<Map<String, Object>> steps =
+        bars.values().stream()
+            .flatMap(List::stream)
+            .filter(bar -> bar.get("cat").equals("Step"))
+            .toList();
+    checkRuns(steps);
+    assertEquals(
+        events.stream().filter(event -> event.isSpan() && !event.is("Step")).count(),
+        bars.values().stream().mapToInt(List::size).sum() - steps.size());
     assertEquals(EXECUTIONS, flows.size());
-    flows.forEach((id, flow) -> checkFlow((double) id, flow, bars));
+    flows.forEach((id, flow) -> checkFlow((double) id, flow, steps, bars));
+  }
+
+  /** The bars of a step are as long as it ran, and none lies where it waited. */
+  private void checkRuns(List<Map<String, Object>> steps) {
+    Map<String, Double> shown = new TreeMap<>();
+    for (Map<String, Object> bar : steps) {
+      Map<?, ?> args = (Map<?, ?>) bar.get("args");
+      String name = (String) bar.get("name");
+      String key =
+          Math.round((double) args.get("execution")) + "/" + name.substring(name.length() - 1);
+      double from = (double) bar.get("ts") * 1e3;
+      double to = from + (double) bar.get("dur") * 1e3;
+      shown.merge(key, to - from, Double::sum);
+      for (TraceEvent wait : events) {
+        boolean isOfStep =
+            wait.isWait()
+                && wait.number("execution") == (double) args.get("execution")
+                && wait.text("step").equals(name);
+        assertTrue(
+            !isOfStep || wait.end() <= from + 1e-3 || wait.start() >= to - 1e-3,
+            () -> bar + " runs during " + wait);
+      }
+    }
+    ran.forEach(
+        (key, nanos) -> assertEquals(nanos, shown.getOrDefault(key, 0.0), 1e-3, "ran: " + key));
   }
 
   /** Two bars of a lane are apart, or one lies within the other. */
@@ -125,12 +195,15 @@ class ChromeTraceTest {
 
   /** One start, then steps in order, one end; each at a bar of the same execution. */
   private void checkFlow(
-      double id, List<Map<String, Object>> flow, Map<Object, List<Map<String, Object>>> bars) {
-    long steps =
-        events.stream()
-            .filter(event -> event.is("Step") && event.number("execution") == (long) id)
+      double id,
+      List<Map<String, Object>> flow,
+      List<Map<String, Object>> steps,
+      Map<Object, List<Map<String, Object>>> bars) {
+    long runs =
+        steps.stream()
+            .filter(bar -> ((Map<?, ?>) bar.get("args")).get("execution").equals(id))
             .count();
-    assertEquals(steps + 1, flow.size());
+    assertEquals(runs + 1, flow.size());
     for (int i = 0; i < flow.size(); i++) {
       Map<String, Object> point = flow.get(i);
       assertEquals(i == 0 ? "s" : i < flow.size() - 1 ? "t" : "f", point.get("ph"));

@@ -13,7 +13,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What the last seconds say of devices and compilations. */
+/** What the last seconds say of devices, applications and models. */
 class QosWindowTest {
   private static final long SECOND = 1_000_000_000;
   private static final long MILLI = 1_000_000;
@@ -25,6 +25,7 @@ class QosWindowTest {
     Map<String, Object> fields = new HashMap<>();
     fields.put("device", device);
     fields.put("application", "app" + compilation);
+    fields.put("client", "client" + compilation);
     fields.put("model", "m.tflite");
     fields.put("priority", "LOW");
     fields.put("compilation", compilation);
@@ -49,7 +50,7 @@ class QosWindowTest {
     assertEquals(Duration.ofMillis(50), device.median());
     assertEquals(Duration.ofMillis(99), device.p99());
     assertEquals(0.505, device.busy(), 1e-9);
-    Row compilation = figures.compilations().getFirst();
+    Row compilation = figures.models().getFirst();
     assertEquals(Duration.ofMillis(100), compilation.median());
     assertEquals(1, compilation.failed());
   }
@@ -68,9 +69,9 @@ class QosWindowTest {
     Row npu = figures.devices().getFirst();
     assertEquals(1, npu.failed());
     assertEquals(1, npu.fallbacks());
-    Row first = figures.compilations().getFirst();
+    Row first = figures.models().getFirst();
     assertEquals(0, first.misses() + first.refusals());
-    Row second = figures.compilations().get(1);
+    Row second = figures.models().get(1);
     assertEquals("app2", second.application());
     assertEquals(0, second.done());
     assertEquals(2, second.misses());
@@ -79,6 +80,78 @@ class QosWindowTest {
     assertTrue(text.contains("app2"), text);
     String json = Json.line(new QosResult(figures, Style.PLAIN).data());
     assertTrue(json.contains("\"misses\":2,\"refusals\":1"), json);
+  }
+
+  private void load(long sample, String device, long compilation, long running, long waiting) {
+    Map<String, Object> fields = new HashMap<>();
+    fields.put("sample", sample);
+    fields.put("device", device);
+    fields.put("application", compilation == 0 ? "" : "app" + compilation);
+    fields.put("client", "");
+    fields.put("model", compilation == 0 ? "" : "m.tflite");
+    fields.put("priority", "LOW");
+    fields.put("compilation", compilation);
+    fields.put("running", running);
+    fields.put("waiting", waiting);
+    window.add(new TraceEvent("Load", sample * SECOND, 0, fields));
+  }
+
+  @Test
+  void whatRunsAndWaitsIsOfTheLatestSampleAlone() {
+    window.begin(0);
+    load(1, "npu", 0, 2, 9);
+    load(1, "npu", 1, 2, 9);
+    load(2, "npu", 0, 1, 4);
+    load(2, "npu", 2, 1, 4);
+    load(2, "cpu", 0, 1, 0);
+    load(2, "cpu", 2, 1, 0);
+    QosWindow.Figures figures = window.figures(3 * SECOND);
+    Row npu = figures.devices().get(1);
+    assertEquals("npu", npu.name());
+    assertEquals(1, npu.running());
+    assertEquals(4, npu.waiting());
+    // On two devices.
+    Row second = figures.applications().get(1);
+    assertEquals("app2", second.application());
+    assertEquals(2, second.running());
+    assertEquals(4, second.waiting());
+    Row first = figures.models().getFirst();
+    assertEquals(0, first.running() + first.waiting(), "it was there a second ago");
+    // Gone for longer than the window is long.
+    load(13, "cpu", 0, 0, 0);
+    QosWindow.Figures later = window.figures(13 * SECOND);
+    assertEquals(1, later.devices().size());
+    assertEquals(0, later.applications().size() + later.models().size());
+  }
+
+  @Test
+  void sharesAreOfTheTimeThatStepsRanWithoutTheirWaits() {
+    window.begin(0);
+    add("Step", "npu", 1, SECOND, 300 * MILLI, "NO_ERROR");
+    Map<String, Object> waited = new HashMap<>(step(2));
+    waited.put("waited", 800 * MILLI);
+    window.add(new TraceEvent("Step", SECOND, 900 * MILLI, waited));
+    window.add(new TraceEvent("Preempt", SECOND, 800 * MILLI, step(2)));
+    QosWindow.Figures figures = window.figures(2 * SECOND);
+    assertEquals(0.75, figures.applications().getFirst().share(), 1e-9);
+    Row second = figures.models().get(1);
+    assertEquals(0.25, second.share(), 1e-9);
+    assertEquals(1, second.preemptions());
+    Row npu = figures.devices().getFirst();
+    assertEquals(1, npu.preemptions());
+    assertEquals(0.2, npu.busy(), 1e-9);
+    assertEquals(Duration.ofMillis(100), npu.median());
+  }
+
+  private static Map<String, Object> step(long compilation) {
+    return Map.of(
+        "device", "npu",
+        "application", "app" + compilation,
+        "client", "client" + compilation,
+        "model", "m.tflite",
+        "priority", "LOW",
+        "compilation", compilation,
+        "code", "NO_ERROR");
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.benchmarks.engine;
 
+import io.thalamus.hal.Device;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -17,6 +18,7 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
+import org.osgi.framework.FrameworkUtil;
 import org.osgi.framework.launch.Framework;
 import org.osgi.util.tracker.ServiceTracker;
 
@@ -36,6 +38,7 @@ public final class Container implements AutoCloseable {
           "io.thalamus.model",
           "io.thalamus.model.reader",
           "io.thalamus.api",
+          "io.thalamus.api.picture",
           "io.thalamus.hal");
 
   private final Framework framework;
@@ -131,6 +134,14 @@ public final class Container implements AutoCloseable {
       throw new IllegalStateException("no service " + type.getName() + " " + filter);
     }
     return service;
+  }
+
+  /** Adds a device of this process, until the container is closed. */
+  public void register(Device device, String name) {
+    framework
+        .getBundleContext()
+        .registerService(
+            Device.class, device, FrameworkUtil.asDictionary(Map.of("thalamus.device", name)));
   }
 
   @Override

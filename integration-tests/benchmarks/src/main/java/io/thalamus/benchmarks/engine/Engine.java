@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.benchmarks.engine;
 
+import io.thalamus.model.Priority;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,13 +20,28 @@ public interface Engine {
   String format();
 
   /**
-   * Makes a model ready to run.
+   * Starts the engine.
    *
-   * @param inputs the bytes of each input, in the order and layout of the file
-   * @param threads how many threads may compute
+   * @param threads how many threads may compute one execution
    * @throws Exception whatever the engine objects to
    */
-  Session open(Path model, List<byte[]> inputs, int threads) throws Exception;
+  Host start(int threads) throws Exception;
+
+  /** An engine that is ready to open models. Thread-safe; owned by whoever started it. */
+  interface Host extends AutoCloseable {
+    /**
+     * Makes a model ready to run.
+     *
+     * @param inputs the bytes of each input, in the order and layout of the file
+     * @param priority among the sessions of this host, if the engine has priorities
+     * @throws Exception whatever the engine objects to
+     */
+    Session open(Path model, List<byte[]> inputs, Priority priority) throws Exception;
+
+    /** Ends the engine. Its sessions have been closed. */
+    @Override
+    default void close() {}
+  }
 
   /** A model that is ready to run. Used by one thread; owned by whoever opened it. */
   interface Session extends AutoCloseable {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.benchmarks.engine;
 
+import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.hal.Device;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Priority;
 import io.thalamus.model.Subgraph;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -36,7 +38,7 @@ record ThalamusEngine(String device, Way way) implements Engine {
   }
 
   @Override
-  public Session open(Path file, List<byte[]> inputs, int threads) throws Exception {
+  public Host start(int threads) throws Exception {
     Container container =
         Container.start(
             Path.of(System.getProperty(HOME)),
@@ -45,6 +47,21 @@ record ThalamusEngine(String device, Way way) implements Engine {
             threads);
     // One that has a process of its own is not there at once.
     container.service(Device.class, "(thalamus.device=" + device + ")");
+    return new Host() {
+      @Override
+      public Session open(Path file, List<byte[]> inputs, Priority priority) throws Exception {
+        return ThalamusEngine.this.open(container, file, inputs, priority);
+      }
+
+      @Override
+      public void close() {
+        container.close();
+      }
+    };
+  }
+
+  private Session open(Container container, Path file, List<byte[]> inputs, Priority priority)
+      throws Exception {
     LoadedModel model = container.service(NeuralNetworks.class, "(objectClass=*)").load(file);
     Subgraph main = model.model().main();
     Way.Tensors tensors = new Way.Tensors(new ArrayList<>(), new ArrayList<>());
@@ -56,7 +73,9 @@ record ThalamusEngine(String device, Way way) implements Engine {
     for (int i = 0; i < main.outputIndexes().size(); i++) {
       tensors.outputs().add(SharedMemory.allocate(MemoryKind.ASHMEM, main.output(i).byteSize()));
     }
-    Way.Running running = way.open(container, device, model.model(), tensors);
+    Way.Running running =
+        way.open(
+            container, device, model.model(), tensors, CompilationOptions.DEFAULT.with(priority));
     return new Session() {
       @Override
       public void run() throws Exception {
@@ -79,7 +98,6 @@ record ThalamusEngine(String device, Way way) implements Engine {
       public void close() {
         running.close();
         model.close();
-        container.close();
         tensors.inputs().forEach(SharedMemory::close);
         tensors.outputs().forEach(SharedMemory::close);
       }

@@ -28,10 +28,15 @@ enum Way {
   /** As applications execute. */
   RUNTIME("", false, null) {
     @Override
-    Running open(Container container, String device, Model model, Tensors tensors)
+    Running open(
+        Container container,
+        String device,
+        Model model,
+        Tensors tensors,
+        CompilationOptions compiled)
         throws Exception {
       NeuralNetworks networks = container.service(NeuralNetworks.class, "(objectClass=*)");
-      Compilation compilation = networks.compile(model, CompilationOptions.DEFAULT);
+      Compilation compilation = networks.compile(model, compiled);
       return new Running() {
         private ExecutionReport report;
 
@@ -66,7 +71,12 @@ enum Way {
    */
   DRIVER("-driver", false, null) {
     @Override
-    Running open(Container container, String device, Model model, Tensors tensors)
+    Running open(
+        Container container,
+        String device,
+        Model model,
+        Tensors tensors,
+        CompilationOptions compiled)
         throws Exception {
       PreparedModel prepared =
           container
@@ -120,11 +130,14 @@ enum Way {
   /**
    * Makes a model ready to run.
    *
+   * @param compiled how the runtime compiles it
    * @throws Exception whatever the runtime or the device objects to
    */
-  Running open(Container container, String device, Model model, Tensors tensors) throws Exception {
+  Running open(
+      Container container, String device, Model model, Tensors tensors, CompilationOptions compiled)
+      throws Exception {
     NeuralNetworks networks = container.service(NeuralNetworks.class, "(objectClass=*)");
-    Compilation compilation = networks.compile(model, CompilationOptions.DEFAULT);
+    Compilation compilation = networks.compile(model, compiled);
     Burst burst = compilation.createBurst(options);
     return new Running() {
       private ExecutionReport report;

@@ -6,6 +6,7 @@ import io.thalamus.benchmarks.network.Network.Builder;
 import io.thalamus.benchmarks.network.Network.Size;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 
@@ -16,6 +17,8 @@ import java.util.function.Supplier;
 public final class Zoo {
   private static final Size PICTURE = new Size(224, 224, 3);
   private static final Size FEW = new Size(1, 1, 8);
+  private static final Size SPECTROGRAM = new Size(49, 10, 1);
+  private static final int WORDS = 12;
   private static final int CLASSES = 1000;
   private static final long SEED = 20_260_101;
 
@@ -54,6 +57,10 @@ public final class Zoo {
       Map.of(
           "add",
           Zoo::add,
+          "convolution",
+          Zoo::convolution,
+          "ds_cnn",
+          Zoo::dsCnn,
           "mobilenet_v1",
           Zoo::mobileNetV1,
           "mobilenet_v2",
@@ -68,9 +75,11 @@ public final class Zoo {
     return List.copyOf(new TreeMap<>(NETWORKS).keySet());
   }
 
-  /** The names of those that people use, in alphabetical order. */
+  /** The names of those that classify pictures, in alphabetical order. */
   public static List<String> literature() {
-    return names().stream().filter(name -> !name.equals("add")).toList();
+    return names().stream()
+        .filter(name -> !Set.of("add", "convolution", "ds_cnn").contains(name))
+        .toList();
   }
 
   /**
@@ -89,6 +98,23 @@ public final class Zoo {
   private static Network add() {
     Builder net = new Builder("add", FEW, SEED);
     return net.end(net.sum(0, 0, Activation.NONE));
+  }
+
+  /** A single operation that takes most of a second: 40 billion multiplications. */
+  private static Network convolution() {
+    Builder net = new Builder("convolution", new Size(112, 112, 256), SEED);
+    return net.end(net.convolution(0, 256, 7, 1, Activation.RELU));
+  }
+
+  /** The small one of Zhang et al. 2017 (table 4), but for the first window, which is square. */
+  private static Network dsCnn() {
+    Builder net = new Builder("ds_cnn", SPECTROGRAM, SEED);
+    int value = net.convolution(0, 64, 4, 2, Activation.RELU);
+    for (int i = 0; i < 4; i++) {
+      value = net.depthwise(value, 3, 1, Activation.RELU);
+      value = net.convolution(value, 64, 1, 1, Activation.RELU);
+    }
+    return net.softmax(net.dense(net.globalAverage(value), WORDS));
   }
 
   private static Network mobileNetV1() {

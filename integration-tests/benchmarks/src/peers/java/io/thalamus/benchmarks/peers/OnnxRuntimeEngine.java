@@ -29,7 +29,11 @@ public final class OnnxRuntimeEngine implements Engine {
   }
 
   @Override
-  public Session open(Path model, List<byte[]> inputs, int threads) throws OrtException {
+  public Host start(int threads) {
+    return (model, inputs, priority) -> open(model, inputs, threads);
+  }
+
+  private static Session open(Path model, List<byte[]> inputs, int threads) throws OrtException {
     OrtEnvironment environment = OrtEnvironment.getEnvironment();
     try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
       options.setIntraOpNumThreads(threads);

@@ -26,7 +26,11 @@ public final class TfliteEngine implements Engine {
   }
 
   @Override
-  public Session open(Path file, List<byte[]> inputs, int threads) {
+  public Host start(int threads) {
+    return (file, inputs, priority) -> open(file, inputs, threads);
+  }
+
+  private static Session open(Path file, List<byte[]> inputs, int threads) {
     FlatBufferModel model = FlatBufferModel.BuildFromFile(file.toString());
     BuiltinOpResolverWithXNNPACK resolver = new BuiltinOpResolverWithXNNPACK(true);
     Interpreter interpreter = new Interpreter((Pointer) null); // the builder makes it

@@ -79,7 +79,7 @@ public final class JobStress {
 
   private static void help(Job job) {
     for (int i = 0; i < LOOKS; i++) {
-      job.help(1);
+      job.help(1, WORKERS);
     }
   }
 

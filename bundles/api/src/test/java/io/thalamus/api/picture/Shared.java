@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell;
+package io.thalamus.api.picture;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Assumptions;
 
 /** The models and vectors outside the project; tests that need them are skipped without. */
-public final class Shared {
+final class Shared {
   private Shared() {}
 
   /** A file or folder there. */
-  public static Path file(String name) {
+  static Path file(String name) {
     String property = System.getProperty("thalamus.shared", "");
     String variable = System.getenv("THALAMUS_SHARED");
     Path root = Path.of(System.getProperty("thalamus.root", "."));

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell.image;
+package io.thalamus.api.picture;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.thalamus.console.CommandException;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.api.Tensor;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.shell.Shared;
-import io.thalamus.shell.tensor.InputFile;
-import io.thalamus.shell.tensor.Tensor;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
@@ -27,6 +26,7 @@ import java.util.Optional;
 import java.util.Random;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -68,7 +68,7 @@ class PictureTest {
       int zeroPoint,
       Float mean,
       Float std)
-      throws CommandException {
+      throws Exception {
     Path directory = Shared.file("models/" + model);
     Operand input = operand(type, scale, zeroPoint, 1, size, size, 3);
     check(directory, picture, name, input, mean, std);
@@ -76,7 +76,7 @@ class PictureTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
-  void grayPicturesKeepTheirLevels(int digit) throws CommandException {
+  void grayPicturesKeepTheirLevels(int digit) throws Exception {
     String picture = "mnist_sample" + digit + ".png";
     String name = "digit" + digit;
     check(
@@ -97,16 +97,14 @@ class PictureTest {
 
   private static void check(
       Path directory, String picture, String name, Operand input, Float mean, Float std)
-      throws CommandException {
+      throws Exception {
     Normalization normalization =
         mean == null
             ? Normalization.known(input, Optional.empty()).orElseThrow()
             : Normalization.given(new float[] {mean}, new float[] {std});
-    Tensor made =
-        PictureLayout.of(input.shape())
-            .orElseThrow()
-            .fill(input, PictureFile.read(directory.resolve(picture)), normalization);
-    Tensor stored = InputFile.read(directory.resolve("input_" + name + "_0.bin"), input);
+    Tensor made = Picture.read(directory.resolve(picture)).tensor(input, normalization);
+    Tensor stored =
+        Tensor.of(input, Files.readAllBytes(directory.resolve("input_" + name + "_0.bin")));
     double most = 0;
     for (long i = 0; i < stored.count(); i++) {
       most = Math.max(most, Math.abs(stored.stored(i) - made.stored(i)));
@@ -115,7 +113,7 @@ class PictureTest {
   }
 
   @Test
-  void channelsFirstHoldsPlanes() throws CommandException {
+  void channelsFirstHoldsPlanes() throws Exception {
     Operand input = operand("TENSOR_FLOAT32", 0, 0, 1, 3, 1, 2);
     PictureLayout layout = PictureLayout.of(input.shape()).orElseThrow();
     assertEquals(new PictureLayout(1, 2, 3, true), layout);
@@ -126,6 +124,45 @@ class PictureTest {
     for (int i = 0; i < expected.length; i++) {
       assertEquals(expected[i], tensor.stored(i), "element " + i);
     }
+  }
+
+  @Test
+  void aValueComesBackAsThePictureItWasMadeOf() throws Exception {
+    Picture picture = Picture.of(2, 1, new int[] {0x010203, 0xFA80FF});
+    Normalization normalization = Normalization.given(new float[] {127.5f}, new float[] {127.5f});
+    for (Shape shape : new Shape[] {Shape.of(1, 1, 2, 3), Shape.of(1, 3, 1, 2)}) {
+      Tensor tensor =
+          picture.tensor(operand("TENSOR_FLOAT32", 0, 0, shape.toArray()), normalization);
+      BufferedImage back = PictureLayout.picture(tensor, normalization).toImage();
+      assertEquals(0xFF010203, back.getRGB(0, 0));
+      assertEquals(0xFFFA80FF, back.getRGB(1, 0));
+    }
+  }
+
+  @Test
+  void inputsThatTakeNoPictureSaySo() {
+    Picture picture = Picture.of(1, 1, new int[] {0});
+    assertRefused(
+        "x TENSOR_FLOAT32 1x640 takes no picture",
+        () -> picture.tensor(operand("TENSOR_FLOAT32", 0, 0, 1, 640), Optional.empty()));
+    assertRefused(
+        "the model leaves the size of its pictures open (x TENSOR_FLOAT32 1x?x?x3);"
+            + " name it by Operand.with(Shape)",
+        () -> picture.tensor(operand("TENSOR_FLOAT32", 0, 0, 1, 0, 0, 3), Optional.empty()));
+    assertRefused(
+        "the model does not say how x TENSOR_FLOAT32 1x2x2x3 was normalized; name a Normalization",
+        () -> picture.tensor(operand("TENSOR_FLOAT32", 0, 0, 1, 2, 2, 3), Optional.empty()));
+    Normalization two = Normalization.given(new float[] {1, 2}, new float[] {1});
+    assertRefused(
+        "a normalization has one number, or one for each of the 3 channels of"
+            + " x TENSOR_FLOAT32 1x2x2x3",
+        () -> picture.tensor(operand("TENSOR_FLOAT32", 0, 0, 1, 2, 2, 3), two));
+  }
+
+  private static void assertRefused(String line, Executable action) {
+    NeuralNetworksException e = assertThrows(NeuralNetworksException.class, action);
+    assertEquals(line, e.getMessage());
+    assertEquals(ResultCode.BAD_DATA, e.code());
   }
 
   @Test
@@ -153,7 +190,7 @@ class PictureTest {
     image.setRGB(1, 0, 0xFF102030);
     Path file = folder.resolve("a.png");
     ImageIO.write(image, "png", file.toFile());
-    Picture picture = PictureFile.read(file);
+    Picture picture = Picture.read(file);
     assertEquals(0xFFFFFF, picture.rgb(0, 0));
     assertEquals(0x102030, picture.rgb(1, 0));
   }
@@ -212,7 +249,7 @@ class PictureTest {
     ByteBuffer file = ByteBuffer.allocate(jpeg.length + tiff.length + 4);
     file.put(jpeg, 0, 2).putShort((short) 0xFFE1).putShort((short) (tiff.length + 2));
     file.put(tiff).put(jpeg, 2, jpeg.length - 2);
-    Picture picture = PictureFile.read(Files.write(folder.resolve("a.jpg"), file.array()));
+    Picture picture = Picture.read(Files.write(folder.resolve("a.jpg"), file.array()));
     assertEquals(32, picture.width());
     assertEquals(64, picture.height());
     assertTrue(picture.luma(16, 8) > 200 && picture.luma(16, 56) < 50, "white stands above");
@@ -220,18 +257,8 @@ class PictureTest {
 
   @Test
   void unreadablePicturesAreOneLineEach() throws IOException {
-    assertLine("cannot read FILE: the file is empty", "a.png", new byte[0]);
     assertLine(
-        "a.png is no picture that can be read (png, jpg, bmp, gif), nor .npy, .bin or .json",
-        "a.png",
-        "hello".getBytes());
-    Path missing = folder.resolve("no.png");
-    assertEquals(
-        "cannot read " + missing + ": there is no such file",
-        assertThrows(CommandException.class, () -> PictureFile.read(missing)).getMessage());
-    assertEquals(
-        "cannot read " + folder + ": Is a directory",
-        assertThrows(CommandException.class, () -> PictureFile.read(folder)).getMessage());
+        "a.png is no picture that can be read (png, jpg, bmp, gif)", "a.png", "hello".getBytes());
   }
 
   @Test
@@ -252,7 +279,8 @@ class PictureTest {
     for (int length : new int[] {whole.length / 4, whole.length / 2, whole.length * 3 / 4}) {
       Path file = folder.resolve("cut-" + length + "." + format);
       Files.write(file, Arrays.copyOf(whole, length));
-      CommandException e = assertThrows(CommandException.class, () -> PictureFile.read(file));
+      NeuralNetworksException e =
+          assertThrows(NeuralNetworksException.class, () -> Picture.read(file));
       assertEquals(1, e.getMessage().lines().count());
       assertTrue(e.getMessage().contains(file.getFileName().toString()), e.getMessage());
     }
@@ -272,8 +300,8 @@ class PictureTest {
       }
       Path file = Files.write(folder.resolve("damaged." + format), damaged);
       try {
-        PictureFile.read(file);
-      } catch (CommandException e) {
+        Picture.read(file);
+      } catch (NeuralNetworksException e) {
         assertEquals(1, e.getMessage().lines().count());
       }
     }
@@ -298,8 +326,9 @@ class PictureTest {
 
   private void assertLine(String line, String name, byte[] bytes) throws IOException {
     Path file = Files.write(folder.resolve(name), bytes);
-    CommandException e = assertThrows(CommandException.class, () -> PictureFile.read(file));
-    assertEquals(line.replace("FILE", file.toString()), e.getMessage());
-    assertEquals(1, e.exitStatus());
+    NeuralNetworksException e =
+        assertThrows(NeuralNetworksException.class, () -> Picture.read(file));
+    assertEquals(line, e.getMessage());
+    assertEquals(ResultCode.BAD_DATA, e.code());
   }
 }

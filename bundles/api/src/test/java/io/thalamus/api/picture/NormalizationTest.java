@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell.image;
+package io.thalamus.api.picture;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

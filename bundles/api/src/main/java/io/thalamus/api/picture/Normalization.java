@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell.image;
+package io.thalamus.api.picture;
 
-import io.thalamus.console.text.Units;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.reader.ModelFile;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -25,9 +26,9 @@ public record Normalization(float[] mean, float[] std, String reason) {
   /** How far an end of a range may be off: 1/128 as scale makes [-1, 1] end at 0.992. */
   private static final double TOLERANCE = 0.02;
 
-  /** What the user asked for. */
+  /** What the caller knows: one number each, or one for each channel. */
   public static Normalization given(float[] mean, float[] std) {
-    return new Normalization(mean, std, "given by --mean and --std");
+    return new Normalization(mean, std, "given");
   }
 
   /**
@@ -67,9 +68,9 @@ public record Normalization(float[] mean, float[] std, String reason) {
       if (Math.abs(low - range[0]) <= allowed && Math.abs(high - range[1]) <= allowed) {
         String reason =
             "bytes as they are: the quantized input's real range is "
-                + Units.number(low)
+                + number(low)
                 + " to "
-                + Units.number(high);
+                + number(high);
         return Optional.of(
             new Normalization(
                 new float[] {quantization.zeroPoint() - least},
@@ -94,6 +95,11 @@ public record Normalization(float[] mean, float[] std, String reason) {
     return (value - mean[mean.length == 1 ? 0 : channel]) / std[std.length == 1 ? 0 : channel];
   }
 
+  /** Returns the value that was fed as this, the inverse of {@link #apply}. */
+  double invert(double fed, int channel) {
+    return fed * std[std.length == 1 ? 0 : channel] + mean[mean.length == 1 ? 0 : channel];
+  }
+
   /** For people: {@code (value - 127.5) / 127.5}. */
   public String formula() {
     return "(value - " + text(mean) + ") / " + text(std);
@@ -101,7 +107,11 @@ public record Normalization(float[] mean, float[] std, String reason) {
 
   private static String text(float[] values) {
     return IntStream.range(0, values.length)
-        .mapToObj(i -> Units.number(values[i]))
+        .mapToObj(i -> number(values[i]))
         .collect(Collectors.joining(","));
+  }
+
+  private static String number(double value) {
+    return new BigDecimal(value).round(new MathContext(4)).stripTrailingZeros().toPlainString();
   }
 }

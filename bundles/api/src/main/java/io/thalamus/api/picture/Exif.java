@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell.image;
+package io.thalamus.api.picture;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

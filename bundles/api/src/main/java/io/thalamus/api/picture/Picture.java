@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell.image;
+package io.thalamus.api.picture;
 
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.api.Tensor;
+import io.thalamus.model.Operand;
+import io.thalamus.model.reader.ModelFile;
 import java.awt.Color;
 import java.awt.Graphics2D;
 import java.awt.RenderingHints;
 import java.awt.image.BufferedImage;
 import java.awt.image.DataBufferInt;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
 
-/** A picture in memory, red, green and blue from 0 to 255. Immutable. */
+/**
+ * A picture in memory, red, green and blue from 0 to 255. Immutable; it shares nothing with what it
+ * was made of.
+ */
 public final class Picture {
   private final BufferedImage image;
 
@@ -22,8 +34,30 @@ public final class Picture {
     return new Picture(image);
   }
 
+  /**
+   * Reads a picture in one of the formats that the JDK knows: png, jpg, bmp, gif (its first
+   * picture); upright if the file says how it was held.
+   *
+   * @throws IOException if the file cannot be read
+   * @throws NeuralNetworksException with BAD_DATA if it is no picture, damaged, or too large
+   */
+  public static Picture read(Path file) throws IOException, NeuralNetworksException {
+    return read(String.valueOf(file.getFileName()), Files.readAllBytes(file));
+  }
+
+  /**
+   * Reads a picture as above.
+   *
+   * @param name for messages
+   * @param file the bytes of the file
+   * @throws NeuralNetworksException as above
+   */
+  public static Picture read(String name, byte[] file) throws NeuralNetworksException {
+    return PictureFile.read(name, file);
+  }
+
   /** What an image shows, on white where it is transparent. */
-  static Picture of(BufferedImage source) {
+  public static Picture of(BufferedImage source) {
     int width = source.getWidth();
     int height = source.getHeight();
     BufferedImage image = new BufferedImage(width, height, BufferedImage.TYPE_INT_RGB);
@@ -55,6 +89,41 @@ public final class Picture {
     return source.getType() == BufferedImage.TYPE_USHORT_GRAY
         ? BufferedImage.TYPE_USHORT_GRAY
         : BufferedImage.TYPE_BYTE_GRAY;
+  }
+
+  /** Returns a copy as an image of type TYPE_INT_RGB. */
+  public BufferedImage toImage() {
+    BufferedImage copy = new BufferedImage(width(), height(), BufferedImage.TYPE_INT_RGB);
+    copy.setData(image.getRaster());
+    return copy;
+  }
+
+  /**
+   * Returns the value of an input that shows this picture, resized and normalized.
+   *
+   * @param stated what the model's file says of the input, {@link ModelFile#normalization}
+   * @throws NeuralNetworksException with BAD_DATA if the input takes no picture, or neither its
+   *     range nor the file says how it was normalized
+   */
+  public Tensor tensor(Operand input, Optional<ModelFile.Normalization> stated)
+      throws NeuralNetworksException {
+    PictureLayout layout = PictureLayout.of(input);
+    Optional<Normalization> normalization = Normalization.known(input, stated);
+    if (normalization.isEmpty()) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA,
+          "the model does not say how " + input.text() + " was normalized; name a Normalization");
+    }
+    return layout.fill(input, this, normalization.get());
+  }
+
+  /**
+   * Returns the value of an input that shows this picture, resized and normalized.
+   *
+   * @throws NeuralNetworksException with BAD_DATA if the input takes no picture
+   */
+  public Tensor tensor(Operand input, Normalization normalization) throws NeuralNetworksException {
+    return PictureLayout.of(input).fill(input, this, normalization);
   }
 
   /** Columns. */

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import io.thalamus.api.picture.Picture;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Subgraph;
+import java.awt.image.BufferedImage;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * A model that is loaded and compiled: one handle for both. It outlives the devices it was prepared
+ * on. Thread-safe; owned by its opener, and closed before what it was opened from. Each answer's
+ * tensors are the caller's, and may be read after {@link #close}.
+ *
+ * <p>All failures of {@code run} are a {@link NeuralNetworksException}: BAD_DATA if an argument is
+ * missing or does not fit, with a message that names the input; else what the execution ended with.
+ */
+public final class Network implements AutoCloseable {
+  private final LoadedModel loaded;
+  private final Compilation compilation;
+
+  private Network(LoadedModel loaded, Compilation compilation) {
+    this.loaded = loaded;
+    this.compilation = compilation;
+  }
+
+  /**
+   * Loads a model file and compiles it.
+   *
+   * @throws NeuralNetworksException as {@link NeuralNetworks#load(Path)} and {@link
+   *     NeuralNetworks#compile}
+   */
+  public static Network open(NeuralNetworks networks, Path file, CompilationOptions options)
+      throws NeuralNetworksException {
+    return open(networks, networks.load(file), options);
+  }
+
+  /**
+   * Compiles a loaded model, which the network then owns; it is closed if that fails.
+   *
+   * @throws NeuralNetworksException as {@link NeuralNetworks#compile}
+   */
+  public static Network open(
+      NeuralNetworks networks, LoadedModel loaded, CompilationOptions options)
+      throws NeuralNetworksException {
+    Compilation compilation = null;
+    try {
+      compilation = networks.compile(loaded.model(), options);
+      return new Network(loaded, compilation);
+    } finally {
+      if (compilation == null) {
+        loaded.close();
+      }
+    }
+  }
+
+  /** Returns the model, and what its file says of it; owned by this network. */
+  public LoadedModel model() {
+    return loaded;
+  }
+
+  /** Returns the compilation, for its plan, bursts and executions; owned by this network. */
+  public Compilation compilation() {
+    return compilation;
+  }
+
+  /** Returns the inputs in their order, for {@link Tensor#of}. */
+  public List<Operand> inputs() {
+    Subgraph main = loaded.model().main();
+    return IntStream.range(0, main.inputIndexes().size()).mapToObj(main::input).toList();
+  }
+
+  /** Returns the outputs in their order. */
+  public List<Operand> outputs() {
+    Subgraph main = loaded.model().main();
+    return IntStream.range(0, main.outputIndexes().size()).mapToObj(main::output).toList();
+  }
+
+  /** Executes with one tensor for each input. */
+  public Answer run(Tensor... inputs) throws NeuralNetworksException {
+    return labelled(compilation.run(inputs));
+  }
+
+  /** Executes with tensors by the names of the inputs. */
+  public Answer run(Map<String, Tensor> inputs) throws NeuralNetworksException {
+    return labelled(compilation.run(inputs));
+  }
+
+  /** Executes with real numbers, one array for each input; a quantized input stores integers. */
+  public Answer run(float[]... inputs) throws NeuralNetworksException {
+    List<Operand> operands = inputs();
+    Tensor[] tensors = new Tensor[inputs.length];
+    for (int i = 0; i < tensors.length; i++) {
+      // What has no operand is refused by run, as a missing one is.
+      tensors[i] =
+          i < operands.size()
+              ? Tensor.of(operands.get(i), inputs[i])
+              : Tensor.floats(inputs[i], inputs[i].length);
+    }
+    return run(tensors);
+  }
+
+  /** Executes with a picture, which is resized and normalized as the only input wants it. */
+  public Answer run(BufferedImage picture) throws NeuralNetworksException {
+    List<Operand> operands = inputs();
+    if (operands.size() != 1) {
+      throw new NeuralNetworksException(
+          ResultCode.BAD_DATA,
+          "the model has " + operands.size() + " inputs; make a tensor of the picture for one");
+    }
+    return run(Picture.of(picture).tensor(operands.getFirst(), loaded.file().normalization(0)));
+  }
+
+  private Answer labelled(Answer answer) {
+    List<String> labels = loaded.file().labels();
+    return new Answer(answer.outputs(), answer.report(), labels);
+  }
+
+  /** Closes the compilation, as {@link Compilation#close}, and then the model. */
+  @Override
+  public void close() {
+    compilation.close();
+    loaded.close();
+  }
+}

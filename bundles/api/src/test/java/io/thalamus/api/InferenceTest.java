@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.thalamus.api.ExecutionReport.StepReport;
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OutputShape;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.Timing;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** Against a compilation that copies its first input to its output. */
+class InferenceTest {
+  private static final int ROWS = 40_000;
+  private static final ExecutionReport FAILED =
+      ExecutionReport.failed(
+          ResultCode.MISSED_DEADLINE_TRANSIENT, "too late", Optional.of(Duration.ofMillis(3)));
+
+  private int executions;
+  private ExecutionReport failure;
+
+  private final Model model = model();
+  private final Compilation compilation = compilation();
+
+  private static Model model() {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    graph.input("a", OperandCode.TENSOR_FLOAT32, Shape.of(0, 2), Quantization.NONE);
+    graph.input("b", OperandCode.TENSOR_QUANT8_ASYMM, Shape.of(3), Quantization.of(0.5f, 0));
+    graph.output("out", OperandCode.TENSOR_FLOAT32, Shape.of(0, 2), Quantization.NONE);
+    return Model.of(graph.build());
+  }
+
+  private Compilation compilation() {
+    InvocationHandler handler =
+        (proxy, method, arguments) ->
+            switch (method.getName()) {
+              case "model" -> model;
+              case "createExecution" -> execution();
+              default -> InvocationHandler.invokeDefault(proxy, method, arguments);
+            };
+    return proxy(Compilation.class, handler);
+  }
+
+  private Execution execution() {
+    MemorySegment[] segments = new MemorySegment[3];
+    Shape[] shape = new Shape[1];
+    InvocationHandler handler =
+        (proxy, method, arguments) -> {
+          switch (method.getName()) {
+            case "setInput" -> {
+              segments[(int) arguments[0]] = (MemorySegment) arguments[1];
+              if ((int) arguments[0] == 0) {
+                shape[0] = (Shape) arguments[2];
+              } else {
+                assertEquals(Shape.NONE, arguments[2]);
+              }
+            }
+            case "setOutput" -> segments[2] = (MemorySegment) arguments[1];
+            case "compute" -> {
+              return compute(segments, shape[0]);
+            }
+            default -> throw new UnsupportedOperationException(method.getName());
+          }
+          return proxy;
+        };
+    return proxy(Execution.class, handler);
+  }
+
+  private ExecutionReport compute(MemorySegment[] segments, Shape shape) {
+    executions++;
+    if (failure != null) {
+      return failure;
+    }
+    long bytes = segments[0].byteSize();
+    boolean isSufficient = segments[2].byteSize() >= bytes;
+    if (isSufficient) {
+      MemorySegment.copy(segments[0], 0, segments[2], 0, bytes);
+    }
+    return new ExecutionReport(
+        isSufficient ? ResultCode.NO_ERROR : ResultCode.OUTPUT_INSUFFICIENT_SIZE,
+        isSufficient ? "" : "too small",
+        List.of(new OutputShape(shape, isSufficient)),
+        Timing.NONE,
+        List.of(
+            new StepReport("npu", 1, Duration.ZERO, ResultCode.OP_FAILED),
+            new StepReport("simd", 1, Duration.ZERO, ResultCode.NO_ERROR),
+            new StepReport("cpu", 1, Duration.ZERO, ResultCode.NO_ERROR),
+            new StepReport("simd", 1, Duration.ZERO, ResultCode.NO_ERROR)));
+  }
+
+  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+    return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+
+  private Tensor bytes() throws NeuralNetworksException {
+    return Tensor.of(model.main().input(1), 0L, 1L, 2L);
+  }
+
+  @Test
+  void outputsGetAsMuchRoomAsTheyNeed() throws Exception {
+    float[] values = new float[2 * ROWS];
+    values[2 * ROWS - 1] = 5;
+    Inference inference = new Inference(compilation);
+    List<Tensor> inputs = List.of(Tensor.floats(values, ROWS, 2), bytes());
+    Answer answer = inference.run(inputs);
+    assertEquals(Shape.of(ROWS, 2), answer.output().shape());
+    assertArrayEquals(values, answer.output("out").toFloats());
+    assertEquals(2, executions);
+    // The larger buffer stays, and a smaller value uses its beginning.
+    assertEquals(ROWS, inference.run(inputs).output(0).shape().dimension(0));
+    Answer small = inference.run(List.of(Tensor.floats(new float[] {1, 2}, 1, 2), bytes()));
+    assertArrayEquals(new float[] {1, 2}, small.output().toFloats());
+    assertEquals(4, executions);
+  }
+
+  @Test
+  void answersOfACompilationAreTheCallers() throws Exception {
+    Answer first = compilation.run(Tensor.floats(new float[] {1, 2}, 1, 2), bytes());
+    compilation.run(Tensor.floats(new float[] {3, 4}, 1, 2), bytes());
+    assertArrayEquals(new float[] {1, 2}, first.output().toFloats());
+    assertEquals(List.of("simd", "cpu"), first.devices());
+  }
+
+  @Test
+  void argumentsMayBeNamed() throws Exception {
+    Tensor a = Tensor.floats(new float[] {1, 2}, 1, 2);
+    assertEquals(2, compilation.run(Map.of("b", bytes(), "a", a)).output().real(1));
+    assertRefused(
+        "input b TENSOR_QUANT8_ASYMM 3 is missing", () -> compilation.run(Map.of("a", a)));
+    assertRefused(
+        "no input is named c; the model has a TENSOR_FLOAT32 ?x2, b TENSOR_QUANT8_ASYMM 3",
+        () -> compilation.run(Map.of("a", a, "b", bytes(), "c", a)));
+    assertRefused("no output is named x, but out", () -> compilation.run(a, bytes()).output("x"));
+  }
+
+  @Test
+  void argumentsThatDoNotFitAreOneLineAndNothingRuns() throws Exception {
+    Tensor a = Tensor.floats(new float[] {1, 2, 3}, 1, 3);
+    assertRefused(
+        "the model has 2 inputs (a TENSOR_FLOAT32 ?x2, b TENSOR_QUANT8_ASYMM 3), 1 given",
+        () -> compilation.run(a));
+    assertRefused(
+        "input 0 is a TENSOR_FLOAT32 ?x2, not TENSOR_FLOAT32 1x3",
+        () -> compilation.run(a, bytes()));
+    assertRefused(
+        "input 0 is a TENSOR_FLOAT32 ?x2, not TENSOR_INT32 1x2",
+        () -> compilation.run(Tensor.ints(new int[2], 1, 2), bytes()));
+    Operand other =
+        new Operand(
+            OperandCode.TENSOR_QUANT8_ASYMM,
+            Shape.of(3),
+            Quantization.of(1, 0),
+            Lifetime.SUBGRAPH_INPUT,
+            "");
+    assertRefused(
+        "input 1 is b TENSOR_QUANT8_ASYMM 3, not TENSOR_QUANT8_ASYMM 3 with another quantization",
+        () -> compilation.run(Tensor.floats(new float[2], 1, 2), Tensor.of(other, 1L, 2L, 3L)));
+    assertEquals(0, executions);
+  }
+
+  @Test
+  void aFailureKeepsItsCodeAndWhenToTryAgain() {
+    failure = FAILED;
+    NeuralNetworksException e =
+        assertThrows(
+            NeuralNetworksException.class,
+            () -> compilation.run(Tensor.floats(new float[2], 1, 2), bytes()));
+    assertEquals(ResultCode.MISSED_DEADLINE_TRANSIENT, e.code());
+    assertEquals(Optional.of(Duration.ofMillis(3)), e.retryAfter());
+    assertEquals(1, executions);
+  }
+
+  @Test
+  void theBestClassesComeFirstAndNaNLast() {
+    Tensor scores = Tensor.floats(new float[] {0.25f, Float.NaN, 0.5f, 0.5f}, 1, 4);
+    Answer answer =
+        new Answer(
+            List.of(scores),
+            ExecutionReport.failed(ResultCode.NO_ERROR, ""),
+            List.of("a", "b", "c"));
+    assertEquals("[c 0.500, 3 0.500, a 0.250, b NaN]", answer.top(9).toString());
+    assertEquals(1, answer.top(1).size());
+  }
+
+  private static void assertRefused(String line, Executable action) {
+    NeuralNetworksException e = assertThrows(NeuralNetworksException.class, action);
+    assertEquals(line, e.getMessage());
+    assertEquals(ResultCode.BAD_DATA, e.code());
+  }
+}

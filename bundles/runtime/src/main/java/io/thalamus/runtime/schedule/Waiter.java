@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.runtime.schedule;
+
+/** A thread that waits for a permit. Its entry is of the lock of {@link Permits}. */
+final class Waiter {
+  /**
+   * How long a thread that has asked for a permit polls for it before it sleeps: some checkpoints
+   * of a fast device. A thread that wakes up on a saturated machine may have to wait for a whole
+   * time slice.
+   */
+  private static final long POLL_NANOS = 200_000L;
+
+  final Contender contender;
+  final Thread thread = Thread.currentThread();
+  FairQueue.Entry<Waiter> entry;
+  volatile boolean isGranted;
+
+  /** Whether its contender goes on without it. */
+  volatile boolean isDropped;
+
+  /** The waiter of this thread. */
+  Waiter(Contender contender) {
+    this.contender = contender;
+  }
+
+  /** Waits without sleeping, for a short time of the machine. */
+  void poll() {
+    long start = System.nanoTime();
+    while (!isGranted && System.nanoTime() - start < POLL_NANOS) {
+      Thread.onSpinWait();
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.shell.execution;
+
+import io.thalamus.api.Answer;
+import io.thalamus.api.Compilation;
+import io.thalamus.api.Execution;
+import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.Inference;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Tensor;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.text.Units;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Function;
+
+/** An inference whose executions are timed, without what comes before and after. One thread's. */
+public final class TimedInference {
+  private final Inference inference;
+  private final List<Tensor> inputs;
+  private long nanos;
+
+  /**
+   * The last answer, and all times.
+   *
+   * @param nanos how long each execution took, sorted
+   */
+  public record Outcome(Answer answer, long[] nanos) {
+    /** Returns the time in the middle. */
+    public long median() {
+      return nanos[nanos.length / 2];
+    }
+  }
+
+  /**
+   * An inference with these inputs.
+   *
+   * @param way starts an execution and waits for its end
+   */
+  public TimedInference(
+      Compilation compilation, List<Tensor> inputs, Function<Execution, ExecutionReport> way) {
+    this.inputs = inputs;
+    this.inference =
+        new Inference(
+            compilation,
+            execution -> {
+              long start = System.nanoTime();
+              ExecutionReport report = way.apply(execution);
+              nanos = System.nanoTime() - start;
+              return report;
+            });
+  }
+
+  /**
+   * Executes a number of times.
+   *
+   * @throws CommandException where one execution fails
+   */
+  public Outcome run(int times) throws CommandException {
+    long[] all = new long[times];
+    Answer last = null;
+    for (int i = 0; i < times; i++) {
+      try {
+        last = inference.run(inputs);
+      } catch (NeuralNetworksException e) {
+        String later = e.retryAfter().map(time -> "; try again in " + Units.time(time)).orElse("");
+        throw new CommandException(e.code() + ": " + e.getMessage() + later, e);
+      }
+      all[i] = nanos;
+    }
+    Arrays.sort(all);
+    return new Outcome(last, all);
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Programs with the embedded jar on their class path, and nothing else. */
+class EmbeddedTest {
+  private static final Path SAMPLES = ProjectFiles.ROOT.resolve("launcher/samples/digits");
+  private static final Path USES =
+      ProjectFiles.ROOT.resolve("integration-tests/src/test/resources/embedded/Uses.java");
+  private static final String VECTORS = "--add-modules=jdk.incubator.vector";
+  private static final Pattern TEN_LINES =
+      Pattern.compile("```java\\n(import io\\.thalamus\\.embedded.*?)```", Pattern.DOTALL);
+
+  @TempDir Path directory;
+
+  private record Outcome(int status, List<String> out, String err) {}
+
+  private static Path jar() throws IOException {
+    try (Stream<Path> files = Files.list(ProjectFiles.ROOT.resolve("bundles/embedded/target"))) {
+      return files.filter(file -> file.toString().endsWith(".jar")).findFirst().orElseThrow();
+    }
+  }
+
+  private Outcome java(String... arguments) throws IOException, InterruptedException {
+    Path temporary = Files.createDirectories(directory.resolve("temporary"));
+    List<String> words = new ArrayList<>();
+    words.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    words.add("-Djava.io.tmpdir=" + temporary);
+    words.addAll(List.of(arguments));
+    ProcessBuilder builder = new ProcessBuilder(words).directory(directory.toFile());
+    File errors = directory.resolve("errors").toFile();
+    Process process = builder.redirectError(errors).start();
+    process.getOutputStream().close();
+    List<String> out = new String(process.getInputStream().readAllBytes()).lines().toList();
+    assertTrue(process.waitFor(120, TimeUnit.SECONDS), "the program does not end");
+    try (Stream<Path> left = Files.list(temporary)) {
+      assertEquals(List.of(), left.toList(), "temporary files are left");
+    }
+    return new Outcome(process.exitValue(), out, Files.readString(errors.toPath()));
+  }
+
+  private List<String> uses(String option, String program, Path... more) throws Exception {
+    List<String> words =
+        new ArrayList<>(
+            List.of(option, "-cp", jar().toString(), USES.toString(), program, SAMPLES.toString()));
+    Stream.of(more).map(Path::toString).forEach(words::add);
+    Outcome outcome = java(words.toArray(String[]::new));
+    assertEquals(0, outcome.status(), outcome::err);
+    String errors = outcome.err().replaceAll("WARNING: Using incubator modules.*\\R", "");
+    assertEquals("", errors);
+    return outcome.out();
+  }
+
+  /** The program in the README, to the letter. */
+  @Test
+  void theTenLinesRunAsTheyAreWritten() throws Exception {
+    Matcher lines = TEN_LINES.matcher(Files.readString(ProjectFiles.ROOT.resolve("README.md")));
+    assertTrue(lines.find());
+    assertEquals(10, lines.group(1).lines().count());
+    Path program = Files.writeString(directory.resolve("Digits.java"), lines.group(1));
+    for (String sample : List.of("digits.tflite", "digit-3.png")) {
+      Files.copy(SAMPLES.resolve(sample), directory.resolve(sample));
+    }
+    Outcome outcome = java(VECTORS, "-cp", jar().toString(), program.toString());
+    assertEquals(0, outcome.status(), outcome::err);
+    assertEquals(List.of("[3 0.973, 0 0.004, 1 0.004] on [simd]"), outcome.out());
+  }
+
+  @Test
+  void withoutVectorsTheCpuServesAndOneLineSaysWhy() throws Exception {
+    assertEquals(
+        List.of(
+            "0 1 2 3 4 5 6 7 8 9 [io.thalamus.simd does not start: nothing here has the package"
+                + " jdk.incubator.vector; the JVM wants --add-modules=jdk.incubator.vector]",
+            "UNMAPPABLE"),
+        uses("-Dno.vectors", "all"));
+  }
+
+  @Test
+  void aProgramThatForgetsToCloseEndsAndLeavesNothing() throws Exception {
+    assertEquals(List.of("true", "4"), uses(VECTORS, "forget"));
+  }
+
+  @Test
+  void twoInstancesShareNothing() throws Exception {
+    assertEquals(
+        List.of(
+            "[simd] [simd, cpu]",
+            "7",
+            "IllegalStateException: the compilation is closed",
+            "IllegalStateException: Thalamus is closed",
+            "BAD_DATA: "
+                + SAMPLES.resolve("README.md")
+                + " is not a model of a known format (known: TensorFlow Lite)",
+            "BAD_DATA: cut.tflite: the file is damaged: the list of buffers points outside of the"
+                + " file",
+            "no threads left"),
+        uses(VECTORS, "two"));
+    assertTrue(Files.isDirectory(directory.resolve("storage")));
+  }
+
+  @Test
+  void argumentsAreNamedAndThoseThatDoNotFitAreOneLine() throws Exception {
+    String picture = "picture TENSOR_QUANT8_ASYMM_SIGNED 1x28x28x1";
+    assertEquals(
+        List.of(
+            "true",
+            "BAD_DATA: " + picture + " takes 784 floats, not 5",
+            "BAD_DATA: input 0 is " + picture + ", not TENSOR_FLOAT32 2x2",
+            "BAD_DATA: input " + picture + " is missing"),
+        uses(VECTORS, "inputs"));
+  }
+
+  @Test
+  void devicesComeAndGoWhileANetworkIsOpen() throws Exception {
+    Path npu = ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.npu.jar");
+    assertEquals(
+        List.of(
+            "[simd, cpu]",
+            "[cpu] 5",
+            "[npu, cpu] 6",
+            "[[cpu], [npu, cpu], [cpu], [npu, cpu]]",
+            "BAD_DATA: no device npu is installed",
+            "BAD_DATA: "
+                + SAMPLES.resolve("digits.tflite")
+                + " is no bundle: zip END header not found",
+            "BAD_DATA: there is no file none.jar",
+            "[cpu]"),
+        uses(VECTORS, "devices", npu));
+  }
+
+  @Test
+  void theLoaderOfTheJarIsCollectedOnceItIsClosed() throws Exception {
+    Outcome outcome =
+        java(
+            VECTORS,
+            "-XX:SoftRefLRUPolicyMSPerMB=0",
+            "-cp",
+            jar().toString(),
+            USES.toString(),
+            "loader",
+            SAMPLES.toString(),
+            jar().toString());
+    assertEquals(List.of("[]", "collected"), outcome.out(), outcome::err);
+    assertFalse(outcome.err().contains("Exception"), outcome::err);
+  }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import io.thalamus.api.Network;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Tensor;
+import io.thalamus.embedded.Thalamus;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.ref.WeakReference;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import javax.imageio.ImageIO;
+
+/** Programs around the embedded jar, each of which prints what it saw. */
+final class Uses {
+  private static final long PATIENCE_NANOS = 60_000_000_000L;
+
+  private Uses() {}
+
+  /**
+   * Runs one program.
+   *
+   * @param args the program, the folder of samples, and what else it needs
+   */
+  public static void main(String[] args) throws Exception {
+    Path samples = Path.of(args[1]);
+    switch (args[0]) {
+      case "all" -> all(samples);
+      case "forget" -> forget(samples);
+      case "two" -> two(samples);
+      case "inputs" -> inputs(samples);
+      case "devices" -> devices(samples, Path.of(args[2]));
+      case "loader" -> loader(Path.of(args[2]).toUri().toURL());
+      default -> throw new IllegalArgumentException(args[0]);
+    }
+  }
+
+  private static int digit(Network network, Path samples, int digit) throws Exception {
+    File picture = samples.resolve("digit-" + digit + ".png").toFile();
+    return network.run(ImageIO.read(picture)).top(1).getFirst().index();
+  }
+
+  private static void all(Path samples) throws Exception {
+    try (Thalamus thalamus = Thalamus.start();
+        Network digits = thalamus.network(samples.resolve("digits.tflite"))) {
+      for (int digit = 0; digit < 10; digit++) {
+        System.out.print(digit(digits, samples, digit) + " ");
+      }
+      System.out.println(thalamus.problems());
+    }
+    try {
+      Thalamus.start(Path.of("/dev/null/storage"));
+    } catch (NeuralNetworksException e) {
+      System.out.println(e.code());
+    }
+  }
+
+  private static void forget(Path samples) throws Exception {
+    Thread.currentThread().interrupt();
+    Thalamus thalamus = Thalamus.start();
+    System.out.println(Thread.interrupted());
+    Network digits = thalamus.network(samples.resolve("digits.tflite"));
+    System.out.println(digit(digits, samples, 4));
+  }
+
+  private static void two(Path samples) throws Exception {
+    Set<Thread> before = threads();
+    Path file = samples.resolve("digits.tflite");
+    Path storage = Path.of("storage");
+    Thalamus first = Thalamus.start(storage);
+    Thalamus second = Thalamus.start(storage);
+    Network lost = first.network(file);
+    Network kept = second.network(file);
+    first.uninstall("cpu");
+    System.out.println(ids(first) + " " + ids(second));
+    first.close();
+    first.close();
+    System.out.println(digit(kept, samples, 7));
+    System.out.println(failure(() -> digit(lost, samples, 7)));
+    System.out.println(failure(first::devices));
+    lost.close();
+    System.out.println(failure(() -> second.network(samples.resolve("README.md"))));
+    System.out.println(failure(() -> second.network("cut.tflite", cut(file))));
+    second.close();
+    kept.close();
+    System.out.println(
+        awaited(() -> before.containsAll(threads())) ? "no threads left" : threads());
+  }
+
+  private static byte[] cut(Path file) throws IOException {
+    byte[] bytes = Files.readAllBytes(file);
+    return Arrays.copyOf(bytes, bytes.length / 2);
+  }
+
+  private static List<String> ids(Thalamus thalamus) {
+    return thalamus.devices().stream().map(device -> device.id()).toList();
+  }
+
+  private static Set<Thread> threads() {
+    Set<Thread> threads = new HashSet<>(Thread.getAllStackTraces().keySet());
+    // The JDK's own, which pictures start.
+    threads.removeIf(thread -> thread.getName().startsWith("Java2D"));
+    return threads;
+  }
+
+  private static void inputs(Path samples) throws Exception {
+    try (Thalamus thalamus = Thalamus.start();
+        InputStream stream = Files.newInputStream(samples.resolve("digits.tflite"));
+        Network digits = thalamus.network("digits.tflite", stream)) {
+      float[] black = new float[28 * 28];
+      Tensor named = Tensor.of(digits.inputs().getFirst(), black);
+      double direct = digits.run(black).output().real(1);
+      System.out.println(
+          direct == digits.run(Map.of(named.name(), named)).output("scores").real(1));
+      System.out.println(failure(() -> digits.run(new float[5])));
+      System.out.println(failure(() -> digits.run(Tensor.floats(new float[4], 2, 2))));
+      System.out.println(failure(() -> digits.run(Map.of("image", named))));
+    }
+  }
+
+  private static void devices(Path samples, Path npu) throws Exception {
+    List<List<String>> seen = new CopyOnWriteArrayList<>();
+    try (Thalamus thalamus = Thalamus.start();
+        Network digits = thalamus.network(samples.resolve("digits.tflite"))) {
+      Thalamus.Registration registration = thalamus.onDevices(seen::add);
+      System.out.println(ids(thalamus));
+      thalamus.uninstall("simd");
+      System.out.println(ids(thalamus) + " " + digit(digits, samples, 5));
+      thalamus.install(npu);
+      thalamus.install(npu);
+      System.out.println(ids(thalamus) + " " + digit(digits, samples, 6));
+      registration.close();
+      thalamus.uninstall("npu");
+      System.out.println(seen);
+      System.out.println(failure(() -> thalamus.uninstall("npu")));
+      System.out.println(failure(() -> thalamus.install(samples.resolve("digits.tflite"))));
+      System.out.println(failure(() -> thalamus.install(Path.of("none.jar"))));
+      System.out.println(ids(thalamus));
+    }
+  }
+
+  /** As in a container for web applications: all of it in a loader that is to go. */
+  private static void loader(URL jar) throws Exception {
+    URLClassLoader loader =
+        new URLClassLoader(new URL[] {jar}, ClassLoader.getPlatformClassLoader());
+    WeakReference<ClassLoader> gone = new WeakReference<>(loader);
+    Class<?> type = loader.loadClass("io.thalamus.embedded.Thalamus");
+    AutoCloseable thalamus = (AutoCloseable) type.getMethod("start").invoke(null);
+    System.out.println(type.getMethod("problems").invoke(thalamus));
+    thalamus.close();
+    loader.close();
+    thalamus = null;
+    type = null;
+    loader = null;
+    boolean isGone =
+        awaited(
+            () -> {
+              System.gc();
+              return gone.get() == null;
+            });
+    System.out.println(isGone ? "collected" : "still there");
+  }
+
+  private interface Check {
+    boolean holds() throws Exception;
+  }
+
+  private static boolean awaited(Check check) throws Exception {
+    long end = System.nanoTime() + PATIENCE_NANOS;
+    boolean holds = check.holds();
+    while (!holds && System.nanoTime() - end < 0) {
+      Thread.sleep(20);
+      holds = check.holds();
+    }
+    return holds;
+  }
+
+  private interface Action {
+    void run() throws Exception;
+  }
+
+  private static String failure(Action action) throws Exception {
+    try {
+      action.run();
+      return "nothing failed";
+    } catch (NeuralNetworksException e) {
+      return e.code() + ": " + e.getMessage();
+    } catch (IllegalStateException e) {
+      return "IllegalStateException: " + e.getMessage();
+    }
+  }
+}
