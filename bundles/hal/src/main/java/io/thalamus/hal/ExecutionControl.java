@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.hal;
 
+import io.thalamus.model.Deadline;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -52,6 +53,11 @@ public interface ExecutionControl {
         return first.isPauseWanted();
       }
     };
+  }
+
+  /** Returns this control with an end at a deadline, by the clock of the deadline. */
+  default ExecutionControl until(Deadline deadline) {
+    return deadline.isSet() ? until(deadline::hasPassed, Signal.DEADLINE) : this;
   }
 
   /** The answers. */

@@ -18,6 +18,7 @@ import io.thalamus.hal.DelegatingPreparedModel;
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PrepareConfig;
@@ -26,6 +27,7 @@ import io.thalamus.hal.Request;
 import io.thalamus.isolation.proxy.RemoteDevice;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
@@ -47,6 +49,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -217,6 +220,29 @@ class PairTest {
         assertEquals(ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, refusal.status());
         assertEquals(time, refusal.retryAfter());
       }
+    }
+  }
+
+  /** The other process knows how much time was left at the start, by a clock of its own. */
+  @Test
+  void aDeadlineByAnotherClockStopsTheDevice() throws Exception {
+    int steps = 50_000;
+    AtomicLong now = new AtomicLong();
+    Deadline deadline = Deadline.after(Duration.ofMinutes(1), now::get);
+    ExecutionControl control =
+        () -> {
+          now.addAndGet(Duration.ofSeconds(25).toNanos());
+          return ExecutionControl.Signal.CONTINUE;
+        };
+    try (Pair pair = Pair.of(new SteppingDevice(), () -> {});
+        PreparedModel model = pair.prepare(add(), PrepareConfig.DEFAULT);
+        SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 3 * BYTES)) {
+      memory.segment().set(ValueLayout.JAVA_INT, SteppingDevice.STEPS, steps);
+      ExecutionResult result =
+          model.execute(request(memory), ExecutionConfig.DEFAULT.with(deadline).with(control));
+      assertEquals(ErrorStatus.MISSED_DEADLINE_TRANSIENT, result.status(), result::toString);
+      int done = memory.segment().get(ValueLayout.JAVA_INT, SteppingDevice.DONE);
+      assertTrue(done < steps, () -> "all " + steps + " steps were taken");
     }
   }
 

@@ -221,12 +221,13 @@ public final class RemoteDevice implements Device, AutoCloseable {
     ExecutionCodec.write(body, config.deadline());
     try (CacheTransfers.Opened files = host.caches().open(config.cache())) {
       files.write(body);
-      Reply reply = call(type, body, config.control(), limits.other());
+      ExecutionControl control = config.control().until(config.deadline());
+      Reply reply = call(type, body, control, limits.other());
       int id = read(reply.answer(), Decoder::int32);
       files.store();
       boolean isPolling = config.preference() != ExecutionPreference.LOW_POWER;
       PreparedModel prepared = new RemotePreparedModel(this, id, model, isPolling, bursts);
-      stopIfAsked(reply.unasked(), config.control(), prepared);
+      stopIfAsked(reply.unasked(), control, prepared);
       return prepared;
     }
   }

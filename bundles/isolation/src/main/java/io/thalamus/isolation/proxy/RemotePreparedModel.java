@@ -86,7 +86,7 @@ final class RemotePreparedModel implements PreparedModel {
     long start = System.nanoTime();
     try {
       StagedRequest staged = StagedRequest.of(request, device.info(), model, lane.scratch());
-      ExecutionResult result = execute(lane, staged.request(), config);
+      ExecutionResult result = execute(lane, staged.request(), untilDeadline(config));
       lanes.took(System.nanoTime() - start);
       return result instanceof Completed completed ? staged.finish(completed) : result;
     } catch (DeviceException e) {
@@ -94,6 +94,11 @@ final class RemotePreparedModel implements PreparedModel {
     } finally {
       lanes.giveBack(lane);
     }
+  }
+
+  /** The other process goes by its own clock, so this one stops it at a deadline of another. */
+  private static ExecutionConfig untilDeadline(ExecutionConfig config) {
+    return config.with(config.control().until(config.deadline()));
   }
 
   private static Failed late() {
@@ -201,7 +206,7 @@ final class RemotePreparedModel implements PreparedModel {
               device.execute(
                   MessageType.EXECUTE_FENCED,
                   body(lending, request, memories, config),
-                  config.control()),
+                  untilDeadline(config.fromNowOn()).control()),
               in ->
                   new FencedExecution.Info(
                       ExecutionCodec.result(in),

@@ -303,7 +303,7 @@ public final class RegisteredDevice {
   private DevicePreparedModel prepare(
       Model model, PrepareConfig config, Admission admission, boolean restores)
       throws DeviceException {
-    ExecutionControl stop = config.control().until(config.deadline()::hasPassed, Signal.DEADLINE);
+    ExecutionControl stop = config.control().until(config.deadline());
     Terms terms =
         new Terms(
             restores ? "prepareFromCache" : "prepare",
