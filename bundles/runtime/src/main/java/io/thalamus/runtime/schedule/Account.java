@@ -39,7 +39,7 @@ final class Account<T> {
   /** What waits here and below. */
   int waiting;
 
-  /** What waits or runs, here and below. */
+  /** What waits or runs, here and below; for all together, the accounts that have such. */
   private int active;
 
   Account(Account<T> parent) {
@@ -71,8 +71,24 @@ final class Account<T> {
     promised.put(rank, nanos);
   }
 
+  /** Returns how many accounts of clients have something that waits or runs. */
+  int activeAccounts() {
+    return parent == null ? active : parent.activeAccounts();
+  }
+
+  private void countActive(int change) {
+    if (parent == null) {
+      active += change;
+    } else {
+      parent.countActive(change);
+    }
+  }
+
   /** Begins something that waits or runs. */
   void enter() {
+    if (active == 0) {
+      countActive(1);
+    }
     for (Account<T> each = this; each.parent != null; each = each.parent) {
       if (each.active++ == 0) {
         each.catchUp();
@@ -84,6 +100,9 @@ final class Account<T> {
   void exit() {
     for (Account<T> each = this; each.parent != null; each = each.parent) {
       each.active--;
+    }
+    if (active == 0) {
+      countActive(-1);
     }
   }
 

@@ -181,6 +181,11 @@ public abstract class Contender implements ExecutionControl, Pauses {
     return now - rankEndNanos < 0 ? Math.max(own, rank) : own;
   }
 
+  /** Returns whether this holder has a rank that it will lose by time alone. */
+  final boolean hasRisen(long now) {
+    return isCounted && rank(now) > standing().priority.ordinal();
+  }
+
   /** Returns how long this has waited for permits until now, in queues and in pauses. */
   public final long waitedNanos() {
     return waitedNanos;

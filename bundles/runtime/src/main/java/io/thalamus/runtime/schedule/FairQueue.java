@@ -171,6 +171,11 @@ public final class FairQueue<T> {
     }
   }
 
+  /** Returns whether several clients or applications have something that waits or runs. */
+  boolean hasRivals() {
+    return all.activeAccounts() > 1;
+  }
+
   /** Returns how many entries wait. */
   public int size() {
     return all.waiting;

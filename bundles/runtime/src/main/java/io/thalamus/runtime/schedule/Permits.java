@@ -36,12 +36,9 @@ public final class Permits {
   static final long SLICE_NANOS = Duration.ofMillis(20).toNanos();
 
   /**
-   * The interval at which a waiting thread looks whether the order has changed by time alone. It is
-   * the longer the more wait: somebody looks often enough, and the looks do not fill the machine.
+   * So many waiting threads look within {@link FairQueue#AGING_NANOS} whether one has risen. More
+   * of them look less often, so that the looks do not fill the machine.
    */
-  private static final long LOOK_NANOS = Duration.ofMillis(20).toNanos();
-
-  /** So many look within one interval. */
   private static final int LOOKERS = 16;
 
   private final String device;
@@ -56,6 +53,13 @@ public final class Permits {
 
   /** Written under the lock. */
   private volatile boolean hasLeft;
+
+  /**
+   * The waiter that looks often, while holders fall behind others by time alone; null while none
+   * does. A thread that wakes up takes the processor from one that works, so only one looks.
+   * Written under the lock.
+   */
+  private volatile Waiter looker;
 
   private long preemptions;
 
@@ -163,21 +167,23 @@ public final class Permits {
   private Turn await(Waiter waiter) {
     Contender contender = waiter.contender;
     boolean isInterrupted = false;
-    long nanos = lookNanos();
     try {
       while (!waiter.isGranted) {
         if (hasLeft || waiter.isDropped || contender.status() != Signal.CONTINUE) {
           synchronized (this) {
             if (!waiter.isGranted) {
               drop(waiter);
+              watch(clock.nanoTime());
               return hasLeft ? Turn.LEFT : Turn.STOPPED;
             }
           }
         } else {
-          LockSupport.parkNanos(this, Math.min(nanos, contender.nanosLeft()));
+          LockSupport.parkNanos(this, Math.min(lookNanos(waiter), contender.nanosLeft()));
           // A wait ends at once while the flag is set.
           isInterrupted |= Thread.interrupted();
-          nanos = look(waiter) ? QUANTUM_NANOS : lookNanos();
+          if (!waiter.isGranted) {
+            look(waiter);
+          }
         }
       }
       return Turn.GRANTED;
@@ -188,8 +194,10 @@ public final class Permits {
     }
   }
 
-  private long lookNanos() {
-    return LOOK_NANOS * Math.ceilDiv(Math.max(1, waiting), LOOKERS);
+  private long lookNanos(Waiter waiter) {
+    return waiter == looker
+        ? QUANTUM_NANOS
+        : FairQueue.AGING_NANOS * Math.ceilDiv(Math.max(1, waiting), LOOKERS);
   }
 
   /** Gives the permit of a contender back, or has it wait for one no more. */
@@ -295,17 +303,37 @@ public final class Permits {
     return signal == Signal.CONTINUE ? Signal.CANCELLED : signal;
   }
 
-  /** Looks again, since time has passed; returns whether this one is the next. */
-  private synchronized boolean look(Waiter waiter) {
+  /** Looks again, since time has passed. */
+  private synchronized void look(Waiter waiter) {
     long now = clock.nanoTime();
     settle(now);
     FairQueue.Entry<Waiter> next = hand(now);
-    if (next == null || next.item() != waiter) {
-      return false;
+    if (next != null && next.item() == waiter) {
+      // One that was asked before may be long in answering.
+      ask(next, now);
     }
-    // One that was asked before may be long in answering.
-    ask(next, now);
-    return true;
+  }
+
+  /** Has the first of those that wait look often, if the order changes by time alone. */
+  private void watch(long now) {
+    FairQueue.Entry<Waiter> next = queue.hasRivals() || hasRisen(now) ? queue.peek(now) : null;
+    Waiter first = next == null ? null : next.item();
+    if (looker != first) {
+      looker = first;
+      if (first != null && first.thread != Thread.currentThread()) {
+        LockSupport.unpark(first.thread);
+      }
+    }
+  }
+
+  private boolean hasRisen(long now) {
+    for (int i = 0; i < slots.length(); i++) {
+      Contender holder = slots.get(i);
+      if (holder != null && holder.hasRisen(now)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
@@ -348,14 +376,17 @@ public final class Permits {
       Contender contender = next.item().contender;
       contender.isWanted = false;
       contender.waiter = null;
-      // First counted: who is never idle in between keeps what is due to it.
-      count(contender, next.rank(now), now);
+      // First counted: who is never idle in between keeps what is due to it. From this moment on:
+      // the
+      // one before it may have worked on since this thread looked at the clock.
+      count(contender, next.rank(now), clock.nanoTime());
       queue.remove(next);
       next.item().isGranted = true;
       waiting--;
       LockSupport.unpark(next.item().thread);
       next = queue.peek(now);
     }
+    watch(now);
     return next;
   }
 
