@@ -138,32 +138,18 @@ final class Assemble {
    */
   private void archive() throws IOException, InterruptedException {
     Path log = module.resolve("target/archive.log");
-    Path storage = module.resolve("target/archive-storage");
-    delete(storage);
     ProcessBuilder builder =
-        new ProcessBuilder(
-            home.resolve("bin/thalamus").toString(),
-            "--storage",
-            storage.toString(),
-            "-f",
-            home.resolve("bin/warm-up.gogo").toString(),
-            home.resolve("samples").toString());
+        new ProcessBuilder(home.resolve("bin/thalamus").toString(), "--warm-up");
     builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
-    builder.environment().put("THALAMUS_ARCHIVE", home.resolve("bin/classes.jsa.new").toString());
     builder.redirectErrorStream(true).redirectOutput(log.toFile());
     Process process = builder.start();
-    boolean ended = process.waitFor(60, TimeUnit.SECONDS);
-    if (!ended) {
-      process.destroyForcibly();
+    if (!process.waitFor(60, TimeUnit.SECONDS)) {
+      process.descendants().forEach(ProcessHandle::destroyForcibly);
+      process.waitFor();
     }
-    Path archive = home.resolve("bin/classes.jsa.new");
-    if (ended && Files.exists(archive)) {
-      Files.move(archive, home.resolve("bin/classes.jsa"), StandardCopyOption.ATOMIC_MOVE);
-    }
-    if (!ended || process.exitValue() != 0) {
+    if (process.exitValue() != 0) {
       System.out.println("the warm-up failed, so starts may be slower; see " + log);
     }
-    delete(storage);
   }
 
   private static void copyTree(Path from, Path to) throws IOException {

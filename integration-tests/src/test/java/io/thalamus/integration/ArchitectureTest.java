@@ -15,6 +15,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.jar.Attributes;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** Every built bundle against the table of {@code docs/architecture.md}. */
@@ -111,6 +113,21 @@ class ArchitectureTest {
         assertTrue(exported.getValue().contains("version="), row.folder() + " exports " + exported);
       }
     }
+  }
+
+  /** Each module that is published, and no other, has its version in the BOM. */
+  @Test
+  void theBomNamesExactlyTheBundlesThatArePublished() throws IOException {
+    Set<String> published = new TreeSet<>();
+    for (Path module : ProjectFiles.bundleModules().values()) {
+      if (!Files.readString(module.resolve("pom.xml")).contains("<release.skip>true<")) {
+        published.add(own(module.getFileName().toString()));
+      }
+    }
+    String bom = Files.readString(ProjectFiles.ROOT.resolve("cnf/bom/pom.xml"));
+    Matcher managed =
+        Pattern.compile("<dependency>.*<artifactId>(.*)</artifactId>.*</dependency>").matcher(bom);
+    assertEquals(published, new TreeSet<>(managed.results().map(each -> each.group(1)).toList()));
   }
 
   @Test

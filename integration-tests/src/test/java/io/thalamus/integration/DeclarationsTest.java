@@ -89,25 +89,18 @@ class DeclarationsTest {
   /** What the component's description, which the service's properties come from, says. */
   private static Map<String, String> inService(String name)
       throws IOException, ParserConfigurationException, SAXException {
-    Path target = ProjectFiles.ROOT.resolve("backends").resolve(name).resolve("target");
-    try (Stream<Path> files = Files.list(target)) {
-      Path file =
-          files
-              .filter(path -> path.getFileName().toString().matches("io\\..*\\.jar"))
-              .findFirst()
-              .orElseThrow();
-      try (JarFile jar = new JarFile(file.toFile())) {
-        List<String> components =
-            jar.stream()
-                .map(entry -> entry.getName())
-                .filter(entry -> entry.matches("OSGI-INF/[^/]+\\.xml"))
-                .toList();
-        for (String component : components) {
-          try (InputStream in = jar.getInputStream(jar.getEntry(component))) {
-            Map<String, String> facts = properties(in);
-            if (facts.containsKey("device")) {
-              return facts;
-            }
+    Path module = ProjectFiles.ROOT.resolve("backends").resolve(name);
+    try (JarFile jar = new JarFile(ProjectFiles.jar(module).toFile())) {
+      List<String> components =
+          jar.stream()
+              .map(entry -> entry.getName())
+              .filter(entry -> entry.matches("OSGI-INF/[^/]+\\.xml"))
+              .toList();
+      for (String component : components) {
+        try (InputStream in = jar.getInputStream(jar.getEntry(component))) {
+          Map<String, String> facts = properties(in);
+          if (facts.containsKey("device")) {
+            return facts;
           }
         }
       }

@@ -32,9 +32,7 @@ class EmbeddedTest {
   private record Outcome(int status, List<String> out, String err) {}
 
   private static Path jar() throws IOException {
-    try (Stream<Path> files = Files.list(ProjectFiles.ROOT.resolve("bundles/embedded/target"))) {
-      return files.filter(file -> file.toString().endsWith(".jar")).findFirst().orElseThrow();
-    }
+    return ProjectFiles.jar(ProjectFiles.ROOT.resolve("bundles/embedded"));
   }
 
   private Outcome java(String... arguments) throws IOException, InterruptedException {

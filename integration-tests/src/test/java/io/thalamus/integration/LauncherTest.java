@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -243,6 +245,28 @@ class LauncherTest {
     Outcome outcome = outcome(start(copy.resolve("bin/thalamus"), Map.of(), "-c", "lb -s"));
     assertEquals(0, outcome.status(), outcome::err);
     assertEquals("", outcome.err());
+  }
+
+  /** As {@code cp -r} makes it: each file as of now. */
+  @Test
+  void aPlainCopyStillTakesTheArchiveOfClasses() throws Exception {
+    Path copy = copyOfTheDistribution();
+    try (Stream<Path> files = Files.walk(copy)) {
+      FileTime now = FileTime.from(Instant.now());
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        Files.setLastModifiedTime(file, now);
+      }
+    }
+    for (Path home : List.of(ProjectFiles.DISTRIBUTION, copy)) {
+      Path log = Files.createTempFile(directory, "classes", ".log");
+      Map<String, String> logged = Map.of("THALAMUS_JAVA_OPTIONS", "-Xlog:class+load:file=" + log);
+      Outcome outcome = outcome(start(home.resolve("bin/thalamus"), logged, "-c", "lb -s"));
+      assertEquals(0, outcome.status(), outcome::err);
+      assertTrue(
+          Files.readString(log)
+              .contains("io.thalamus.launcher.Main source: shared objects file (top)"),
+          home + " does not take its archive of classes");
+    }
   }
 
   private Path copyOfTheDistribution() throws IOException {

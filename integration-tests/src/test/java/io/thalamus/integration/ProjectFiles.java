@@ -18,6 +18,7 @@ final class ProjectFiles {
   static final Path ROOT = Path.of(System.getProperty("thalamus.root"));
   static final Path DISTRIBUTION = ROOT.resolve("launcher/target/thalamus");
 
+  private static final Pattern JAR = Pattern.compile("io\\..*(?<!-sources|-javadoc)\\.jar");
   private static final Pattern CLAUSE =
       Pattern.compile("\\s*([^;,\\s]+)((?:;[^;,=]+=(?:\"[^\"]*\"|'[^']*'|[^;,]*))*)\\s*(?:,|$)");
 
@@ -36,16 +37,21 @@ final class ProjectFiles {
     return modules;
   }
 
-  /** The manifest of a module's built bundle. */
-  static Attributes manifest(Path module) throws IOException {
+  /** A module's built jar, without those of sources and Javadoc that a release has beside it. */
+  static Path jar(Path module) throws IOException {
     List<Path> jars;
     try (Stream<Path> files = Files.list(module.resolve("target"))) {
-      jars = files.filter(f -> f.getFileName().toString().matches("io\\..*\\.jar")).toList();
+      jars = files.filter(f -> JAR.matcher(f.getFileName().toString()).matches()).toList();
     }
     if (jars.size() != 1) {
       throw new IllegalStateException(module + " has not one built bundle but " + jars);
     }
-    try (JarFile jar = new JarFile(jars.getFirst().toFile())) {
+    return jars.getFirst();
+  }
+
+  /** The manifest of a module's built bundle. */
+  static Attributes manifest(Path module) throws IOException {
+    try (JarFile jar = new JarFile(jar(module).toFile())) {
       return jar.getManifest().getMainAttributes();
     }
   }

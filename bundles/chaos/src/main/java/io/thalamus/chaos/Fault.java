@@ -7,7 +7,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** One fault of a device. Immutable; {@link #toString()} is its form in a script. */
+/** One fault of a device. Immutable; {@code toString()} is its form in a script. */
 public sealed interface Fault {
   /** Returns the kind that it is counted as. */
   default Kind kind() {

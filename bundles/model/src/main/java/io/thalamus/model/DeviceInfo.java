@@ -19,7 +19,7 @@ import java.util.Set;
  * @param memoryDomain whether it can allocate buffers of its own
  * @param extensions the names of the extensions that it knows
  * @param exactQuantized whether its results of quantized types equal the reference bit for bit
- * @param pointerArguments whether it takes arguments by {@link Request.Pointer}, and keeps the
+ * @param pointerArguments whether it takes arguments by {@code Request.Pointer}, and keeps the
  *     contract that is stated there; false where nothing is said. A CPU device that is built on the
  *     driver library keeps it without work of its own, and always says so.
  */

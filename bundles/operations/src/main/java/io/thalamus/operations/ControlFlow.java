@@ -27,7 +27,7 @@ import java.util.List;
  * <pre>
  * IF     condition, then, else, x0..xn-1   ->  y0..ym-1   both graphs: n inputs, m outputs
  * WHILE  condition, body, x0..xn-1         ->  y0..ym-1   condition: n inputs, 1 output
- *                                                         body: n inputs, s outputs, m <= s <= n
+ *                                                         body: n inputs, s outputs, m &lt;= s &lt;= n
  * </pre>
  *
  * The first s values of a WHILE are its state: each round gives them anew, and the first m of them

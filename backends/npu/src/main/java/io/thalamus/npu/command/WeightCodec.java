@@ -11,7 +11,7 @@ import java.util.Arrays;
  * byte 0    parameter k, 0 to 7; or 8: the bytes follow as they are
  * byte 1    center
  * then      bits, the lowest of each byte first. By weight, with d = weight - center and
- *           u = d < 0 ? -2d - 1 : 2d: u >> k ones and a zero, the k low bits of u.
+ *           u = d &lt; 0 ? -2d - 1 : 2d: u >> k ones and a zero, the k low bits of u.
  *           Where u >> k is 15 or more: 15 ones, and the weight in 8 bits.
  * </pre>
  */

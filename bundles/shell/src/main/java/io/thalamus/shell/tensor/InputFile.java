@@ -36,7 +36,8 @@ public final class InputFile {
    *
    * @param file a name that {@link #accepts} accepts
    * @param input the operand it is for
-   * @throws CommandException, NeuralNetworksException where it cannot be read, or does not fit
+   * @throws CommandException if it cannot be read
+   * @throws NeuralNetworksException if it does not fit
    */
   public static Tensor read(Path file, Operand input)
       throws CommandException, NeuralNetworksException {
@@ -74,7 +75,8 @@ public final class InputFile {
    * Elements spread evenly: floats over [-1, 1), integers over all that can be stored, booleans
    * over both. The same seed gives the same elements.
    *
-   * @throws CommandException, NeuralNetworksException where the dimensions are not known
+   * @throws CommandException if the dimensions are not known
+   * @throws NeuralNetworksException if there is no memory for them
    */
   public static Tensor random(long seed, Operand input)
       throws CommandException, NeuralNetworksException {

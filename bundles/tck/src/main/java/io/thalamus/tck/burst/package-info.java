@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The checks of bursts, for any device: {@link io.thalamus.tck.burst.BurstSuite} through a client,
- * {@link io.thalamus.tck.burst.PacketSuite} by packets of the kit's own.
+ * The checks of bursts, for any device, through a client and by packets of the kit's own: {@link
+ * io.thalamus.tck.burst.BurstSuite}.
  */
 @Export
 @Version("1.0.0")
