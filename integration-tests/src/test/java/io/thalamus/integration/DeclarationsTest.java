@@ -10,7 +10,6 @@ import io.thalamus.model.DeviceInfo;
 import io.thalamus.npu.NpuConfig;
 import io.thalamus.npu.NpuDevice;
 import io.thalamus.simd.SimdDevice;
-import io.thalamus.template.TemplateDevice;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -44,7 +43,6 @@ class DeclarationsTest {
     return switch (name) {
       case "cpu" -> new CpuDevice("1.0.0");
       case "simd" -> new SimdDevice("1.0.0", 1);
-      case "template" -> new TemplateDevice("1.0.0");
       default -> new NpuDevice("1.0.0", NpuConfig.standard());
     };
   }
@@ -53,13 +51,13 @@ class DeclarationsTest {
   void eachBackendIsTested() throws IOException {
     try (Stream<Path> folders = Files.list(ProjectFiles.ROOT.resolve("backends"))) {
       assertEquals(
-          new TreeSet<>(List.of("cpu", "npu", "simd", "template")),
+          new TreeSet<>(List.of("cpu", "npu", "simd")),
           new TreeSet<>(folders.map(folder -> folder.getFileName().toString()).toList()));
     }
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"cpu", "simd", "npu", "template"})
+  @ValueSource(strings = {"cpu", "simd", "npu"})
   void infoServiceAndBundleSayTheSame(String name) throws Exception {
     Map<String, String> info = facts(name, device(name).info());
     assertEquals(info, inService(name));
