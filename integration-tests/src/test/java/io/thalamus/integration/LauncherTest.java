@@ -152,6 +152,25 @@ class LauncherTest {
   }
 
   @Test
+  void aStorageThatTakesALockAndNoBundlesIsNoObstacle() throws Exception {
+    Path storage = directory.resolve("s");
+    assertEquals(0, run("--storage", storage.toString(), "-c", "lb").status());
+    Path cache;
+    try (Stream<Path> files = Files.walk(storage)) {
+      cache = files.filter(file -> file.endsWith("0/cache")).findFirst().orElseThrow();
+    }
+    // Nothing can be made in this folder, as on a disk without room.
+    Files.move(cache.getParent(), directory.resolve("away"));
+    Files.createSymbolicLink(cache.getParent(), Path.of("/proc/self/task"));
+    for (String command : List.of("devices", "doctor")) {
+      Outcome outcome = run("--storage", storage.toString(), command);
+      assertTrue(outcome.out().contains("simd"), outcome::toString);
+      assertTrue(outcome.err().contains("cannot be written"), outcome::err);
+      assertEquals(1, outcome.err().lines().count(), outcome::err);
+    }
+  }
+
+  @Test
   void aBundleCacheOfAnotherDistributionIsFilledAnew() throws Exception {
     String storage = directory.resolve("s").toString();
     assertEquals(0, run("--storage", storage, "-c", "lb").status());

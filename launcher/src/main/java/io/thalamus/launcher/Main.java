@@ -113,8 +113,19 @@ public final class Main {
       createDeployFolder(storage.resolve("deploy"));
     }
     Map<String, String> properties = properties(storage, interactive);
-    Container container = Container.create(slot, distribution.id(), properties, interactive);
-    container.install(wanted);
+    Container container;
+    try {
+      container = filled(slot, distribution, wanted, properties, interactive);
+    } catch (IOException | BundleException e) {
+      if (slot.isTemporary()) {
+        throw e;
+      }
+      // A storage that is full takes the lock of a slot and not its bundles.
+      err.println(
+          "thalamus: " + storage + " cannot be written, so the bundle cache is a temporary one");
+      slot = Slot.temporary();
+      container = filled(slot, distribution, wanted, properties, interactive);
+    }
     timing.lap("framework");
     container.start();
     timing.lap("bundles");
@@ -131,6 +142,18 @@ public final class Main {
       timing.print(err);
     }
     return status;
+  }
+
+  private static Container filled(
+      Slot slot,
+      Distribution distribution,
+      List<Distribution.Item> wanted,
+      Map<String, String> properties,
+      boolean interactive)
+      throws IOException, BundleException {
+    Container container = Container.create(slot, distribution.id(), properties, interactive);
+    container.install(wanted);
+    return container;
   }
 
   /** Runs one device for another container, in the folder of its jar, until that lets go. */

@@ -64,7 +64,8 @@ final class Slot {
     return temporary();
   }
 
-  private static Slot temporary() throws IOException {
+  /** A slot in a temporary folder, which goes with {@link #discard}. */
+  static Slot temporary() throws IOException {
     Path directory = Files.createTempDirectory("thalamus");
     return new Slot(directory, lock(directory.resolve("lock")), true);
   }
@@ -82,6 +83,10 @@ final class Slot {
     }
     channel.close();
     return null;
+  }
+
+  boolean isTemporary() {
+    return temporary;
   }
 
   Path cache() {
