@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.asm;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Writes machine code, instruction by instruction, in the order of the calls. An instruction that
+ * does not exist as it is asked for, such as one with VEX and a register above 15, is an {@link
+ * IllegalArgumentException}. Not thread-safe; used for one piece of code, which {@link #finish}
+ * ends.
+ *
+ * <p>Operands come in Intel's order: the result first. Registers of vectors up to 15 and vectors up
+ * to 32 bytes are encoded with VEX, others with EVEX, whose forms of 16 and 32 bytes need AVX512VL;
+ * whether the processor has an instruction is the caller's business.
+ */
+public final class Assembler {
+  /** Constants begin at a multiple of this, and so does the code when it runs. */
+  public static final int ALIGNMENT = 64;
+
+  /** By length, the instructions that do nothing which Intel recommends. */
+  private static final int[][] NOPS = {
+    {},
+    {0x90},
+    {0x66, 0x90},
+    {0x0F, 0x1F, 0x00},
+    {0x0F, 0x1F, 0x40, 0x00},
+    {0x0F, 0x1F, 0x44, 0x00, 0x00},
+    {0x66, 0x0F, 0x1F, 0x44, 0x00, 0x00},
+    {0x0F, 0x1F, 0x80, 0x00, 0x00, 0x00, 0x00},
+    {0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+    {0x66, 0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00}
+  };
+
+  private static final Encoding VMASKMOVPS = Encoding.of(2, 1, 0x2E).with(Encoding.Kind.VEX);
+
+  private final Encoder encoder = new Encoder();
+  private final List<Constant> constants = new ArrayList<>();
+
+  /** Words that stand behind the code. */
+  private record Constant(Label label, int[] words) {}
+
+  /** Returns the code, with the constants behind it. Nothing is written afterwards. */
+  public byte[] finish() {
+    for (Constant constant : constants) {
+      while (encoder.size() % ALIGNMENT != 0) {
+        encoder.byte8(0xCC); // a breakpoint: nothing runs into it unnoticed
+      }
+      bind(constant.label());
+      for (int word : constant.words()) {
+        encoder.int32(word);
+      }
+    }
+    return encoder.finish();
+  }
+
+  /** Returns the offset of the next instruction. */
+  public int position() {
+    return encoder.size();
+  }
+
+  /** Has a label stand for the next instruction. */
+  public void bind(Label label) {
+    label.bind(encoder.size());
+  }
+
+  /** Returns the label of words that will stand behind the code. */
+  public Label constant(int... words) {
+    for (Constant constant : constants) {
+      if (Arrays.equals(constant.words(), words)) {
+        return constant.label();
+      }
+    }
+    Label label = new Label();
+    constants.add(new Constant(label, words.clone()));
+    return label;
+  }
+
+  /** Has the next instruction begin at a multiple of some bytes, {@link #ALIGNMENT} at most. */
+  public void align(int bytes) {
+    int left = (bytes - encoder.size() % bytes) % bytes;
+    while (left > 0) {
+      int[] nop = NOPS[Math.min(left, NOPS.length - 1)];
+      for (int value : nop) {
+        encoder.byte8(value);
+      }
+      left -= nop.length;
+    }
+  }
+
+  /** Copies a register. */
+  public void mov(Gpr to, Gpr from) {
+    encoder.general(0x89, from.number(), to);
+  }
+
+  /** Sets a register to a number, in the shortest form. */
+  public void mov(Gpr to, long value) {
+    int low = to.number() & 7;
+    if (value >>> 32 == 0) {
+      // The upper half becomes 0.
+      if (to.number() > 7) {
+        encoder.byte8(0x41);
+      }
+      encoder.byte8(0xB8 | low);
+      encoder.int32((int) value);
+    } else if (value == (int) value) {
+      encoder.general(0xC7, 0, to);
+      encoder.int32((int) value);
+    } else {
+      encoder.byte8(0x48 | to.number() >> 3);
+      encoder.byte8(0xB8 | low);
+      encoder.int64(value);
+    }
+  }
+
+  /** Loads 64 bits. */
+  public void load(Gpr to, Address from) {
+    encoder.general(0x8B, to.number(), from);
+  }
+
+  /** Stores 64 bits. */
+  public void store(Address to, Gpr from) {
+    encoder.general(0x89, from.number(), to);
+  }
+
+  /** Sets a register to an address. */
+  public void lea(Gpr to, Address address) {
+    encoder.general(0x8D, to.number(), address);
+  }
+
+  /** Computes with two registers; the first is the result. */
+  public void emit(Alu operation, Gpr to, Gpr other) {
+    encoder.general(operation.number() << 3 | 1, other.number(), to);
+  }
+
+  /** Computes with a register and a number. */
+  public void emit(Alu operation, Gpr to, int value) {
+    boolean isShort = Encoder.isByte(value);
+    encoder.general(isShort ? 0x83 : 0x81, operation.number(), to);
+    if (isShort) {
+      encoder.byte8(value);
+    } else {
+      encoder.int32(value);
+    }
+  }
+
+  /** Computes with a register and 64 bits in memory. */
+  public void emit(Alu operation, Gpr to, Address other) {
+    encoder.general(operation.number() << 3 | 3, to.number(), other);
+  }
+
+  /** Shifts a register by 0 to 63 bits. */
+  public void emit(Shift shift, Gpr to, int bits) {
+    Objects.checkIndex(bits, Long.SIZE);
+    encoder.general(0xC1, shift.number(), to);
+    encoder.byte8(bits);
+  }
+
+  /** Multiplies two registers; the first is the result. */
+  public void imul(Gpr to, Gpr other) {
+    encoder.general(0x0FAF, to.number(), other);
+  }
+
+  /** Multiplies a register by a number into another one. */
+  public void imul(Gpr to, Gpr from, int factor) {
+    encoder.general(0x69, to.number(), from);
+    encoder.int32(factor);
+  }
+
+  /** Pushes a register on the stack. */
+  public void push(Gpr register) {
+    stack(0x50, register);
+  }
+
+  /** Pops a register from the stack. */
+  public void pop(Gpr register) {
+    stack(0x58, register);
+  }
+
+  private void stack(int opcode, Gpr register) {
+    if (register.number() > 7) {
+      encoder.byte8(0x41);
+    }
+    encoder.byte8(opcode | register.number() & 7);
+  }
+
+  /** Jumps to a label; shortly where that is bound before and near. */
+  public void jump(Label label) {
+    if (isNear(label)) {
+      encoder.byte8(0xEB);
+      encoder.byte8(label.position() - encoder.size() - 1);
+    } else {
+      encoder.byte8(0xE9);
+      encoder.distance(label);
+    }
+  }
+
+  /** Jumps to a label on a condition; shortly where that is bound before and near. */
+  public void jump(Condition condition, Label label) {
+    if (isNear(label)) {
+      encoder.byte8(0x70 | condition.ordinal());
+      encoder.byte8(label.position() - encoder.size() - 1);
+    } else {
+      encoder.byte8(0x0F);
+      encoder.byte8(0x80 | condition.ordinal());
+      encoder.distance(label);
+    }
+  }
+
+  private boolean isNear(Label label) {
+    return label.isBound() && Encoder.isByte(label.position() - encoder.size() - 2);
+  }
+
+  /** Returns to the caller. */
+  public void ret() {
+    encoder.byte8(0xC3);
+  }
+
+  /** Reads the processor's facts of the leaf eax, ecx into eax, ebx, ecx and edx. */
+  public void cpuid() {
+    encoder.byte8(0x0F);
+    encoder.byte8(0xA2);
+  }
+
+  /** Reads the control register ecx of extended states into eax and edx. */
+  public void xgetbv() {
+    encoder.byte8(0x0F);
+    encoder.byte8(0x01);
+    encoder.byte8(0xD0);
+  }
+
+  /** Clears the upper halves of vector registers, as callers compiled for SSE expect. */
+  public void vzeroupper() {
+    encoder.byte8(0xC5);
+    encoder.byte8(0xF8);
+    encoder.byte8(0x77);
+  }
+
+  /** Sets a mask register to the lower 16 bits of a register. */
+  public void kmovw(Mask to, Gpr from) {
+    int notHigh = from.number() > 7 ? 0 : 0x20;
+    if (notHigh == 0) {
+      encoder.byte8(0xC4);
+      encoder.byte8(0xC1);
+      encoder.byte8(0x78);
+    } else {
+      encoder.byte8(0xC5);
+      encoder.byte8(0xF8);
+    }
+    encoder.byte8(0x92);
+    encoder.registers(to.number(), from.number());
+  }
+
+  /** Computes a vector from two registers. */
+  public void emit(Binary operation, Vector to, Vector first, Vector second) {
+    sameLength(to, first);
+    sameLength(to, second);
+    encoder.vector(
+        operation.encoding(), to.length(), to.number(), first.number(), second.number());
+  }
+
+  /** Computes a vector from a register and a vector in memory. */
+  public void emit(Binary operation, Vector to, Vector first, Address second) {
+    sameLength(to, first);
+    encoder.vector(operation.encoding(), to.length(), to.number(), first.number(), second);
+  }
+
+  /** Computes a vector from a register of the length that {@link Unary#source} tells. */
+  public void emit(Unary operation, Vector to, Vector from) {
+    sameLength(to.as(operation.source(to.length())), from);
+    encoder.vector(operation.encoding(), to.length(), to.number(), 0, from.number());
+  }
+
+  /** Computes a vector from memory. */
+  public void emit(Unary operation, Vector to, Address from) {
+    encoder.vector(operation.encoding(), to.length(), to.number(), 0, from);
+  }
+
+  /** Copies a vector. */
+  public void emit(Move move, Vector to, Vector from) {
+    sameLength(to, from);
+    encoder.vector(move.load(), to.length(), to.number(), 0, from.number());
+  }
+
+  /** Loads a vector. */
+  public void load(Move move, Vector to, Address from) {
+    encoder.vector(move.load(), to.length(), to.number(), 0, from);
+  }
+
+  /** Stores a vector. */
+  public void store(Move move, Address to, Vector from) {
+    encoder.vector(move.store(), from.length(), from.number(), 0, to);
+  }
+
+  /** Loads the elements of a vector that a mask selects; the others become 0, and are not read. */
+  public void load(Move move, Vector to, Mask mask, Address from) {
+    encoder.vector(move.load(), to.length(), to.number(), 0, from, mask.number(), true);
+  }
+
+  /** Stores the elements of a vector that a mask selects; the others are not touched. */
+  public void store(Move move, Address to, Mask mask, Vector from) {
+    encoder.vector(move.store(), from.length(), from.number(), 0, to, mask.number(), false);
+  }
+
+  /** Stores those floats of a vector whose element of a mask has its sign bit set: AVX. */
+  public void vmaskmovps(Address to, Vector mask, Vector from) {
+    sameLength(from, mask);
+    encoder.vector(VMASKMOVPS, from.length(), from.number(), mask.number(), to);
+  }
+
+  private static void sameLength(Vector wanted, Vector other) {
+    if (other.length() != wanted.length()) {
+      throw new IllegalArgumentException(other + " does not have the length of " + wanted);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.asm;
+
+import io.thalamus.x86.asm.Encoding.Kind;
+
+/** Instructions that compute a vector from two: the second may stand in memory. */
+public enum Binary {
+  VADDPS(Encoding.of(1, 0, 0x58)),
+  VSUBPS(Encoding.of(1, 0, 0x5C)),
+  VMULPS(Encoding.of(1, 0, 0x59)),
+  VDIVPS(Encoding.of(1, 0, 0x5E)),
+  /** The second where either is NaN, or both are zeros. */
+  VMAXPS(Encoding.of(1, 0, 0x5F)),
+  /** The second where either is NaN, or both are zeros. */
+  VMINPS(Encoding.of(1, 0, 0x5D)),
+  /** With EVEX this and the next three need AVX512DQ. */
+  VANDPS(Encoding.of(1, 0, 0x54)),
+  VANDNPS(Encoding.of(1, 0, 0x55)),
+  VORPS(Encoding.of(1, 0, 0x56)),
+  VXORPS(Encoding.of(1, 0, 0x57)),
+  VUNPCKLPS(Encoding.of(1, 0, 0x14)),
+  VUNPCKHPS(Encoding.of(1, 0, 0x15)),
+  VPERMPS(Encoding.of(2, 1, 0x16).with(Length.YMM)),
+  VPERMD(Encoding.of(2, 1, 0x36).with(Length.YMM)),
+  /** Adds the product of the two to the result. */
+  VFMADD231PS(Encoding.of(2, 1, 0xB8)),
+  /** Multiplies the result by the first and adds the second. */
+  VFMADD213PS(Encoding.of(2, 1, 0xA8)),
+  /** Subtracts the product of the two from the result. */
+  VFNMADD231PS(Encoding.of(2, 1, 0xBC)),
+  VPADDD(Encoding.of(1, 1, 0xFE)),
+  VPSUBD(Encoding.of(1, 1, 0xFA)),
+  VPMULLD(Encoding.of(2, 1, 0x40)),
+  VPMAXSD(Encoding.of(2, 1, 0x3D)),
+  VPMINSD(Encoding.of(2, 1, 0x39)),
+  VPADDW(Encoding.of(1, 1, 0xFD)),
+  VPADDSW(Encoding.of(1, 1, 0xED)),
+  VPMADDWD(Encoding.of(1, 1, 0xF5)),
+  /** Unsigned bytes of the first times signed ones of the second; sums of pairs saturate. */
+  VPMADDUBSW(Encoding.of(2, 1, 0x04)),
+  VPACKSSDW(Encoding.of(1, 1, 0x6B)),
+  VPACKUSDW(Encoding.of(2, 1, 0x2B)),
+  VPACKSSWB(Encoding.of(1, 1, 0x63)),
+  VPACKUSWB(Encoding.of(1, 1, 0x67)),
+  /** AVX512_VNNI: sums of four products of bytes, unsigned ones of the first, are added. */
+  VPDPBUSD(Encoding.of(2, 1, 0x50).with(Kind.EVEX)),
+  /** AVX512_VNNI: sums of two products of 16-bit integers are added. */
+  VPDPWSSD(Encoding.of(2, 1, 0x52).with(Kind.EVEX));
+
+  private final Encoding encoding;
+
+  Binary(Encoding encoding) {
+    this.encoding = encoding;
+  }
+
+  Encoding encoding() {
+    return encoding;
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.asm;
+
+/** How much memory an instruction on vectors accesses: the unit of short displacements in EVEX. */
+enum Tuple {
+  FULL,
+  HALF,
+  QUARTER,
+  /** One element of 32 bits. */
+  SINGLE;
+
+  int bytes(Length length) {
+    return switch (this) {
+      case FULL -> length.bytes();
+      case HALF -> length.bytes() / 2;
+      case QUARTER -> length.bytes() / 4;
+      case SINGLE -> 4;
+    };
+  }
+}
