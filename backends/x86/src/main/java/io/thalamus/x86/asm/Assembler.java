@@ -34,7 +34,17 @@ public final class Assembler {
     {0x66, 0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00}
   };
 
+  private static final Encoding VMASKMOVPS_LOAD = Encoding.of(2, 1, 0x2C).with(Encoding.Kind.VEX);
   private static final Encoding VMASKMOVPS = Encoding.of(2, 1, 0x2E).with(Encoding.Kind.VEX);
+  private static final Encoding VPBLENDD = Encoding.of(3, 1, 0x02).with(Encoding.Kind.VEX);
+  private static final Encoding VPERMQ =
+      Encoding.of(3, 1, 0x00).wide().with(Encoding.Kind.VEX).with(Length.YMM);
+  private static final Encoding VEXTRACTI128 =
+      Encoding.of(3, 1, 0x39).with(Encoding.Kind.VEX).with(Length.YMM);
+  private static final Encoding VPINSRB = Encoding.of(3, 1, 0x20).with(Encoding.Kind.VEX);
+  private static final Encoding VPEXTRB = Encoding.of(3, 1, 0x14).with(Encoding.Kind.VEX);
+  private static final Encoding VPEXTRW = Encoding.of(3, 1, 0x15).with(Encoding.Kind.VEX);
+  private static final Encoding VMOVQ = Encoding.of(1, 1, 0xD6).with(Encoding.Kind.VEX);
 
   private final Encoder encoder = new Encoder();
   private final List<Constant> constants = new ArrayList<>();
@@ -308,6 +318,75 @@ public final class Assembler {
   public void vmaskmovps(Address to, Vector mask, Vector from) {
     sameLength(from, mask);
     encoder.vector(VMASKMOVPS, from.length(), from.number(), mask.number(), to);
+  }
+
+  /** Loads those floats whose element of a mask has its sign bit set; the others become 0: AVX. */
+  public void vmaskmovps(Vector to, Vector mask, Address from) {
+    sameLength(to, mask);
+    encoder.vector(VMASKMOVPS_LOAD, to.length(), to.number(), mask.number(), from);
+  }
+
+  /** Shifts each element of a vector. */
+  public void emit(VectorShift shift, Vector to, Vector from, int bits) {
+    sameLength(to, from);
+    encoder.vector(shift.encoding(), to.length(), shift.digit(), to.number(), from.number());
+    encoder.byte8(bits);
+  }
+
+  /** Takes each 32 bits of the second vector where the number has a bit set, else of the first. */
+  public void vpblendd(Vector to, Vector first, Vector second, int bits) {
+    sameLength(to, first);
+    sameLength(to, second);
+    encoder.vector(VPBLENDD, to.length(), to.number(), first.number(), second.number());
+    encoder.byte8(bits);
+  }
+
+  /** Takes four 64 bits in the order that pairs of bits of a number give. */
+  public void vpermq(Vector to, Vector from, int order) {
+    sameLength(to, from);
+    encoder.vector(VPERMQ, to.length(), to.number(), 0, from.number());
+    encoder.byte8(order);
+  }
+
+  /** Takes the lower (0) or the upper (1) half of 32 bytes. */
+  public void vextracti128(Vector to, Vector from, int half) {
+    encoder.vector(VEXTRACTI128, from.length(), from.number(), 0, to.number());
+    encoder.byte8(half);
+  }
+
+  /** Replaces one of 16 bytes by one in memory. */
+  public void vpinsrb(Vector to, Vector first, Address from, int index) {
+    encoder.vector(VPINSRB, to.length(), to.number(), first.number(), from);
+    encoder.byte8(index);
+  }
+
+  /** Stores one of 16 bytes. */
+  public void vpextrb(Address to, Vector from, int index) {
+    encoder.vector(VPEXTRB, from.length(), from.number(), 0, to);
+    encoder.byte8(index);
+  }
+
+  /** Stores one of 8 words. */
+  public void vpextrw(Address to, Vector from, int index) {
+    encoder.vector(VPEXTRW, from.length(), from.number(), 0, to);
+    encoder.byte8(index);
+  }
+
+  /** Stores the lower 8 of 16 bytes. */
+  public void vmovq(Address to, Vector from) {
+    encoder.vector(VMOVQ, from.length(), from.number(), 0, to);
+  }
+
+  /** Copies rcx bytes from rsi to rdi, upwards, and moves all three. */
+  public void repMovsb() {
+    encoder.byte8(0xF3);
+    encoder.byte8(0xA4);
+  }
+
+  /** Fills rcx bytes at rdi with al, upwards, and moves both. */
+  public void repStosb() {
+    encoder.byte8(0xF3);
+    encoder.byte8(0xAA);
   }
 
   private static void sameLength(Vector wanted, Vector other) {

@@ -33,7 +33,17 @@ public enum Binary {
   VPMULLD(Encoding.of(2, 1, 0x40)),
   VPMAXSD(Encoding.of(2, 1, 0x3D)),
   VPMINSD(Encoding.of(2, 1, 0x39)),
+  /** Multiplies the signed lower halves of 64 bits; W would be 1 with EVEX. */
+  VPMULDQ(Encoding.of(2, 1, 0x28).with(Kind.VEX)),
+  VPADDQ(Encoding.of(1, 1, 0xD4).with(Kind.VEX)),
+  VPAND(Encoding.of(1, 1, 0xDB).with(Kind.VEX)),
+  VPXOR(Encoding.of(1, 1, 0xEF).with(Kind.VEX)),
+  /** Shifts each element by the second's, filling with its sign. */
+  VPSRAVD(Encoding.of(2, 1, 0x46)),
+  /** Shifts each 64 bits by the second's, filling with zeros. */
+  VPSRLVQ(Encoding.of(2, 1, 0x45).wide().with(Kind.VEX)),
   VPADDW(Encoding.of(1, 1, 0xFD)),
+  VPSUBW(Encoding.of(1, 1, 0xF9)),
   VPADDSW(Encoding.of(1, 1, 0xED)),
   VPMADDWD(Encoding.of(1, 1, 0xF5)),
   /** Unsigned bytes of the first times signed ones of the second; sums of pairs saturate. */
