@@ -10,6 +10,7 @@ import io.thalamus.model.DeviceInfo;
 import io.thalamus.npu.NpuConfig;
 import io.thalamus.npu.NpuDevice;
 import io.thalamus.simd.SimdDevice;
+import io.thalamus.x86.X86Device;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -43,6 +44,7 @@ class DeclarationsTest {
     return switch (name) {
       case "cpu" -> new CpuDevice("1.0.0");
       case "simd" -> new SimdDevice("1.0.0", 1);
+      case "x86" -> new X86Device("1.0.0");
       default -> new NpuDevice("1.0.0", NpuConfig.standard());
     };
   }
@@ -51,13 +53,13 @@ class DeclarationsTest {
   void eachBackendIsTested() throws IOException {
     try (Stream<Path> folders = Files.list(ProjectFiles.ROOT.resolve("backends"))) {
       assertEquals(
-          new TreeSet<>(List.of("cpu", "npu", "simd")),
+          new TreeSet<>(List.of("cpu", "npu", "simd", "x86")),
           new TreeSet<>(folders.map(folder -> folder.getFileName().toString()).toList()));
     }
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"cpu", "simd", "npu"})
+  @ValueSource(strings = {"cpu", "simd", "npu", "x86"})
   void infoServiceAndBundleSayTheSame(String name) throws Exception {
     Map<String, String> info = facts(name, device(name).info());
     assertEquals(info, inService(name));

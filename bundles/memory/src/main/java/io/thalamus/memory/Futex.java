@@ -11,7 +11,7 @@ import java.lang.invoke.MethodHandle;
 import java.util.Locale;
 
 /**
- * Sleep by the futex of Linux, which is the only native call of this project. Thread-safe.
+ * Sleep by the futex of Linux, which is the only native call of this bundle. Thread-safe.
  *
  * <p>The C library has no function for futexes but {@code syscall}. Addresses are passed as
  * numbers, so that a call allocates nothing; callers keep the memory mapped.

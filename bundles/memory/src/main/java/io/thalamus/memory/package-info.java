@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Shared memory by the names that the NN HAL gives it, and flags in it by which threads and
- * processes wake each other. The only owner of native mappings and of native calls.
+ * processes wake each other. Its native calls are those of sleep.
  */
 @Export
 @Version("1.0.0")

@@ -267,8 +267,7 @@ public final class Assembler {
   public void emit(Binary operation, Vector to, Vector first, Vector second) {
     sameLength(to, first);
     sameLength(to, second);
-    encoder.vector(
-        operation.encoding(), to.length(), to.number(), first.number(), second.number());
+    encoder.vector(operation.encoding(), to.length(), to.number(), first.number(), second.number());
   }
 
   /** Computes a vector from a register and a vector in memory. */

@@ -23,8 +23,7 @@ record Encoding(
 
   /** Returns an encoding with both prefixes, for whole vectors of any length. */
   static Encoding of(int map, int prefix, int opcode) {
-    return new Encoding(
-        map, prefix, opcode, false, Tuple.FULL, Kind.BOTH, Length.XMM);
+    return new Encoding(map, prefix, opcode, false, Tuple.FULL, Kind.BOTH, Length.XMM);
   }
 
   Encoding with(Tuple other) {

@@ -66,8 +66,7 @@ class DisassemblyTest {
       for (Alu alu : Alu.values()) {
         for (int value : new int[] {1, 127, -128, 4095}) {
           // The accumulator has shorter forms for long numbers, which the assembler leaves out.
-          say(
-              lower(alu) + " " + name(to) + "," + hex(value), a -> a.emit(alu, to, value));
+          say(lower(alu) + " " + name(to) + "," + hex(value), a -> a.emit(alu, to, value));
         }
       }
       for (Shift shift : Shift.values()) {
@@ -163,8 +162,7 @@ class DisassemblyTest {
         "vextracti128 %s,%s,0x1".formatted(name(half), name(first)),
         a -> a.vextracti128(half, first, 1));
     say(
-        "vpinsrb %s,%s,BYTE PTR %s,%s"
-            .formatted(name(half), name(other), memory.text, hex(number)),
+        "vpinsrb %s,%s,BYTE PTR %s,%s".formatted(name(half), name(other), memory.text, hex(number)),
         a -> a.vpinsrb(half, other, memory.address, number));
     say(
         "vpextrb BYTE PTR %s,%s,%s".formatted(memory.text, name(half), hex(number)),
@@ -206,13 +204,15 @@ class DisassemblyTest {
   private Operand memory(Gpr base, int seed) {
     int displacement = DISPLACEMENTS[turn++ % DISPLACEMENTS.length];
     if (seed % 3 == 0) {
-      return new Operand(Address.at(base, displacement), "[" + name(base) + end(base, displacement) + "]");
+      return new Operand(
+          Address.at(base, displacement), "[" + name(base) + end(base, displacement) + "]");
     }
     Gpr index = REGISTERS.get((seed * 5 + 1) % 16 == 4 ? 5 : (seed * 5 + 1) % 16);
     Address.Scale scale = Address.Scale.values()[seed % 4];
     return new Operand(
         Address.at(base, index, scale, displacement),
-        "[%s+%s*%d%s]".formatted(name(base), name(index), 1 << scale.ordinal(), end(base, displacement)));
+        "[%s+%s*%d%s]"
+            .formatted(name(base), name(index), 1 << scale.ordinal(), end(base, displacement)));
   }
 
   /** Also where it is 0, if the encoding needs one: behind rbp and r13. */
@@ -256,7 +256,8 @@ class DisassemblyTest {
 
   private static boolean isInstalled() throws InterruptedException {
     try {
-      Process process = new ProcessBuilder("objdump", "--version").redirectErrorStream(true).start();
+      Process process =
+          new ProcessBuilder("objdump", "--version").redirectErrorStream(true).start();
       process.getInputStream().readAllBytes();
       return process.waitFor() == 0;
     } catch (IOException e) {
@@ -268,8 +269,16 @@ class DisassemblyTest {
     Path file = Files.write(directory.resolve("code"), code);
     Process process =
         new ProcessBuilder(
-                "objdump", "-D", "-b", "binary", "-m", "i386:x86-64", "-M", "intel",
-                "--no-show-raw-insn", file.toString())
+                "objdump",
+                "-D",
+                "-b",
+                "binary",
+                "-m",
+                "i386:x86-64",
+                "-M",
+                "intel",
+                "--no-show-raw-insn",
+                file.toString())
             .redirectErrorStream(true)
             .start();
     String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.Checkpoint;
+import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Operation;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.ValidationException;
+import io.thalamus.x86.asm.Length;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+
+/** Compiles a graph of operations that a table has. Used once. */
+public final class GraphCompiler {
+  private final StaticGraph graph;
+  private final ProgramBuilder program;
+  private final Place[] places;
+
+  private GraphCompiler(StaticGraph graph, Length length) {
+    this.graph = graph;
+    program = new ProgramBuilder(length);
+    places = new Place[graph.shapes().size()];
+  }
+
+  /**
+   * Compiles a graph.
+   *
+   * @param config asked between operations whether the compilation must end
+   * @throws ValidationException where an operation is not in the table
+   * @throws DeviceException when the compilation must end
+   */
+  public static Program compile(
+      StaticGraph graph,
+      OperationTable<Lowering> table,
+      OperationCatalog catalog,
+      Length length,
+      PrepareConfig config)
+      throws ValidationException, DeviceException {
+    return new GraphCompiler(graph, length).compile(table, catalog, config);
+  }
+
+  private Program compile(
+      OperationTable<Lowering> table, OperationCatalog catalog, PrepareConfig config)
+      throws ValidationException, DeviceException {
+    List<Integer> inputs = graph.graph().inputIndexes();
+    inputs.forEach(input -> place(input).use(0));
+    for (int i = 0; i < graph.operations().size(); i++) {
+      Checkpoint.pass(config);
+      program.nextStep();
+      Operation declared = graph.graph().operations().get(i);
+      ResolvedOperation operation = graph.operations().get(i);
+      OperandType type = catalog.find(declared.type()).orElseThrow().kernelType(operation.view());
+      Lowering lowering =
+          table
+              .find(type, operation.view())
+              .orElseThrow(
+                  () ->
+                      new ValidationException(declared.type().text() + " does not take this form"));
+      if (lowering.isAlias()) {
+        places[declared.outputs().get(0)] = place(declared.inputs().get(0));
+      } else {
+        lowering.lower(operation, operands(declared), program);
+      }
+    }
+    program.nextStep();
+    List<Integer> outputs = graph.graph().outputIndexes();
+    outputs.forEach(output -> place(output).use(graph.operations().size() + 1));
+    return program.build(
+        inputs.stream().map(this::place).toArray(Place[]::new),
+        outputs.stream().map(this::place).toArray(Place[]::new),
+        outputs.stream().map(graph.shapes()::get).toList());
+  }
+
+  private Lowering.Operands operands(Operation operation) {
+    return new Lowering.Operands() {
+      @Override
+      public Place input(int index) {
+        return place(operation.inputs().get(index));
+      }
+
+      @Override
+      public Place output() {
+        return place(operation.outputs().get(0));
+      }
+    };
+  }
+
+  private Place place(int operand) {
+    if (places[operand] == null) {
+      places[operand] =
+          graph.graph().operands().get(operand).lifetime() instanceof Lifetime.Constant constant
+              ? program.constantPlace(constant.bytes().toArray(ValueLayout.JAVA_BYTE))
+              : program.place(graph.shapes().get(operand).elementCount() * Float.BYTES);
+    }
+    return places[operand];
+  }
+}

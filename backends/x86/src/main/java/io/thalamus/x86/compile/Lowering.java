@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.operations.ResolvedOperation;
+
+/** Makes the calls of an operation. Stateless and thread-safe. */
+@FunctionalInterface
+public interface Lowering {
+  /** Adds calls to a program. */
+  void lower(ResolvedOperation operation, Operands operands, ProgramBuilder program);
+
+  /** The operands of one operation. */
+  interface Operands {
+    /** Returns where an input stands. */
+    Place input(int index);
+
+    /** Returns where the result stands. */
+    Place output();
+  }
+
+  /** Whether the result is the first input with other dimensions, and there are no calls. */
+  default boolean isAlias() {
+    return false;
+  }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+/** A tensor in the memory of a run, whose offset is known in the end. Used by one compilation. */
+final class Place {
+  private final long bytes;
+  private int first = Integer.MAX_VALUE;
+  private int last = Integer.MIN_VALUE;
+  private long offset = -1;
+
+  Place(long bytes) {
+    this.bytes = bytes;
+  }
+
+  long bytes() {
+    return bytes;
+  }
+
+  int first() {
+    return first;
+  }
+
+  int last() {
+    return last;
+  }
+
+  /** Returns the first byte from the begin of the memory. */
+  long offset() {
+    return offset;
+  }
+
+  /** Has it kept during a step. */
+  void use(int step) {
+    first = Math.min(first, step);
+    last = Math.max(last, step);
+  }
+
+  void put(long at) {
+    offset = at;
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.LifetimePlan;
+import io.thalamus.driver.LifetimePlan.Value;
+import io.thalamus.model.Shape;
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.compile.Program.Copied;
+import io.thalamus.x86.compile.Program.Range;
+import io.thalamus.x86.kernel.Emitter;
+import io.thalamus.x86.kernel.Extent;
+import io.thalamus.x86.kernel.Function;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Collects functions, constants and calls. A call whose function would access a byte outside of its
+ * places is an {@link IllegalStateException} of the compilation. Used once.
+ */
+final class ProgramBuilder {
+  private static final int ALIGNMENT = 64;
+
+  private final Emitter emitter;
+  private final ByteArrayOutputStream constants = new ByteArrayOutputStream();
+  private final List<Place> places = new ArrayList<>();
+  private final List<Call> calls = new ArrayList<>();
+  private final List<Constant> copied = new ArrayList<>();
+  private int step;
+
+  private record Call(
+      Function function,
+      Place read,
+      long from,
+      Place written,
+      long to,
+      Place other,
+      long o2,
+      long blocks) {}
+
+  private record Constant(long from, Place to) {}
+
+  ProgramBuilder(Length length) {
+    emitter = new Emitter(length);
+  }
+
+  Emitter emitter() {
+    return emitter;
+  }
+
+  /** Begins the calls of another operation. */
+  void nextStep() {
+    step++;
+  }
+
+  Place place(long bytes) {
+    Place place = new Place(bytes);
+    places.add(place);
+    return place;
+  }
+
+  /** Returns a place that holds a constant during all runs. */
+  Place constantPlace(byte[] value) {
+    Place place = place(value.length);
+    place.use(0);
+    place.use(Integer.MAX_VALUE);
+    copied.add(new Constant(constant(value), place));
+    return place;
+  }
+
+  /** Returns where some bytes stand among the constants. */
+  long constant(byte[] value) {
+    long at = constants.size();
+    constants.writeBytes(value);
+    constants.writeBytes(new byte[(ALIGNMENT - value.length % ALIGNMENT) % ALIGNMENT]);
+    return at;
+  }
+
+  /** Calls a function that reads one place. */
+  void call(Function function, Place read, long from, Place written, long to, long blocks) {
+    call(new Call(function, read, from, written, to, read, 0, blocks));
+  }
+
+  /** Calls a function that reads two places. */
+  void call(
+      Function function, Place read, long from, Place written, long to, Place other, long o2) {
+    call(new Call(function, read, from, written, to, other, o2, 1));
+  }
+
+  /** Calls a function that reads a place and constants. */
+  void call(
+      Function function,
+      Place read,
+      long from,
+      Place written,
+      long to,
+      long constant,
+      long blocks) {
+    call(new Call(function, read, from, written, to, null, constant, blocks));
+  }
+
+  private void call(Call call) {
+    Function function = call.function();
+    check(function.read(), call.blocks(), call.from(), call.read().bytes());
+    check(function.written(), call.blocks(), call.to(), call.written().bytes());
+    check(
+        function.other(),
+        call.blocks(),
+        call.o2(),
+        function.isConstant() ? constants.size() : call.other().bytes());
+    call.read().use(step);
+    call.written().use(step);
+    if (call.other() != null) {
+      call.other().use(step);
+    }
+    calls.add(call);
+  }
+
+  private static void check(Extent extent, long blocks, long from, long bytes) {
+    if (blocks < 1 || from < 0 || extent.bytes(blocks) > bytes - from) {
+      throw new IllegalStateException(
+          "a call would access %d bytes from %d on of %d"
+              .formatted(extent.bytes(blocks), from, bytes));
+    }
+  }
+
+  /** Places what has been collected. */
+  Program build(Place[] inputs, Place[] outputs, List<Shape> shapes) {
+    List<Place> used = places.stream().filter(place -> place.first() <= place.last()).toList();
+    LifetimePlan plan =
+        LifetimePlan.of(
+            used.stream()
+                .map(
+                    place ->
+                        new Value(
+                            (place.bytes() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
+                            place.first(),
+                            place.last()))
+                .toList());
+    for (int i = 0; i < used.size(); i++) {
+      used.get(i).put(plan.offsets()[i]);
+    }
+    long[] numbers = new long[calls.size() * Program.CALL];
+    int at = 0;
+    for (Call call : calls) {
+      numbers[at++] = call.function().entry();
+      numbers[at++] = call.read().offset() + call.from();
+      numbers[at++] = call.written().offset() + call.to();
+      numbers[at++] = call.function().isConstant() ? call.o2() : call.other().offset() + call.o2();
+      numbers[at++] = call.blocks();
+    }
+    return new Program(
+        emitter.finish(),
+        constants.toByteArray(),
+        numbers,
+        plan.size(),
+        copied.stream().map(one -> new Copied(one.from(), range(one.to()))).toList(),
+        ranges(inputs),
+        ranges(outputs),
+        shapes);
+  }
+
+  private static Range[] ranges(Place[] places) {
+    Range[] ranges = new Range[places.length];
+    for (int i = 0; i < ranges.length; i++) {
+      ranges[i] = places[i].offset() < 0 ? null : range(places[i]);
+    }
+    return ranges;
+  }
+
+  private static Range range(Place place) {
+    return new Range(place.offset(), place.bytes());
+  }
+}

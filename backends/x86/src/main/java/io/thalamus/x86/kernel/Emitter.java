@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Mask;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Unary;
+import io.thalamus.x86.asm.Vector;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/**
+ * The functions of one program, each emitted once, and what all emitters share. Not thread-safe.
+ */
+public final class Emitter {
+  private static final Mask TAIL = new Mask(1);
+
+  private final Assembler assembler = new Assembler();
+  private final Length length;
+  private final Map<Object, Function> functions = new HashMap<>();
+
+  /** An emitter of functions on vectors of a length. */
+  public Emitter(Length length) {
+    this.length = length;
+  }
+
+  Assembler assembler() {
+    return assembler;
+  }
+
+  Length length() {
+    return length;
+  }
+
+  /** Returns the floats of a vector. */
+  public int lanes() {
+    return length.bytes() / Float.BYTES;
+  }
+
+  Vector vector(int number) {
+    return new Vector(length, number);
+  }
+
+  /** Returns the function of a key, which is emitted where there is none. */
+  Function function(Object key, Supplier<Function> source) {
+    Function function = functions.get(key);
+    if (function == null) {
+      assembler.align(Assembler.ALIGNMENT);
+      function = source.get();
+      functions.put(key, function);
+    }
+    return function;
+  }
+
+  /** Returns the code of all functions. */
+  public byte[] finish() {
+    return assembler.finish();
+  }
+
+  /** Has {@link #loadTail} and {@link #storeTail} access some floats; changes rax or a vector. */
+  void setTail(int floats, Vector scratch) {
+    if (length == Length.ZMM) {
+      assembler.mov(Gpr.RAX, (1L << floats) - 1);
+      assembler.kmovw(TAIL, Gpr.RAX);
+    } else {
+      int[] words = new int[lanes()];
+      Arrays.fill(words, 0, floats, -1);
+      assembler.load(Move.VMOVUPS, scratch, Address.at(assembler.constant(words)));
+    }
+  }
+
+  void loadTail(Vector to, Vector scratch, Address from) {
+    if (length == Length.ZMM) {
+      assembler.load(Move.VMOVUPS, to, TAIL, from);
+    } else {
+      assembler.vmaskmovps(to, scratch, from);
+    }
+  }
+
+  void storeTail(Address to, Vector scratch, Vector from) {
+    if (length == Length.ZMM) {
+      assembler.store(Move.VMOVUPS, to, TAIL, from);
+    } else {
+      assembler.vmaskmovps(to, scratch, from);
+    }
+  }
+
+  /** Loads the bounds of an activation into two registers, as far as there are bounds. */
+  void loadBounds(FusedActivation activation, Vector low, Vector high) {
+    broadcast(activation.range().min(), low);
+    broadcast(activation.range().max(), high);
+  }
+
+  private void broadcast(float value, Vector to) {
+    if (Float.isFinite(value)) {
+      Label label = assembler.constant(Float.floatToRawIntBits(value));
+      assembler.emit(Unary.VBROADCASTSS, to, Address.at(label));
+    }
+  }
+
+  /** Clamps a vector. NaN stays NaN: it is the second operand, which these return then. */
+  void clamp(FusedActivation activation, Vector value, Vector low, Vector high) {
+    if (Float.isFinite(activation.range().min())) {
+      assembler.emit(Binary.VMAXPS, value, low, value);
+    }
+    if (Float.isFinite(activation.range().max())) {
+      assembler.emit(Binary.VMINPS, value, high, value);
+    }
+  }
+}

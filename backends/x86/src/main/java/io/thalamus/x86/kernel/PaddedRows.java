@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+
+/**
+ * Rows of bytes copied with zeros before and behind each. With no bytes of its own it writes zeros
+ * alone.
+ *
+ * @param before zeros
+ * @param bytes of a row of the source
+ * @param after zeros
+ */
+public record PaddedRows(int before, int bytes, int after) {
+  /** Returns the function: o0 is the source, o1 the result; a block is a row. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter.assembler()));
+  }
+
+  private Function write(Assembler a) {
+    final int entry = a.position();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RDI, Gpr.RCX);
+    a.mov(Gpr.RSI, Gpr.RDX);
+    a.mov(Gpr.RAX, 0);
+    Label again = new Label();
+    a.bind(again);
+    zeros(a, before);
+    if (bytes > 0) {
+      a.mov(Gpr.RCX, bytes);
+      a.repMovsb();
+    }
+    zeros(a, after);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.ret();
+    long row = (long) before + bytes + after;
+    return new Function(entry, new Extent(bytes, bytes), new Extent(row, row), Extent.NONE, false);
+  }
+
+  private static void zeros(Assembler a, int count) {
+    if (count > 0) {
+      a.mov(Gpr.RCX, count);
+      a.repStosb();
+    }
+  }
+}

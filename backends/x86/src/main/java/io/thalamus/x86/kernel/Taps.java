@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Unary;
+import io.thalamus.x86.asm.Vector;
+
+/**
+ * Sums of products over the taps of a filter, for a block of neighbouring results and some vectors
+ * of channels at a time. The constants are a panel: the bias, then the weights of each tap.
+ *
+ * @param isDepthwise whether each channel sees itself alone; else each sees {@code run} floats
+ * @param rows results of a block
+ * @param vectors of channels
+ * @param channels of the panel, in the last vector fewer than its floats
+ * @param height taps below each other
+ * @param heightStep bytes from one to the next
+ * @param width taps beside each other
+ * @param widthStep bytes from one to the next
+ * @param run floats of a tap that stand beside each other
+ * @param rowStep bytes from what one result sees to what the next does
+ * @param resultStep bytes from one result to the next
+ * @param activation of results
+ */
+public record Taps(
+    boolean isDepthwise,
+    int rows,
+    int vectors,
+    int channels,
+    int height,
+    int heightStep,
+    int width,
+    int widthStep,
+    int run,
+    int rowStep,
+    int resultStep,
+    FusedActivation activation) {
+  private static final int UNROLLED = 4;
+
+  /** Returns how many results a block can have at most. */
+  public static int mostRows(Emitter emitter, int vectors) {
+    // The sums, the weights of one tap, and two others.
+    int registers = emitter.length().registers() - vectors - 2;
+    return Math.max(1, registers / vectors);
+  }
+
+  /** Returns the function: o0 is the source, o1 the result, o2 the panel. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    int bytes = emitter.length().bytes();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
+    Label again = new Label();
+    a.bind(again);
+    for (int row = 0; row < rows; row++) {
+      for (int v = 0; v < vectors; v++) {
+        a.load(Move.VMOVUPS, sum(emitter, row, v), Address.at(Gpr.R8, v * bytes));
+      }
+    }
+    if (isDepthwise && isPartial(emitter)) {
+      emitter.setTail(tail(emitter), scratch(emitter, 1));
+    }
+    a.lea(Gpr.RAX, Address.at(Gpr.R8, vectors * bytes));
+    a.mov(Gpr.RDI, Gpr.RDX);
+    loops(emitter);
+    store(emitter);
+    a.emit(Alu.ADD, Gpr.RDX, rows * rowStep);
+    a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.vzeroupper();
+    a.ret();
+    long seen =
+        (height - 1L) * heightStep
+            + (width - 1L) * widthStep
+            + (isDepthwise ? channels : run) * (long) Float.BYTES;
+    long panel = (1 + (long) height * width * (isDepthwise ? 1 : run)) * vectors * bytes;
+    return new Function(
+        entry,
+        new Extent((rows - 1L) * rowStep + seen, (long) rows * rowStep),
+        new Extent(
+            (rows - 1L) * resultStep + (long) channels * Float.BYTES, (long) rows * resultStep),
+        new Extent(panel, 0),
+        true);
+  }
+
+  /** Moves rdi over all taps, and rax over their weights. */
+  private void loops(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    Label nextLine = new Label();
+    Label nextTap = new Label();
+    a.mov(Gpr.R11, height);
+    a.bind(nextLine);
+    a.mov(Gpr.RSI, width);
+    a.bind(nextTap);
+    int moved = isDepthwise ? 0 : run * Float.BYTES;
+    if (isDepthwise) {
+      depthwise(emitter);
+    } else {
+      dense(emitter);
+    }
+    advance(a, widthStep - moved);
+    a.emit(Alu.SUB, Gpr.RSI, 1);
+    a.jump(Condition.NOT_EQUAL, nextTap);
+    advance(a, heightStep - width * widthStep);
+    a.emit(Alu.SUB, Gpr.R11, 1);
+    a.jump(Condition.NOT_EQUAL, nextLine);
+  }
+
+  private static void advance(Assembler a, int bytes) {
+    if (bytes != 0) {
+      a.emit(Alu.ADD, Gpr.RDI, bytes);
+    }
+  }
+
+  private void dense(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    int rounds = run / UNROLLED;
+    if (rounds > 0) {
+      a.mov(Gpr.R10, rounds);
+      Label again = new Label();
+      a.bind(again);
+      floats(emitter, UNROLLED);
+      a.emit(Alu.SUB, Gpr.R10, 1);
+      a.jump(Condition.NOT_EQUAL, again);
+    }
+    floats(emitter, run % UNROLLED);
+  }
+
+  private void floats(Emitter emitter, int count) {
+    Assembler a = emitter.assembler();
+    for (int i = 0; i < count; i++) {
+      loadWeights(emitter, i);
+      Vector seen = scratch(emitter, 0);
+      for (int row = 0; row < rows; row++) {
+        a.emit(Unary.VBROADCASTSS, seen, Address.at(Gpr.RDI, row * rowStep + i * Float.BYTES));
+        for (int v = 0; v < vectors; v++) {
+          a.emit(Binary.VFMADD231PS, sum(emitter, row, v), weight(emitter, v), seen);
+        }
+      }
+    }
+    if (count > 0) {
+      a.emit(Alu.ADD, Gpr.RDI, count * Float.BYTES);
+      a.emit(Alu.ADD, Gpr.RAX, count * vectors * emitter.length().bytes());
+    }
+  }
+
+  private void depthwise(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    loadWeights(emitter, 0);
+    for (int row = 0; row < rows; row++) {
+      for (int v = 0; v < vectors; v++) {
+        Address at = Address.at(Gpr.RDI, row * rowStep + v * emitter.length().bytes());
+        if (v == vectors - 1 && isPartial(emitter)) {
+          Vector seen = scratch(emitter, 0);
+          emitter.loadTail(seen, scratch(emitter, 1), at);
+          a.emit(Binary.VFMADD231PS, sum(emitter, row, v), weight(emitter, v), seen);
+        } else {
+          a.emit(Binary.VFMADD231PS, sum(emitter, row, v), weight(emitter, v), at);
+        }
+      }
+    }
+    a.emit(Alu.ADD, Gpr.RAX, vectors * emitter.length().bytes());
+  }
+
+  private void loadWeights(Emitter emitter, int tap) {
+    for (int v = 0; v < vectors; v++) {
+      emitter
+          .assembler()
+          .load(
+              Move.VMOVUPS,
+              weight(emitter, v),
+              Address.at(Gpr.RAX, (tap * vectors + v) * emitter.length().bytes()));
+    }
+  }
+
+  private void store(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    if (isPartial(emitter)) {
+      emitter.setTail(tail(emitter), scratch(emitter, 1));
+    }
+    // The weights are done with, and two registers where there is but one vector of them.
+    Vector low = weight(emitter, 0);
+    Vector high = scratch(emitter, 0);
+    emitter.loadBounds(activation, low, high);
+    for (int row = 0; row < rows; row++) {
+      for (int v = 0; v < vectors; v++) {
+        Vector sum = sum(emitter, row, v);
+        emitter.clamp(activation, sum, low, high);
+        Address at = Address.at(Gpr.RCX, row * resultStep + v * emitter.length().bytes());
+        if (v == vectors - 1 && isPartial(emitter)) {
+          emitter.storeTail(at, scratch(emitter, 1), sum);
+        } else {
+          a.store(Move.VMOVUPS, at, sum);
+        }
+      }
+    }
+  }
+
+  private int tail(Emitter emitter) {
+    return channels - (vectors - 1) * emitter.lanes();
+  }
+
+  private boolean isPartial(Emitter emitter) {
+    return tail(emitter) < emitter.lanes();
+  }
+
+  private static Vector scratch(Emitter emitter, int number) {
+    return emitter.vector(number);
+  }
+
+  private static Vector weight(Emitter emitter, int v) {
+    return emitter.vector(2 + v);
+  }
+
+  private Vector sum(Emitter emitter, int row, int v) {
+    return emitter.vector(2 + vectors + row * vectors + v);
+  }
+}

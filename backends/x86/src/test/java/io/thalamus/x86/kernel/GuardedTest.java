@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.x86.Lengths;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.code.ExecutableMemory;
+import io.thalamus.x86.code.SystemCalls;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Functions of random shapes against formulas in double. Each argument has just the bytes that the
+ * function says it accesses, and ends at a page, or begins behind one, that stops whoever touches
+ * it: a wrong extent ends the process.
+ */
+class GuardedTest {
+  private static final int PAGE = 4096;
+  private static final int ROUNDS = 150;
+
+  /** Memory between two pages that nobody may touch. Freed by its owner. */
+  private record Guarded(MemorySegment memory, long mapped, long bytes) implements AutoCloseable {
+    @SuppressWarnings("restricted")
+    static Guarded of(long size, boolean isAtEnd) {
+      long inner = Math.max(PAGE, (size + PAGE - 1) / PAGE * PAGE);
+      long bytes = inner + 2 * PAGE;
+      long mapped = SystemCalls.map(bytes);
+      assertNotEquals(0, mapped);
+      assertTrue(SystemCalls.forbid(mapped, PAGE));
+      assertTrue(SystemCalls.forbid(mapped + PAGE + inner, PAGE));
+      long at = mapped + PAGE + (isAtEnd ? inner - size : 0);
+      return new Guarded(MemorySegment.ofAddress(at).reinterpret(size), mapped, bytes);
+    }
+
+    void fill(Random random) {
+      for (long i = 0; i < memory.byteSize() / Float.BYTES; i++) {
+        memory.setAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i, random.nextFloat() * 2 - 1);
+      }
+    }
+
+    double get(long bytesFromBegin) {
+      return memory.get(ValueLayout.JAVA_FLOAT_UNALIGNED, bytesFromBegin);
+    }
+
+    @Override
+    public void close() {
+      SystemCalls.unmap(mapped, bytes);
+    }
+  }
+
+  /** Compares a result with what it should be. */
+  @FunctionalInterface
+  private interface Judge {
+    void judge(Guarded read, Guarded written, Guarded other);
+  }
+
+  private static void run(
+      Emitter emitter, Function function, long blocks, Random random, Judge judge) {
+    try (ExecutableMemory code = ExecutableMemory.of(emitter.finish()).orElseThrow();
+        Guarded read = Guarded.of(function.read().bytes(blocks), random.nextBoolean());
+        Guarded written = Guarded.of(function.written().bytes(blocks), random.nextBoolean());
+        Guarded other = Guarded.of(function.other().bytes(blocks), random.nextBoolean())) {
+      read.fill(random);
+      other.fill(random);
+      SystemCalls.call(
+          code.at(function.entry()),
+          0,
+          0,
+          read.memory().address(),
+          written.memory().address(),
+          other.memory().address(),
+          blocks);
+      judge.judge(read, written, other);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void pairsComputeWhatTheFormulaSays(Length length) {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    Binary[] operations = {Binary.VADDPS, Binary.VSUBPS, Binary.VMULPS};
+    for (int round = 0; round < ROUNDS; round++) {
+      Optional<Binary> operation =
+          random.nextInt(4) == 0 ? Optional.empty() : Optional.of(operations[random.nextInt(3)]);
+      int repeated = operation.isEmpty() ? 0 : random.nextInt(3);
+      Pairs pairs =
+          new Pairs(
+              operation, 1 + random.nextInt(70), repeated == 1, repeated == 2, activation(random));
+      Emitter emitter = new Emitter(length);
+      run(
+          emitter,
+          pairs.emit(emitter),
+          1,
+          random,
+          (read, written, other) -> {
+            for (int i = 0; i < pairs.count(); i++) {
+              double x = read.get(repeated == 1 ? 0 : 4L * i);
+              double y = operation.isEmpty() ? 0 : other.get(repeated == 2 ? 0 : 4L * i);
+              double wanted =
+                  switch (operation.orElse(Binary.VADDPS)) {
+                    case VSUBPS -> x - y;
+                    case VMULPS -> x * y;
+                    default -> x + y;
+                  };
+              wanted = clamp(pairs.activation(), wanted);
+              assertEquals(wanted, written.get(4L * i), 1e-6, () -> pairs + ", seed " + seed);
+            }
+          });
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void tapsComputeWhatTheFormulaSays(Length length) {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      Emitter emitter = new Emitter(length);
+      Taps taps = taps(emitter, random);
+      int blocks = 1 + random.nextInt(3);
+      run(
+          emitter,
+          taps.emit(emitter),
+          blocks,
+          random,
+          (read, written, panel) -> {
+            for (int row = 0; row < blocks * taps.rows(); row++) {
+              for (int c = 0; c < taps.channels(); c++) {
+                double wanted = clamp(taps.activation(), sum(taps, emitter, row, c, read, panel));
+                assertEquals(
+                    wanted,
+                    written.get((long) row * taps.resultStep() + 4L * c),
+                    1e-4,
+                    () -> taps + ", seed " + seed);
+              }
+            }
+          });
+    }
+  }
+
+  private static Taps taps(Emitter emitter, Random random) {
+    boolean isDepthwise = random.nextBoolean();
+    int vectors = 1 + random.nextInt(4);
+    int channels = vectors * emitter.lanes() - random.nextInt(emitter.lanes());
+    int run = isDepthwise ? 1 : 1 + random.nextInt(9);
+    int cell = 4 * (isDepthwise ? channels : run) + 4 * random.nextInt(3);
+    return new Taps(
+        isDepthwise,
+        1 + random.nextInt(Taps.mostRows(emitter, vectors)),
+        vectors,
+        channels,
+        1 + random.nextInt(3),
+        cell * 7,
+        1 + random.nextInt(3),
+        cell * (1 + random.nextInt(2)),
+        run,
+        cell * (1 + random.nextInt(2)),
+        4 * (channels + random.nextInt(4)),
+        activation(random));
+  }
+
+  private static double sum(
+      Taps taps, Emitter emitter, int row, int c, Guarded read, Guarded panel) {
+    long wide = 4L * taps.vectors() * emitter.lanes();
+    double sum = panel.get(4L * c);
+    long weight = 1;
+    for (int y = 0; y < taps.height(); y++) {
+      for (int x = 0; x < taps.width(); x++) {
+        for (int k = 0; k < taps.run(); k++) {
+          long at =
+              (long) row * taps.rowStep()
+                  + (long) y * taps.heightStep()
+                  + (long) x * taps.widthStep()
+                  + 4L * (taps.isDepthwise() ? c : k);
+          sum += read.get(at) * panel.get(weight++ * wide + 4L * c);
+        }
+      }
+    }
+    return sum;
+  }
+
+  @Test
+  void rowsAreCopiedBetweenZeros() {
+    Lengths.assume(Length.YMM);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      PaddedRows rows =
+          new PaddedRows(
+              4 * random.nextInt(5), 4 * (1 + random.nextInt(40)), 4 * random.nextInt(5));
+      int blocks = 1 + random.nextInt(4);
+      Emitter emitter = new Emitter(Length.YMM);
+      run(
+          emitter,
+          rows.emit(emitter),
+          blocks,
+          random,
+          (read, written, _) -> {
+            int row = rows.before() + rows.bytes() + rows.after();
+            for (int at = 0; at < blocks * row; at += 4) {
+              int within = at % row - rows.before();
+              boolean isZero = within < 0 || within >= rows.bytes();
+              assertEquals(
+                  isZero ? 0 : read.get((long) at / row * rows.bytes() + within),
+                  written.get(at),
+                  () -> rows + ", seed " + seed);
+            }
+          });
+    }
+  }
+
+  private static FusedActivation activation(Random random) {
+    return FusedActivation.values()[random.nextInt(FusedActivation.values().length)];
+  }
+
+  private static double clamp(FusedActivation activation, double value) {
+    return Math.min(Math.max(value, activation.range().min()), activation.range().max());
+  }
+
+  /** The proof that these tests can fail: a function is given a float less than it accesses. */
+  @Test
+  void anAccessOutsideOfAnArgumentEndsTheProcess() throws Exception {
+    Lengths.assume(Length.YMM);
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:ErrorFile=/dev/null",
+                "-XX:-CreateCoredumpOnCrash",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Overrun.class.getName())
+            .redirectErrorStream(true)
+            .start();
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+    assertTrue(said.contains("SIGSEGV"), said);
+    assertNotEquals(0, process.exitValue());
+  }
+
+  /** Adds nine floats and one that is not there. */
+  static final class Overrun {
+    private Overrun() {}
+
+    public static void main(String[] arguments) {
+      Emitter emitter = new Emitter(Length.YMM);
+      Pairs pairs = new Pairs(Optional.of(Binary.VADDPS), 10, false, false, FusedActivation.NONE);
+      Function right = pairs.emit(emitter);
+      Function wrong =
+          new Function(right.entry(), new Extent(9 * 4, 0), right.written(), right.other(), false);
+      try (ExecutableMemory code = ExecutableMemory.of(emitter.finish()).orElseThrow();
+          Guarded read = Guarded.of(wrong.read().bytes(1), true);
+          Guarded written = Guarded.of(wrong.written().bytes(1), true);
+          Guarded other = Guarded.of(wrong.other().bytes(1), true)) {
+        SystemCalls.call(
+            code.at(wrong.entry()),
+            0,
+            0,
+            read.memory().address(),
+            written.memory().address(),
+            other.memory().address(),
+            1);
+      }
+    }
+  }
+}
