@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToIntFunction;
 import org.apache.felix.gogo.runtime.CommandNotFoundException;
+import org.apache.felix.gogo.runtime.CommandProcessorImpl;
 import org.apache.felix.gogo.runtime.EOFError;
 import org.apache.felix.gogo.runtime.Parser;
 import org.apache.felix.gogo.runtime.SyntaxError;
@@ -116,8 +117,13 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   }
 
   /** Prints every statement's result, where Gogo would only return the last one's. */
-  private static void script(CommandSession session, String text, List<String> arguments)
+  private void script(CommandSession session, String text, List<String> arguments)
       throws Exception {
+    if (processor instanceof CommandProcessorImpl gogo) {
+      ScriptCommands.addTo(gogo);
+    }
+    session.put("SCOPE", SCOPE + ":gogo:*");
+    session.put("GREP_COLORS", "mt=0"); // programs may read what it prints
     session.put("args", new ArrayList<>(arguments));
     StringBuilder statement = new StringBuilder();
     for (Parser.Executable part : new Parser(text).program().tokens()) {

@@ -180,6 +180,14 @@ class BatchRunnerTest {
   }
 
   @Test
+  void textHasGogosCommandsAfterThoseOfThalamus() {
+    String text = "each [1 2] { one $it }; first | grep st; first | grep nothing";
+    assertEquals(0, run("text", text, List.of(), false), this::err);
+    assertEquals(List.of(List.of("1"), List.of("2")), seen);
+    assertTrue(out().contains("1st"), this::out);
+  }
+
+  @Test
   void textStopsAtItsFirstFailure() {
     assertEquals(1, run("text", "first; fail; second", List.of(), false));
     assertEquals("1st\n", out());
