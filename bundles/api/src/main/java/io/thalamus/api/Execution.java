@@ -13,6 +13,12 @@ import org.osgi.annotation.versioning.ProviderType;
  * One execution of a compilation: set the arguments, then start it once. Not thread-safe until it
  * is started; a second start ends with BAD_STATE.
  *
+ * <p>Only an execution that was answered with RESOURCE_EXHAUSTED_TRANSIENT may be started again, in
+ * any way and as often as it is answered so; its arguments stay, and may be set anew. If a full
+ * queue refused it, the runtime keeps room for it from {@link ExecutionReport#retryAfter} on, for a
+ * second. Another execution has no part in that. Every other answer is final, and so is a cancelled
+ * future.
+ *
  * <p>Arguments in plain memory must not be touched from the start until the result is there, nor
  * their memory be closed. A device that computes in the calling thread reads and writes them in
  * place if they are off the heap and aligned for their elements; otherwise they are copied in and

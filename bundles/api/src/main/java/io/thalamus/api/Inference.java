@@ -19,7 +19,8 @@ import java.util.stream.Collectors;
 /**
  * Executions of a compilation, one after another, in the same buffers: {@link Compilation#run} for
  * a caller that executes many times. An output whose size only the execution finds out gets a
- * larger buffer, and the execution is repeated.
+ * larger buffer, and the execution is repeated. After RESOURCE_EXHAUSTED_TRANSIENT the next run
+ * starts the same {@link Execution} again, with the room that was promised to it.
  *
  * <p>Used by one thread at a time. An answer's tensors are overwritten by the next execution. The
  * buffers go with this object and the tensors; the compilation stays the caller's.
@@ -36,6 +37,9 @@ public final class Inference {
   private final Function<Execution, ExecutionReport> way;
   private final Subgraph main;
   private final MemorySegment[] buffers;
+
+  /** The execution of the last run if it may be started again; else null. */
+  private Execution refused;
 
   /** Executions in the calling thread, by {@link Execution#compute}. */
   public Inference(Compilation compilation) {
@@ -64,7 +68,9 @@ public final class Inference {
   public Answer run(List<Tensor> inputs) throws NeuralNetworksException {
     check(inputs);
     for (int attempt = 1; ; attempt++) {
-      ExecutionReport report = way.apply(prepare(inputs));
+      Execution execution = prepare(inputs);
+      ExecutionReport report = way.apply(execution);
+      refused = report.code() == ResultCode.RESOURCE_EXHAUSTED_TRANSIENT ? execution : null;
       if (report.code() == ResultCode.OUTPUT_INSUFFICIENT_SIZE && attempt < MOST_TRIES) {
         grow(report.outputs());
       } else {
@@ -137,7 +143,7 @@ public final class Inference {
   }
 
   private Execution prepare(List<Tensor> inputs) {
-    Execution execution = compilation.createExecution();
+    Execution execution = refused != null ? refused : compilation.createExecution();
     for (int i = 0; i < inputs.size(); i++) {
       Shape shape = main.input(i).isSizeKnown() ? Shape.NONE : inputs.get(i).shape();
       execution.setInput(i, inputs.get(i).segment(), shape);

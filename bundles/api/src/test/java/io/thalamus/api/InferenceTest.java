@@ -32,6 +32,7 @@ class InferenceTest {
       ExecutionReport.failed(
           ResultCode.MISSED_DEADLINE_TRANSIENT, "too late", Optional.of(Duration.ofMillis(3)));
 
+  private int created;
   private int executions;
   private ExecutionReport failure;
 
@@ -58,6 +59,7 @@ class InferenceTest {
   }
 
   private Execution execution() {
+    created++;
     MemorySegment[] segments = new MemorySegment[3];
     Shape[] shape = new Shape[1];
     InvocationHandler handler =
@@ -127,6 +129,21 @@ class InferenceTest {
     Answer small = inference.run(List.of(Tensor.floats(new float[] {1, 2}, 1, 2), bytes()));
     assertArrayEquals(new float[] {1, 2}, small.output().toFloats());
     assertEquals(4, executions);
+  }
+
+  @Test
+  void onlyARefusedExecutionIsStartedAgain() throws Exception {
+    Inference inference = new Inference(compilation);
+    List<Tensor> inputs = List.of(Tensor.floats(new float[] {1, 2}, 1, 2), bytes());
+    failure = ExecutionReport.failed(ResultCode.RESOURCE_EXHAUSTED_TRANSIENT, "too many wait");
+    assertThrows(NeuralNetworksException.class, () -> inference.run(inputs));
+    failure = FAILED;
+    List<Tensor> others = List.of(Tensor.floats(new float[] {3, 4}, 1, 2), bytes());
+    assertThrows(NeuralNetworksException.class, () -> inference.run(others));
+    assertEquals(1, created);
+    failure = null;
+    assertArrayEquals(new float[] {3, 4}, inference.run(others).output().toFloats());
+    assertEquals(2, created);
   }
 
   @Test

@@ -20,6 +20,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runnable {
   private final ExecutionImpl execution;
 
+  // Of this try: an execution that is refused may be started again.
+  private final RunControl control;
+  private final Lateness lateness;
+
   /** Claimed by whoever begins the execution, or answers that it never will. */
   private final AtomicBoolean begun = new AtomicBoolean();
 
@@ -36,6 +40,8 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
    */
   AsyncRun(ExecutionImpl execution, Cause waiting) {
     this.execution = execution;
+    this.control = execution.control();
+    this.lateness = execution.lateness();
     this.waiting = waiting;
   }
 
@@ -47,8 +53,8 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
         deadline.remaining(),
         () -> {
           AsyncRun late = self.get();
-          if (late != null && late.begun.compareAndSet(false, true)) {
-            late.refuse(late.execution.lateness().over(late.waiting));
+          if (late != null) {
+            late.refuse(late.lateness.over(late.waiting));
           }
         });
   }
@@ -60,21 +66,20 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
   }
 
   Application application() {
-    return execution.control().application();
+    return control.application();
   }
 
   Priority priority() {
-    return execution.control().priority();
+    return control.priority();
   }
 
-  /** Returns the time of the clock that limits are measured by. */
-  long nanoTime() {
-    return execution.nanoTime();
+  RunControl control() {
+    return control;
   }
 
   /** Returns how long it has waited for devices. */
   long waitedNanos() {
-    return execution.control().waitedNanos();
+    return control.waitedNanos();
   }
 
   @Override
@@ -97,20 +102,22 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
     boolean cancelled = super.cancel(mayInterruptIfRunning);
     if (cancelled) {
       // A driver's thread state is its own business: an execution is asked, never interrupted.
-      execution.control().cancel();
+      control.cancel();
     }
     return cancelled;
   }
 
   /** Ends it: now where it has not begun, else as soon as its device asks. */
   void stop() {
-    execution.control().cancel();
+    control.cancel();
     complete(Cause.RUNTIME_STOPPED.report());
   }
 
-  /** Completes it with the report of an execution that is not begun. */
+  /** Completes it with the report of an execution that is not begun; not if it has begun. */
   void refuse(ExecutionReport report) {
-    complete(execution.lateness().refused(report));
+    if (begun.compareAndSet(false, true)) {
+      complete(execution.ended(lateness.refused(report)));
+    }
   }
 
   /** Completes it with a failure. */

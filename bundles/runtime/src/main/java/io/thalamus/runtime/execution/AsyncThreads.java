@@ -72,7 +72,7 @@ public final class AsyncThreads implements AutoCloseable {
         busy++;
         queue.running(run.application(), true);
       } else {
-        run.entry = queue.add(run.application(), run.priority(), System.nanoTime(), run);
+        run.entry = queue.add(run.control(), System.nanoTime(), run);
       }
     }
     run.whenComplete((report, failure) -> forget(run));
@@ -185,15 +185,14 @@ public final class AsyncThreads implements AutoCloseable {
         : Optional.of(Duration.ofNanos((long) Math.ceil(interval * waiting)));
   }
 
-  /** Returns the time until one that was refused finds room; empty before the first has ended. */
+  /** Promises room to one that was refused; empty before the first has ended. */
   private Optional<Duration> untilRoom(AsyncRun refused) {
     double interval = intervalNanos;
     if (interval == 0) {
       return Optional.empty();
     }
     synchronized (lock) {
-      return Optional.of(
-          queue.untilRoom(refused.application(), refused.priority(), refused.nanoTime(), interval));
+      return Optional.of(queue.untilRoom(refused.control(), System.nanoTime(), interval));
     }
   }
 

@@ -42,10 +42,13 @@ public final class ExecutionImpl implements Execution {
   /** The inputs, then the outputs, as the caller gives them; null where one is not set. */
   private final Argument[] given;
 
-  private final RunControl control;
-  private final Lateness lateness;
-  private final CopyCount copies = new CopyCount();
   private final AtomicBoolean started = new AtomicBoolean();
+
+  // Of one try. Written before the execution can be started again.
+  private RunControl control;
+  private Lateness lateness;
+  private CopyCount copies = new CopyCount();
+
   private Duration timeout;
   private Duration loopTimeout = ExecutionConfig.DEFAULT_LOOP_TIMEOUT;
   private boolean measureTiming;
@@ -287,22 +290,19 @@ public final class ExecutionImpl implements Execution {
     return lateness;
   }
 
-  long nanoTime() {
-    return host.time().nanoTime();
-  }
-
   RunControl control() {
     return control;
   }
 
   /** Runs a started execution in a thread that others wait for, which learns how long it took. */
   ExecutionReport runQueued(Cause waited) {
+    RunControl tried = control;
     long start = host.time().nanoTime();
     try {
       return run(null, waited);
     } finally {
-      long nanos = host.time().nanoTime() - start - control.waitedNanos();
-      host.asyncThreads().took(nanos, control.together());
+      long nanos = host.time().nanoTime() - start - tried.waitedNanos();
+      host.asyncThreads().took(nanos, tried.together());
     }
   }
 
@@ -321,6 +321,22 @@ public final class ExecutionImpl implements Execution {
     ExecutionReport report = run(burst, waited, event);
     if (event != null) {
       event.finish(report.code(), report.message());
+    }
+    return ended(report);
+  }
+
+  /**
+   * Lets an execution that could not be done now be started again, with what it was promised.
+   *
+   * @param report that the caller has not seen yet
+   * @return the same
+   */
+  ExecutionReport ended(ExecutionReport report) {
+    if (report.code() == ResultCode.RESOURCE_EXHAUSTED_TRANSIENT) {
+      control = new RunControl(host, control);
+      lateness = new Lateness(host, control);
+      copies = new CopyCount();
+      started.set(false);
     }
     return report;
   }

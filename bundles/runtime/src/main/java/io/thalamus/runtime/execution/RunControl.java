@@ -29,6 +29,13 @@ final class RunControl extends Contender {
     deadline = Deadline.never(host.time());
   }
 
+  /** The control of the next try of an execution that was refused. */
+  RunControl(ExecutionHost host, RunControl refused) {
+    super(refused);
+    label = host.label();
+    deadline = Deadline.never(host.time());
+  }
+
   /** Sets the number that events have for the execution. */
   void setExecution(long number) {
     execution = number;

@@ -5,8 +5,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedSet;
 import java.util.TreeMap;
 
 /**
@@ -30,8 +32,8 @@ final class Account<T> {
   /** What waits, by priority, each in the order of arrival. */
   final List<TreeMap<Long, FairQueue.Entry<T>>> queues = new ArrayList<>();
 
-  /** When the latest refused one of each priority was told to come back; none before the first. */
-  private final Map<Integer, Long> promised = new HashMap<>();
+  /** By priority, the promises that are neither redeemed nor over, the earliest first. */
+  private final Map<Integer, LinkedHashSet<FairQueue.Promise>> promises = new HashMap<>();
 
   /** Nanoseconds, comparable with those of accounts of the same parent only. */
   long usedNanos;
@@ -62,13 +64,8 @@ final class Account<T> {
     return children.values();
   }
 
-  /** Returns when the latest refused one of a priority was told to come back. */
-  long promised(int rank, long otherwise) {
-    return promised.getOrDefault(rank, otherwise);
-  }
-
-  void promise(int rank, long nanos) {
-    promised.put(rank, nanos);
+  SequencedSet<FairQueue.Promise> promises(int rank) {
+    return promises.computeIfAbsent(rank, first -> new LinkedHashSet<>());
   }
 
   /** Returns how many accounts of clients have something that waits or runs. */

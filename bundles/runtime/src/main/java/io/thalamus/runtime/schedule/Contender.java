@@ -57,6 +57,9 @@ public abstract class Contender implements ExecutionControl, Pauses {
   /** When it went on with a permit that it had waited for; 0 where it did not wait. */
   long beganNanos;
 
+  /** The room that it was promised by the queue that refused it last; null if none did. */
+  FairQueue.Promise promise;
+
   /** An urgent one that waits for something that this one holds; null if none does. */
   private volatile Contender heir;
 
@@ -72,6 +75,12 @@ public abstract class Contender implements ExecutionControl, Pauses {
   protected Contender(Application application, Priority priority) {
     this.application = application;
     this.priority = priority;
+  }
+
+  /** A contender for the same as one that was refused, and for what that was promised. */
+  protected Contender(Contender refused) {
+    this(refused.application, refused.priority);
+    promise = refused.promise;
   }
 
   /** Returns the time in nanoseconds after which {@link #status} may be another one. */

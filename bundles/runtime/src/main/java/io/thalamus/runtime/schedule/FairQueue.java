@@ -5,6 +5,7 @@ import io.thalamus.model.Priority;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SequencedSet;
 import java.util.TreeMap;
 
 /**
@@ -12,14 +13,23 @@ import java.util.TreeMap;
  * highest priority, and of these the first. An entry that waits for long rises in priority. Not
  * thread-safe: its owner locks.
  *
+ * <p>Each class, of one application, client and priority, is bounded. Who is refused is promised
+ * room from a moment on. If newcomers could take it, most of those who come back would be refused
+ * again: while an overload lasts, there are several newcomers for each place that becomes free. So
+ * newcomers may fill only half of a class while a promise is open, and who comes back for a promise
+ * is never refused.
+ *
  * @param <T> what waits
  */
 public final class FairQueue<T> {
   /** An entry rises by one priority each time that it has waited so long. */
   static final long AGING_NANOS = Duration.ofMillis(500).toNanos();
 
-  /** The most refused ones to which different times are promised, in full classes. */
-  private static final int REFUSED_CLASSES = 16;
+  /** The most of one class that wait or are promised room, in full classes. */
+  static final int PROMISED_CLASSES = 4;
+
+  /** How long room is kept for one that does not come. */
+  static final long GRACE_NANOS = Duration.ofSeconds(1).toNanos();
 
   /** The share of the latest interval in the mean. */
   private static final double LATEST_SHARE = 1.0 / 16;
@@ -70,15 +80,49 @@ public final class FairQueue<T> {
     }
   }
 
-  /** Adds something at the end of its class; returns null if the class is full. */
-  public Entry<T> add(Application application, Priority priority, long now, T item) {
-    Account<T> account = account(application);
-    if (queue(account, priority.ordinal()).size() >= most) {
+  /** A promise of room; its moment is written once. */
+  static final class Promise {
+    final long nanos;
+
+    Promise(long nanos) {
+      this.nanos = nanos;
+    }
+  }
+
+  /**
+   * Adds something at the end of its class; returns null if the class has no room for it.
+   *
+   * @param contender that it belongs to, and whose promise it comes for
+   */
+  public Entry<T> add(Contender contender, long now, T item) {
+    Contender standing = contender.standing();
+    Account<T> account = account(standing.application());
+    int rank = standing.priority().ordinal();
+    if (!redeem(contender, account.promises(rank), now)
+        && queue(account, rank).size() >= room(account.promises(rank), now)) {
       return null;
     }
     Entry<T> entry = new Entry<>(item, nextNumber());
-    insert(entry, account, priority.ordinal(), now);
+    insert(entry, account, rank, now);
     return entry;
+  }
+
+  private static boolean redeem(Contender contender, SequencedSet<Promise> promises, long now) {
+    Promise promise = contender.promise;
+    return promise != null && now - promise.nanos >= 0 && promises.remove(promise);
+  }
+
+  /** Returns how many of a class may wait before newcomers are refused. */
+  private int room(SequencedSet<Promise> promises, long now) {
+    while (!promises.isEmpty() && now - promises.getFirst().nanos > GRACE_NANOS) {
+      promises.removeFirst();
+    }
+    return promises.isEmpty() ? most : half();
+  }
+
+  /** Returns how many newcomers may wait beside those that were promised room: one at least. */
+  private int half() {
+    return Math.ceilDiv(most, 2);
   }
 
   /** Returns the next number in the order of arrival. */
@@ -104,22 +148,36 @@ public final class FairQueue<T> {
   }
 
   /**
-   * Returns the time until one that was refused finds room: when what waits now is served, and what
-   * was refused of its class before it. Each class that waits is promised an equal part of what is
-   * served, so that all who come back when they were told to come no faster than they are served.
-   * Who comes back earlier, again and again, is promised a time that has its bounds too.
+   * Promises room to one that was refused: when half of its class is free for it, once all have
+   * come that were promised room before it. Each class that waits is expected to get an equal part
+   * of what is served; the other half takes in what is served later than expected, and newcomers
+   * what is served earlier. One that comes before its time is promised the same again.
+   *
+   * <p>If too many of the class wait or are promised room already, this one is told a time, and no
+   * room is kept for it.
    *
    * @param interval the mean time between two that are served, in nanoseconds
+   * @return how long it has to wait
    */
-  public Duration untilRoom(Application application, Priority priority, long now, double interval) {
-    Account<T> account = account(application);
-    double share = classes() * interval;
-    long served = now + (long) (all.waiting * interval);
-    long behind = account.promised(priority.ordinal(), served) - served;
-    long last = (long) (REFUSED_CLASSES * most * share);
-    long promised = served + Math.clamp(behind, 0, last) + (long) share;
-    account.promise(priority.ordinal(), promised);
-    return Duration.ofNanos(Math.max(1, promised - now));
+  public Duration untilRoom(Contender refused, long now, double interval) {
+    Contender standing = refused.standing();
+    Account<T> account = account(standing.application());
+    int rank = standing.priority().ordinal();
+    SequencedSet<Promise> promises = account.promises(rank);
+    if (refused.promise == null || !promises.contains(refused.promise)) {
+      int ahead = queue(account, rank).size() + promises.size();
+      long promised = now + Math.round((ahead + 1 - half()) * classes() * interval);
+      boolean isKept = ahead < PROMISED_CLASSES * most;
+      if (isKept && !promises.isEmpty()) {
+        // Those who are served in order come in order.
+        promised = Math.max(promised, promises.getLast().nanos);
+      }
+      refused.promise = new Promise(promised);
+      if (isKept) {
+        promises.add(refused.promise);
+      }
+    }
+    return Duration.ofNanos(Math.max(1, refused.promise.nanos - now));
   }
 
   /**

@@ -145,8 +145,7 @@ public final class Permits {
       // First: who holds a permit came before.
       waiting++;
       settle(start);
-      Contender standing = contender.standing();
-      waiter.entry = queue.add(standing.application(), standing.priority(), start, waiter);
+      waiter.entry = queue.add(contender, start, waiter);
       if (waiter.entry == null) {
         waiting--;
         return Turn.FULL;
@@ -452,15 +451,13 @@ public final class Permits {
   }
 
   /**
-   * Returns the time until one that was refused finds room, as {@link FairQueue#untilRoom} does;
-   * empty before anybody has waited. To be asked once for each refusal, since it is promised.
+   * Promises room to one that was refused, as {@link FairQueue#untilRoom} does; empty before
+   * anybody has waited.
    */
   public synchronized Optional<Duration> untilRoom(Contender refused) {
     return intervalNanos == 0
         ? Optional.empty()
-        : Optional.of(
-            queue.untilRoom(
-                refused.application(), refused.priority(), clock.nanoTime(), intervalNanos));
+        : Optional.of(queue.untilRoom(refused, clock.nanoTime(), intervalNanos));
   }
 
   /** Has all go on that wait, without a permit: the device leaves. */

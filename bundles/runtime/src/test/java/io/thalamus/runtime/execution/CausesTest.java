@@ -333,26 +333,28 @@ class CausesTest {
     List<CompletableFuture<ExecutionReport>> running = fillThreads(compilation);
     int threads = running.size();
     Optional<ExecutionReport> refusal = Optional.empty();
+    Execution refused = null;
     while (refusal.isEmpty()) {
-      CompletableFuture<ExecutionReport> one = execution(compilation).computeAsync();
+      refused = execution(compilation);
+      CompletableFuture<ExecutionReport> one = refused.computeAsync();
       refusal = one.isDone() ? Optional.of(one.join()) : Optional.empty();
       running.add(one);
       assertTrue(running.size() < 10_000, "it is bounded");
     }
     running.removeLast();
     assertCause(Cause.QUEUE_FULL, refusal.get());
-    int waiting = running.size() - threads;
-    for (int refused = 2; refused <= 600; refused++) {
+    int half = (running.size() - threads) / 2;
+    for (int number = 2; number <= 600; number++) {
       ExecutionReport next = execution(compilation).computeAsync().join();
       assertEquals(
-          IDLE.multipliedBy(waiting + refused).dividedBy(threads).toMillis(),
+          IDLE.multipliedBy(half + number).dividedBy(threads).toMillis(),
           next.retryAfter().orElseThrow().toMillis(),
           "who comes back at one time would be refused again");
     }
     assertEquals(
-        IDLE.multipliedBy(waiting + 1).dividedBy(threads).toMillis(),
+        IDLE.multipliedBy(half + 1).dividedBy(threads).toMillis(),
         refusal.get().retryAfter().orElseThrow().toMillis(),
-        "as many as wait, by the time of one, by the threads");
+        "half of those that wait, by the time of one, by the threads");
     assertEquals(
         refusal.get().retryAfter(),
         assertThrows(NeuralNetworksException.class, refusal.get()::orThrow).retryAfter());
@@ -362,6 +364,8 @@ class CausesTest {
     for (CompletableFuture<ExecutionReport> run : running) {
       assertTrue(get(run).isSuccess());
     }
+    assertTrue(get(refused.computeAsync()).isSuccess(), "it was not done, and may start again");
+    assertEquals(ResultCode.BAD_STATE, refused.compute().code(), "once it was done");
   }
 
   @Test
@@ -391,7 +395,8 @@ class CausesTest {
         callers.add(Thread.ofVirtual().start(() -> execution(compilation).compute()));
       }
       Eventually.that("all are busy", () -> inside.get() == most);
-      ExecutionReport report = execution(compilation).compute();
+      Execution refused = execution(compilation);
+      ExecutionReport report = refused.compute();
       assertEquals(Cause.DEVICE_BUSY.code(), report.code(), report.message());
       assertTrue(report.message().contains(Cause.DEVICE_BUSY.message()), report.message());
       assertTrue(report.retryAfter().orElseThrow().isPositive());
@@ -401,7 +406,7 @@ class CausesTest {
       for (Thread caller : callers) {
         caller.join();
       }
-      assertTrue(execution(compilation).compute().isSuccess());
+      assertTrue(refused.compute().isSuccess());
     }
   }
 
