@@ -15,6 +15,7 @@ import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.events.CacheEvent;
 import io.thalamus.runtime.events.CacheEvent.Outcome;
@@ -193,7 +194,8 @@ public final class StepCache implements DeviceListener, AutoCloseable {
           tell(Outcome.HIT, "");
           return Optional.of(new Prepared(restored, Origin.RESTORED));
         } catch (DeviceException e) {
-          if (config.deadline().hasPassed()) {
+          if (config.deadline().hasPassed()
+              || StatusMapping.isMissedDeadline(StatusMapping.toResultCode(e.status()))) {
             // What it has no time to restore, it has none to compile.
             throw e;
           }

@@ -35,7 +35,11 @@ public enum Cause {
       "the execution missed its deadline, which an idle device misses too"),
   LOOP_OVERDUE(ResultCode.MISSED_DEADLINE_TRANSIENT, "a WHILE looped for longer than it may"),
   COMPILATION_STOPPED(
-      ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed during the compilation"),
+      ResultCode.MISSED_DEADLINE_TRANSIENT,
+      "the deadline passed, or came too near, during the compilation"),
+  COMPILATION_TOO_SHORT(
+      ResultCode.MISSED_DEADLINE_PERSISTENT,
+      "the time given is shorter than the lower bound of such compilations"),
   QUEUE_FULL(ResultCode.RESOURCE_EXHAUSTED_TRANSIENT, "too many executions wait"),
   DEVICE_BUSY(ResultCode.RESOURCE_EXHAUSTED_TRANSIENT, "too many calls wait for devices"),
   MEMORY_SHORT(

@@ -259,7 +259,7 @@ final class Preparer {
     boolean isComplete = false;
     try {
       for (ExecutionStep step : planned.steps()) {
-        Prepared made = prepare(step, config, caching);
+        Prepared made = prepare(step, config, caching, prepared.isEmpty());
         prepared.add(new PreparedStep(step, made.model(), made.origin(), times(step)));
       }
       isComplete = true;
@@ -271,16 +271,18 @@ final class Preparer {
     }
   }
 
-  private Prepared prepare(ExecutionStep step, PrepareConfig config, Optional<CacheOptions> caching)
+  private Prepared prepare(
+      ExecutionStep step, PrepareConfig config, Optional<CacheOptions> caching, boolean isFirst)
       throws StepRefusedException {
     try {
       return prepare(part(step, step.device()), config, caching);
     } catch (DeviceException e) {
       String doing = step.describe() + " was not prepared by " + step.device().id();
       NeuralNetworksException reason = StatusMapping.toException(doing, e);
-      if (config.deadline().hasPassed()) {
+      boolean isMissed = StatusMapping.isMissedDeadline(reason.code());
+      if (config.deadline().hasPassed() || (isMissed && !isFirst)) {
         // A device that was told to stop says so in its own words, and one that comes to it last
-        // calls it over at entry; it was not, for the caller.
+        // calls it over at entry, or what is left too short; it was not, for the caller.
         reason = new NeuralNetworksException(Cause.COMPILATION_STOPPED.code(), reason.getMessage());
       }
       throw new StepRefusedException(step.device(), reason);

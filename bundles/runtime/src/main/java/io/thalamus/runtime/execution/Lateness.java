@@ -5,6 +5,7 @@ import io.thalamus.api.ExecutionReport;
 import io.thalamus.model.Deadline;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.events.RefusalEvent;
+import io.thalamus.runtime.measurement.Refusals;
 import io.thalamus.runtime.plan.PreparedPlan;
 import java.time.Duration;
 import java.util.Optional;
@@ -14,8 +15,6 @@ import java.util.Optional;
  * Thread-safe.
  */
 record Lateness(ExecutionHost host, RunControl control) {
-  private static final long NANOS_PER_MICRO = 1_000;
-
   /** Returns the refusal of {@link #late(PreparedPlan, Cause)} for the plan of the moment. */
   ExecutionReport late(Cause waited) {
     PreparedPlan plan = control.deadline().isSet() ? host.acquirePlan().orElse(null) : null;
@@ -51,12 +50,7 @@ record Lateness(ExecutionHost host, RunControl control) {
     }
     plan.refused();
     return (waited == null ? Cause.TOO_SHORT : waited)
-        .report(
-            left / NANOS_PER_MICRO
-                + " us are left, and it takes "
-                + (long) (least / NANOS_PER_MICRO)
-                + " us at least",
-            retryAfter(waited));
+        .report(Refusals.reason(left, least), retryAfter(waited));
   }
 
   private Optional<Duration> retryAfter(Cause waited) {

@@ -52,7 +52,7 @@ public final class OperationSignature {
    * The signature of all operations of a model without subgraphs, in their order; empty where one
    * of them has none.
    */
-  static Optional<String> of(Model model) {
+  public static Optional<String> of(Model model) {
     StringBuilder all = new StringBuilder();
     for (Operation operation : model.main().operations()) {
       Optional<String> one = of(model, model.main(), operation);

@@ -3,12 +3,12 @@ package io.thalamus.runtime.plan;
 
 import io.thalamus.api.CacheOutcome;
 import io.thalamus.memory.ReferenceCount;
+import io.thalamus.runtime.measurement.Refusals;
 import io.thalamus.runtime.measurement.StepTime;
 import io.thalamus.runtime.registry.DeviceBurst;
 import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -20,14 +20,11 @@ import java.util.function.ToDoubleFunction;
  * another plan in its place at any time, and executions in flight finish on this one.
  */
 public final class PreparedPlan {
-  /** The share by which the lower bound falls with each refusal in a row. */
-  private static final double FALL = 0.01;
-
   private final PlannedModel planned;
   private final List<PreparedStep> steps;
   private final TemporariesLayout layout;
   private final Consumer<PreparedPlan> onEnd;
-  private final AtomicInteger refusals = new AtomicInteger();
+  private final Refusals refusals = new Refusals();
   private final ReferenceCount users = new ReferenceCount(this::end);
 
   /**
@@ -112,15 +109,11 @@ public final class PreparedPlan {
   /**
    * Returns a lower bound of the time that an execution takes, in nanoseconds: the sum of those of
    * the steps that it cannot do without. A step that was not measured counts 0, so that nothing is
-   * refused for what nobody knows.
-   *
-   * <p>What is refused teaches nothing. So each refusal in a row makes the bound a hundredth lower:
-   * one that was learnt while devices were busy, or from code that was not compiled yet, does not
-   * refuse for ever.
+   * refused for what nobody knows. Each refusal in a row makes the bound lower.
    */
   public double leastNanos() {
-    return nanos(planned.main(), step -> step.times().known().map(StepTime::leastNanos).orElse(0.0))
-        * Math.pow(1 - FALL, refusals.get());
+    return refusals.lowered(
+        nanos(planned.main(), step -> step.times().known().map(StepTime::leastNanos).orElse(0.0)));
   }
 
   /**
@@ -149,14 +142,12 @@ public final class PreparedPlan {
 
   /** Learns that an execution was refused for the lower bound. */
   public void refused() {
-    refusals.incrementAndGet();
+    refusals.add();
   }
 
   /** Learns that an execution was done, and so measured. */
   public void executed() {
-    if (refusals.get() != 0) {
-      refusals.set(0);
-    }
+    refusals.end();
   }
 
   /** Returns whether nobody uses it any more. */

@@ -66,6 +66,7 @@ public final class RegisteredDevice {
   private final DeviceMonitor monitor;
   private final Permits permits;
   private final OpenResources open = new OpenResources();
+  private final PrepareTimes prepareTimes = new PrepareTimes();
   private volatile long longestPrepareNanos;
   private volatile boolean doesNotCopy;
 
@@ -282,7 +283,8 @@ public final class RegisteredDevice {
    * was not called.
    *
    * @throws DeviceException with what the device says; DEVICE_UNAVAILABLE when it has left, is in
-   *     quarantine or did not answer
+   *     quarantine or did not answer; MISSED_DEADLINE_PERSISTENT when the deadline comes before the
+   *     lower bound of such prepares, and the device was not called
    */
   public DevicePreparedModel prepare(Model model, PrepareConfig config, Admission admission)
       throws DeviceException {
@@ -310,29 +312,35 @@ public final class RegisteredDevice {
             admission,
             watched(limit(longestPrepareNanos, settings().prepareMillis())),
             stop);
+    PrepareTimes.Alike alike = prepareTimes.of(model, config, restores);
+    Answer<DevicePreparedModel> refusal = isServing() ? alike.refusal(config.deadline()) : null;
     Answer<DevicePreparedModel> answer =
-        supervisor.call(
-            terms,
-            (driver, control) -> {
-              try (Leases constants = new Leases()) {
-                model.pools().forEach(constants::add);
-                long start = time().nanoTime();
-                PrepareConfig own = config.with(control);
-                PreparedModel prepared =
-                    restores ? driver.prepareFromCache(own) : driver.prepare(model, own);
-                longestPrepareNanos = Math.max(longestPrepareNanos, time().nanoTime() - start);
-                if (prepared == null) {
-                  throw failed(restores ? "restored nothing" : "prepared nothing");
-                }
-                return adopt(new DevicePreparedModel(this, prepared, model, admission));
-              } finally {
-                config.cache().ifPresent(PrepareConfig.Cache::close);
-              }
-            },
-            late -> {
-              blame(late, false);
-              late.ifAnswered(DevicePreparedModel::close);
-            });
+        refusal != null
+            ? refusal
+            : supervisor.call(
+                terms,
+                (driver, control) -> {
+                  try (Leases constants = new Leases()) {
+                    model.pools().forEach(constants::add);
+                    long start = time().nanoTime();
+                    PrepareConfig own = config.with(control);
+                    PreparedModel prepared =
+                        restores ? driver.prepareFromCache(own) : driver.prepare(model, own);
+                    long nanos = time().nanoTime() - start;
+                    longestPrepareNanos = Math.max(longestPrepareNanos, nanos);
+                    if (prepared == null) {
+                      throw failed(restores ? "restored nothing" : "prepared nothing");
+                    }
+                    alike.took(nanos);
+                    return adopt(new DevicePreparedModel(this, prepared, model, admission));
+                  } finally {
+                    config.cache().ifPresent(PrepareConfig.Cache::close);
+                  }
+                },
+                late -> {
+                  blame(late, false);
+                  late.ifAnswered(DevicePreparedModel::close);
+                });
     if (answer instanceof Refused) {
       config.cache().ifPresent(PrepareConfig.Cache::close);
     }
