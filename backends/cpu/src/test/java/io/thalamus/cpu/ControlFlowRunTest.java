@@ -45,7 +45,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** What ends a loop, besides its condition; and loops that run beside each other. */
+/** The ends of a loop besides its condition; and loops that run beside each other. */
 class ControlFlowRunTest {
   private static final OperandCode INT = OperandCode.TENSOR_INT32;
   private final CpuDevice device = new CpuDevice("1.0.0");

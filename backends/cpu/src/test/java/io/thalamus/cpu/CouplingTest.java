@@ -23,9 +23,9 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
-/** Whatever takes TENSOR_QUANT8_ASYMM takes the signed type too, and gives equal results. */
+/** Operations that take TENSOR_QUANT8_ASYMM take the signed type too, and gives equal results. */
 class CouplingTest {
-  /** What a twin cannot be made of by moving stored values, as in AOSP. */
+  /** The operations that have no twin by moving stored values, as in AOSP. */
   private static final Set<String> WITHOUT_TWIN =
       Set.of(
           "CAST", // converts the stored value itself

@@ -93,7 +93,9 @@ abstract class FamilyCases {
     return files;
   }
 
-  /** Whether a file has the name of an operation: reading all files in full would take long. */
+  /**
+   * Returns true if a file has the name of an operation: reading all files in full would take long.
+   */
   private boolean mentions(Path path) throws IOException {
     String text = Files.readString(path, StandardCharsets.ISO_8859_1);
     return operations.stream().anyMatch(operation -> text.contains("\"" + operation + "\""));

@@ -82,7 +82,7 @@ final class FaultyDeadlineDevice extends DelegatingDevice implements AutoCloseab
   private final Fault fault;
   private final BurstService service;
 
-  /** What is stored, by token. */
+  /** The stored compilations, by token. */
   private final Map<CacheToken, Stored> stored = new HashMap<>();
 
   private boolean hasMissedPrepare;
@@ -335,7 +335,7 @@ final class FaultyDeadlineDevice extends DelegatingDevice implements AutoCloseab
     }
   }
 
-  /** What a burst executes by. */
+  /** The prepared model of a burst. */
   private final class InBurst extends DelegatingPreparedModel {
     private final FaultyModel model;
     private boolean hasMissed;

@@ -27,7 +27,7 @@ import java.util.Map;
 final class FaultyExecutor implements BurstExecutor {
   private static final int FEW_SLOTS = 8;
 
-  /** Where a control page says which requests are cancelled. */
+  /** The place in a control page that says which requests are cancelled. */
   private static final long CANCELLED = 0;
 
   private final Fault fault;

@@ -34,7 +34,7 @@ class MutationTest {
     assertAllRefused(report);
   }
 
-  /** What needs no data from outside: single operations, and graphs of several. */
+  /** Mutations that need no data from outside: single operations, and graphs of several. */
   @Test
   void everySpoiledRandomGraphIsRefused() throws Exception {
     CpuDevice device = new CpuDevice("1.0.0");

@@ -96,7 +96,7 @@ final class Relay implements BurstContext {
     return ByteBuffer.wrap(elements, BYTES * index, BYTES).slice().order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** What is there is handed on as it is, whether one packet or several. */
+  /** Hands on all bytes as they are, whether one packet or several. */
   private void relayRequests() {
     for (int i = 1; !isClosed && requests.awaitReadable(1, 0, Long.MAX_VALUE); i++) {
       byte[] elements = read(requests, requests.availableToRead());

@@ -34,7 +34,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What only the values of an execution tell: bad indexes, shapes, and inputs that are left out. */
+/**
+ * Faults that only the values of an execution tell: bad indexes, shapes, and inputs that are left
+ * out.
+ */
 class RunTimeTest {
   private static final int SLOT = 64;
 

@@ -31,9 +31,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * What a client of a burst holds: both queues, the control page, the slots of memories, a record
- * for each request that can be under way, and the server, which it closes. Thread-safe as {@link
- * BurstClient} says. It knows nothing of its client, so that a forgotten one can be noticed.
+ * The belongings of a burst's client: both queues, the control page, the slots of memories, a
+ * record for each request that can be under way, and the server, which it closes. Thread-safe as
+ * {@link BurstClient} says. It knows nothing of its client, so that a forgotten one can be noticed.
  *
  * <p>A server in the same process finds it behind the callback of its config. If it adopts the
  * server, the thread that receives a result takes the server's turn: the packets are written,
@@ -43,8 +43,8 @@ final class BurstChannel implements BurstClient, BurstCallback {
   private static final System.Logger LOG = System.getLogger(BurstChannel.class.getPackageName());
 
   /**
-   * How long the client sleeps before it looks whether the server is still there, and whether it is
-   * to stop: first this long, and twice as long each time.
+   * The first sleep of the client before it looks whether the server is still there, and whether it
+   * is to stop; it doubles each time.
    */
   private static final long FIRST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -107,7 +107,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
 
     private ExecutionControl control = ExecutionControl.NONE;
 
-    /** What the control has said. */
+    /** The last word of the control. */
     private Signal signal = Signal.CONTINUE;
 
     private MemorySlots.Slot[] slots = new MemorySlots.Slot[0];

@@ -41,10 +41,10 @@ import java.util.function.Consumer;
 final class BurstServer implements BurstContext {
   private static final System.Logger LOG = System.getLogger(BurstServer.class.getPackageName());
 
-  /** How long closing waits for an execution that stops at no checkpoint. */
+  /** The time that closing waits for an execution that stops at no checkpoint. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  /** How long a device that stands back sleeps between two looks. */
+  /** The sleep of a device that stands back between two looks. */
   private static final long STAND_BACK_NANOS = 20_000;
 
   /** Elements of a queue at most: a packet may be as long, and is copied. */
@@ -314,14 +314,14 @@ final class BurstServer implements BurstContext {
         : ended.await(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
   }
 
-  /** What the device asks while it executes a request. */
+  /** The control that a device asks while it executes a request. */
   final class Control implements ExecutionControl {
     /** Of the request that is executed. Written by the thread that then calls the device. */
     private long number;
 
     private Deadline deadline = Deadline.NONE;
 
-    /** What the caller asks for whose thread serves. */
+    /** The control of the caller whose thread serves. */
     private ExecutionControl caller = ExecutionControl.NONE;
 
     void begin(ExecutionConfig config) {

@@ -2,7 +2,7 @@
 package io.thalamus.burst;
 
 /**
- * What the server of a burst has done until now. Immutable.
+ * The work of a burst's server until now. Immutable.
  *
  * @param packets that it read, malformed ones included
  * @param executions that it began

@@ -34,7 +34,7 @@ final class MemorySlots implements SharedMemory.CloseListener {
     /** Requests under way that use it. */
     private int uses;
 
-    /** Whether it is to be freed when nothing uses it. */
+    /** True if it is to be freed when nothing uses it. */
     private boolean isLeaving;
 
     private Slot(int number) {

@@ -37,7 +37,7 @@ import java.util.stream.IntStream;
 final class RequestRunner {
   private static final System.Logger LOG = System.getLogger(RequestRunner.class.getPackageName());
 
-  /** How many requests are remembered: a pipeline of frames has a few that take turns. */
+  /** The number of remembered requests: a pipeline of frames has a few that take turns. */
   private static final int REMEMBERED = 8;
 
   private static final Failed MALFORMED =

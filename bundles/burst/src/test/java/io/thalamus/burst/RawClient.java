@@ -34,7 +34,7 @@ final class RawClient implements BurstCallback, AutoCloseable {
   final SharedMemory page = SharedMemory.allocate(MemoryKind.ASHMEM, 4096);
   final Map<Integer, SharedMemory> memories = new HashMap<>();
 
-  /** What the server asked for, as text. */
+  /** The requests of the server, as text. */
   final List<String> asked = new ArrayList<>();
 
   private final int version;

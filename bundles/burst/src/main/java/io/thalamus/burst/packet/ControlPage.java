@@ -52,7 +52,7 @@ public final class ControlPage {
   /** Bytes of the page. */
   public static final int SIZE = 4096;
 
-  /** How many requests may be under way at most. */
+  /** The largest number of requests that may be under way. */
   public static final int MAX_DEPTH = 128;
 
   private static final long CANCELLED = 0;

@@ -43,7 +43,7 @@ public final class MessageQueue implements AutoCloseable {
   private static final int BEGUN_READ = 34;
   private static final int FIELDS = 48;
 
-  /** How often a polling thread looks before it lets another one have the processor. */
+  /** The number of looks after which a polling thread lets another one have the processor. */
   private static final int LOOKS_PER_YIELD = 64;
 
   private final Ring ring;

@@ -195,7 +195,7 @@ class MessageQueueTest {
     }
   }
 
-  /** Whether the waiting side polls or sleeps, whether it reads or writes. */
+  /** Runs with a waiting side that polls or sleeps, and that reads or writes. */
   @ParameterizedTest
   @CsvSource({"true, 0", "true, 3600000000000", "false, 0", "false, 3600000000000"})
   void anInterruptEndsWaits(boolean isReader, long pollNanos) throws Exception {

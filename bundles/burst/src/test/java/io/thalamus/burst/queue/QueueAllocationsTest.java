@@ -18,7 +18,9 @@ class QueueAllocationsTest {
   private static final int WARM_UP = 30_000;
   private static final int MESSAGES = 30_000;
 
-  /** What the compiler of the virtual machine may still take on the thread, all in all. */
+  /**
+   * The bytes that the compiler of the virtual machine may still take on the thread, all in all.
+   */
   private static final long SOME_BYTES = MESSAGES;
 
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();

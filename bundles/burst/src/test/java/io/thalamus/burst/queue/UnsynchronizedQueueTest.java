@@ -142,7 +142,7 @@ class UnsynchronizedQueueTest {
     return count;
   }
 
-  /** What a writer left half-way is not read, even after another one has gone on. */
+  /** A half-written message is not read, even after another one has gone on. */
   @Test
   void halfAMessageOfADeadWriterIsNotRead() {
     try (UnsynchronizedQueue queue = UnsynchronizedQueue.allocate(4, 8)) {

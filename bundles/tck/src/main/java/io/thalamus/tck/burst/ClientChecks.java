@@ -149,7 +149,7 @@ record ClientChecks(BurstSuite suite, boolean isServedByCaller) {
     }
   }
 
-  /** What is in the memories changes from request to request. */
+  /** The contents of the memories change from request to request. */
   private static void sameMemories(Burst burst) {
     try (TestRequest request = TestRequest.of(burst.decoded());
         TestRequest original = TestRequest.of(burst.decoded())) {
@@ -306,7 +306,7 @@ record ClientChecks(BurstSuite suite, boolean isServedByCaller) {
     burst.servesTheNext();
   }
 
-  /** What version 1 cannot say is not taken, and nothing is executed. */
+  /** A request that version 1 cannot express is not taken, and nothing is executed. */
   private static void version1(Burst burst) throws Exception {
     sameMemories(burst);
     try (TestRequest request = TestRequest.of(burst.decoded())) {

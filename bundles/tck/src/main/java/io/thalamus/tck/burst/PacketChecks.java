@@ -140,7 +140,7 @@ record PacketChecks(BurstSuite suite) {
         "three requests in slots 0 and 1 asked for the slots " + asked);
   }
 
-  /** What was known of a slot holds no longer when it is freed. */
+  /** Knowledge of a slot ends when the slot is freed. */
   private static void givenAgain(Bench bench) throws Exception {
     RawBurst burst = bench.burst();
     bench.served();

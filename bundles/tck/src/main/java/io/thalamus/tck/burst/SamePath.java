@@ -15,8 +15,8 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /**
- * What the synchronous path makes of a request, to which a burst is held bit for bit. Used by one
- * thread; borrows the memories of the request, which stand as they were before afterwards.
+ * The synchronous result of a request, to which a burst is held bit for bit. Used by one thread;
+ * borrows the memories of the request, which stand as they were before afterwards.
  */
 final class SamePath {
   private final List<SharedMemory> memories;

@@ -38,6 +38,7 @@ public final class Certification {
           new Part("burst", BurstChecks::run),
           new Part("concurrency", ConcurrencyChecks::run),
           new Part("control", ControlChecks::run),
+          new Part("fences", FenceChecks::run),
           new Part("deadlines", DeadlineChecks::run),
           new Part("life cycle", LifecycleChecks::run));
 

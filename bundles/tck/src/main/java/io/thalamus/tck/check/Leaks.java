@@ -9,8 +9,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * What calls leave behind. Others work in the same process, so that a fault is one only if it shows
- * each of several times.
+ * A search for things that calls leave behind. Others work in the same process, so that a fault is
+ * one only if it shows each of several times.
  */
 public final class Leaks {
   private static final int TIMES = 4;

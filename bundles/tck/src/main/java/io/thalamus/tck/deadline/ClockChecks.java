@@ -18,6 +18,7 @@ import io.thalamus.model.Priority;
 import io.thalamus.tck.check.Check;
 import io.thalamus.tck.check.EndlessLoop;
 import io.thalamus.tck.check.Expect;
+import io.thalamus.tck.check.KitClock;
 import io.thalamus.tck.check.Probes;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.tck.check.TestRequest;

@@ -4,7 +4,7 @@ package io.thalamus.tck.mutation;
 import io.thalamus.vectors.RawOperation;
 
 /**
- * Where one argument more or less leaves an operation legal, so that it is no fault. The lists are
+ * The operations that one argument more or less leaves legal, so that it is no fault. The lists are
  * those of AOSP, held against the signatures of NN HAL 1.3.
  */
 final class Signatures {

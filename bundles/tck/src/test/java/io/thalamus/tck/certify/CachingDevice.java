@@ -248,7 +248,7 @@ final class CachingDevice extends DelegatingDevice {
     }
   }
 
-  /** Whether the code is as it was stored; reads the data as it is stated. */
+  /** Returns true if the code is as it was stored; reads the data as it is stated. */
   private boolean data(CacheToken token, List<byte[]> contents) {
     List<byte[]> stored = remembered.get(token);
     if (!Arrays.equals(stored.getLast(), contents.getLast())) {

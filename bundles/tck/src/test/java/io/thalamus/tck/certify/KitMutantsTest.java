@@ -350,7 +350,7 @@ class KitMutantsTest {
   @Test
   void fencesAreIgnored() throws Exception {
     assertFound(
-        ControlChecks::run,
+        FenceChecks::run,
         new Mutant() {
           @Override
           FencedExecution executeFenced(
@@ -362,8 +362,17 @@ class KitMutantsTest {
             return super.executeFenced(within, request, List.of(), config);
           }
         },
-        "a fence fails",
-        "a fence is waited for");
+        "a late fence",
+        "each of several is late",
+        "a fence has failed",
+        "a fence fails late",
+        "one of several has failed",
+        "a fence that never signals, with a deadline",
+        "a fence that never signals, cancelled",
+        "its fence waits, and there is no result",
+        "times unasked",
+        "a chain",
+        "a chain whose first fence fails");
   }
 
   /** Threads that stay until the test ends. */

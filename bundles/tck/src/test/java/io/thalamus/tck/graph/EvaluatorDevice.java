@@ -7,12 +7,10 @@ import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl;
 import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.hal.ExecutionResult;
-import io.thalamus.hal.FencedExecution;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
-import io.thalamus.hal.SyncFence;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Capabilities;
@@ -47,10 +45,7 @@ import java.util.BitSet;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -220,33 +215,6 @@ public final class EvaluatorDevice implements Device {
     }
 
     @Override
-    public FencedExecution executeFenced(
-        Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
-      if (waitFor.stream().anyMatch(Objects::isNull)) {
-        throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "a fence is null");
-      }
-      try {
-        CompletableFuture.allOf(
-                waitFor.stream().map(SyncFence::future).toArray(CompletableFuture<?>[]::new))
-            .join();
-      } catch (CompletionException e) {
-        throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "a fence failed", e);
-      }
-      Deadline deadline =
-          config
-              .duration()
-              .map(duration -> Deadline.after(duration, config.deadline().clock()))
-              .map(end -> end.earlier(config.deadline()))
-              .orElse(config.deadline());
-      ExecutionResult result = execute(request, config.with(deadline));
-      if (result instanceof ExecutionResult.Failed failed) {
-        throw new DeviceException(failed.status(), failed.message());
-      }
-      return new FencedExecution(
-          SyncFence.signalled(), () -> new FencedExecution.Info(result, Timing.NONE, Timing.NONE));
-    }
-
-    @Override
     public void close() {
       closed = true;
     }
@@ -298,7 +266,7 @@ public final class EvaluatorDevice implements Device {
     return values;
   }
 
-  /** What a device without any error computes. */
+  /** The result of a device without any error. */
   private static Tensor exact(Tensor tensor) {
     return with(tensor, Graphs.stored(tensor));
   }

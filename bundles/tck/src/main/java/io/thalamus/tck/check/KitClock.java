@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.tck.deadline;
+package io.thalamus.tck.check;
 
 import io.thalamus.hal.ExecutionControl;
 import io.thalamus.model.NanoClock;
@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * A clock that the kit advances, hours away from that of the process, and the control that counts
  * checkpoints and advances it at one of them. Thread-safe.
  */
-final class KitClock implements NanoClock, ExecutionControl {
-  /** How far away it is from the clock of the process. */
+public final class KitClock implements NanoClock, ExecutionControl {
+  /** The distance from the clock of the process. */
   private static final Duration AWAY = Duration.ofHours(3);
 
   private final AtomicLong now;
@@ -27,17 +27,17 @@ final class KitClock implements NanoClock, ExecutionControl {
   }
 
   /** A clock whose deadlines seem to be far ahead by the clock of the process. */
-  static KitClock ahead() {
+  public static KitClock ahead() {
     return new KitClock(AWAY, 0, Duration.ZERO);
   }
 
   /** A clock whose deadlines seem to have passed by the clock of the process. */
-  static KitClock behind() {
+  public static KitClock behind() {
     return new KitClock(AWAY.negated(), 0, Duration.ZERO);
   }
 
   /** A clock ahead that is advanced at a checkpoint, the first of which is 1. */
-  static KitClock advancing(int checkpoint, Duration step) {
+  public static KitClock advancing(int checkpoint, Duration step) {
     return new KitClock(AWAY, checkpoint, step);
   }
 
@@ -47,7 +47,8 @@ final class KitClock implements NanoClock, ExecutionControl {
     return now.getAndIncrement();
   }
 
-  void advance(Duration time) {
+  /** Lets time pass. */
+  public void advance(Duration time) {
     now.addAndGet(time.toNanos());
   }
 
@@ -65,7 +66,7 @@ final class KitClock implements NanoClock, ExecutionControl {
   }
 
   /** Returns how many checkpoints were passed. */
-  int checkpoints() {
+  public int checkpoints() {
     return checkpoints.get();
   }
 }
