@@ -16,7 +16,7 @@ public record CacheOutcome(String device, int operations, Origin origin) {
     Objects.requireNonNull(origin, "origin");
   }
 
-  /** Where a prepared step came from. */
+  /** The origin of a prepared step. */
   public enum Origin {
     /** It was compiled; no caching was asked for, or the device does not cache. */
     COMPILED,

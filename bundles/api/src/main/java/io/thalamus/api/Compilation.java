@@ -19,14 +19,15 @@ public interface Compilation extends AutoCloseable {
   Plan plan();
 
   /**
-   * Whether a device came or went and the compilation still waits to be planned again, or is being
-   * planned. Executions go on meanwhile; {@link #plan} may change once this is no longer so.
+   * Returns true if a device came or went and the compilation still waits to be planned again, or
+   * is being planned. Executions go on meanwhile; {@link #plan} may change once this is no longer
+   * so.
    */
   boolean isReplanning();
 
   /**
-   * What the cache did for each step of the current plan that a device executes, in the order of
-   * their preparation.
+   * Returns the part of the cache in each step of the current plan that a device executes, in the
+   * order of their preparation.
    */
   List<CacheOutcome> caching();
 

@@ -17,7 +17,8 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface CompilationCache {
   /**
-   * What a directory holds, last used first. A directory that does not exist holds nothing.
+   * Returns the entries of a directory, last used first. A directory that does not exist holds
+   * nothing.
    *
    * @throws NeuralNetworksException with BAD_DATA where it cannot be read
    */
@@ -47,18 +48,18 @@ public interface CompilationCache {
    */
   int forget(Model model, CompilationOptions options) throws NeuralNetworksException;
 
-  /** What may stay in a directory when something is added to it. */
+  /** Returns the bytes that may stay in a directory when something is added to it. */
   long quotaBytes();
 
   /**
-   * What hindered compilations of this process from being kept, each cause of a directory once,
-   * until a compilation is kept there again.
+   * Returns the obstacles that kept compilations of this process from being stored, each cause of a
+   * directory once, until a compilation is kept there again.
    */
   List<Trouble> troubles();
 
   /**
-   * What hinders compilations from being kept in a directory now; empty where nothing does. Writes
-   * a little there and removes it; makes no directory.
+   * Returns the obstacle that now keeps compilations from being stored in a directory; empty where
+   * nothing does. Writes a little there and removes it; makes no directory.
    */
   Optional<String> obstacle(Path directory);
 
@@ -119,7 +120,7 @@ public interface CompilationCache {
   }
 
   /**
-   * Whether an entry can be used.
+   * The result of a check of an entry.
    *
    * @param state what its device says
    * @param reason why it cannot be used; empty where it can
@@ -131,7 +132,7 @@ public interface CompilationCache {
       Objects.requireNonNull(reason, "reason");
     }
 
-    /** What became of the attempt to open an entry. */
+    /** The results of an attempt to open an entry. */
     public enum State {
       /** Its device opened it. */
       GOOD,
@@ -143,7 +144,7 @@ public interface CompilationCache {
   }
 
   /**
-   * Whether a step would come from the cache.
+   * The expectation that a step comes from the cache, or does not.
    *
    * @param step which operations, for people
    * @param device id of the device that would get it

@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What an application wants of a compilation. Immutable; start from {@link #DEFAULT}.
+ * The wishes of an application for a compilation. Immutable; start from {@link #DEFAULT}.
  *
  * @param preference speed or power
  * @param priority rank among the models of the same application
@@ -215,7 +215,7 @@ public record CompilationOptions(
         set);
   }
 
-  /** What happens where a device fails or leaves. */
+  /** The reaction to a device that fails or leaves. */
   public enum Fallback {
     /** Its work is repeated elsewhere; the report of the execution tells. */
     ALLOW,

@@ -23,10 +23,10 @@ public record DeviceDescription(
     Objects.requireNonNull(health, "health");
   }
 
-  /** How the location of a bundle begins whose devices are {@link State#ON_TRIAL}. */
+  /** The beginning of the location of a bundle whose devices are {@link State#ON_TRIAL}. */
   public static final String TRIAL_LOCATION = "trial:";
 
-  /** Whether a device serves. */
+  /** The states of a device. */
   public enum State {
     AVAILABLE,
     /**

@@ -8,7 +8,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * How a device has behaved since it arrived. A value of the moment it was asked for.
+ * The behaviour of a device since it arrived. A value of the moment it was asked for.
  *
  * @param failures how many calls it failed
  * @param quarantines how often it was put into quarantine
@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param samples how many of its steps were executed again on the reference
  * @param mismatches in how many of them its answer was another
  * @param stuckCalls calls that were given up and have not returned
+ * @param lastFailure the call that failed last and why; empty where none has failed
  */
 public record DeviceHealth(
     long failures,
@@ -23,13 +24,16 @@ public record DeviceHealth(
     Optional<Instant> quarantinedUntil,
     long samples,
     long mismatches,
-    List<StuckCall> stuckCalls) {
+    List<StuckCall> stuckCalls,
+    Optional<String> lastFailure) {
   /** Nothing is known against it. */
-  public static final DeviceHealth GOOD = new DeviceHealth(0, 0, Optional.empty(), 0, 0, List.of());
+  public static final DeviceHealth GOOD =
+      new DeviceHealth(0, 0, Optional.empty(), 0, 0, List.of(), Optional.empty());
 
   public DeviceHealth {
     Objects.requireNonNull(quarantinedUntil, "quarantinedUntil");
     stuckCalls = List.copyOf(stuckCalls);
+    Objects.requireNonNull(lastFailure, "lastFailure");
   }
 
   /**

@@ -43,19 +43,19 @@ public interface Execution {
   /** Gives input {@code index} in shared memory, which is lent until the result is there. */
   Execution setInput(int index, SharedMemory memory, long offset, long length, Shape shape);
 
-  /** Where output {@code index} goes; an empty segment ignores it. */
+  /** Sets the segment for output {@code index}; an empty one ignores the output. */
   default Execution setOutput(int index, MemorySegment buffer) {
     return setOutput(index, buffer, Shape.NONE);
   }
 
   /**
-   * Where output {@code index} goes, with dimensions that the model left open.
+   * Sets the segment for output {@code index}, with dimensions that the model left open.
    *
    * @throws IllegalArgumentException where there is no such output
    */
   Execution setOutput(int index, MemorySegment buffer, Shape shape);
 
-  /** Where output {@code index} goes, in shared memory lent until the result is there. */
+  /** Sets the place of output {@code index} in shared memory, lent until the result is there. */
   Execution setOutput(int index, SharedMemory memory, long offset, long length, Shape shape);
 
   /**
@@ -66,13 +66,13 @@ public interface Execution {
   Execution setInput(int index, Memory memory);
 
   /**
-   * Where output {@code index} goes: a memory made for it, which is neither an input nor another
-   * output of this execution. It holds nothing any more where the execution fails once it has
-   * begun.
+   * Sets the memory for output {@code index}: one made for it, which is neither an input nor
+   * another output of this execution. It holds nothing any more where the execution fails once it
+   * has begun.
    */
   Execution setOutput(int index, Memory memory);
 
-  /** Whether the device's own timing is wanted; only where exactly one device was named. */
+  /** Asks for the device's own timing, or not; only where exactly one device was named. */
   Execution setMeasureTiming(boolean measure);
 
   /** The time that the execution may take, from its start. */

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * How an execution ended, and what ran where. Immutable.
+ * The end of an execution, and the devices of its steps. Immutable.
  *
  * @param code NO_ERROR, or what went wrong
  * @param message what went wrong, for people; empty where nothing did
@@ -77,7 +77,7 @@ public record ExecutionReport(
         code, message, List.of(), Timing.NONE, List.of(), CopiedBytes.NONE, retryAfter);
   }
 
-  /** Whether the outputs are written. */
+  /** Returns true if the outputs are written. */
   public boolean isSuccess() {
     return code == ResultCode.NO_ERROR;
   }

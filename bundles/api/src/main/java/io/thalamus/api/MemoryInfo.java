@@ -43,7 +43,7 @@ public record MemoryInfo(
     roles = List.copyOf(roles);
   }
 
-  /** Whether there are contents. */
+  /** The states of the contents. */
   public enum State {
     /** Nothing was written yet, or what wrote it failed. */
     UNINITIALIZED,

@@ -7,7 +7,7 @@ import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
- * What a plan is expected to take, before it runs. Immutable. Graphs of a loop count once, and both
+ * The expected cost of a plan, before it runs. Immutable. Graphs of a loop count once, and both
  * branches of an IF do: how often each runs is not known.
  *
  * @param operations for each operation of the plan, what each device that supports it would take,
@@ -38,7 +38,7 @@ public record Prediction(
     return steps.stream().mapToDouble(StepEstimate::nanos).sum();
   }
 
-  /** Whether every operation was measured where the plan has it. */
+  /** Returns true if every operation was measured where the plan has it. */
   public boolean isMeasured() {
     return !steps.isEmpty() && steps.stream().allMatch(StepEstimate::isMeasured);
   }
@@ -51,7 +51,7 @@ public record Prediction(
   }
 
   /**
-   * What one operation would take.
+   * The expected time of one operation.
    *
    * @param isMeasured whether that was measured here; else it follows from what devices declare and
    *     from the size of the operation
@@ -59,7 +59,7 @@ public record Prediction(
   public record Estimate(double nanos, boolean isMeasured) {}
 
   /**
-   * What one step would take.
+   * The expected time of one step.
    *
    * @param startNanos for calling the device
    * @param boundaryNanos for the bytes that come in and go out

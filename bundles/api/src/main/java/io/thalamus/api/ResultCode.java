@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.api;
 
-/** How a call ended. Names and numbers as in the NDK, without its prefix. */
+/** The end of a call. Names and numbers as in the NDK, without its prefix. */
 public enum ResultCode {
   NO_ERROR(0),
   OUT_OF_MEMORY(1),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What an application sees: load a model, compile it for the devices at hand, execute it. */
+/** The API of applications: load a model, compile it for the devices at hand, execute it. */
 @Export
 @Version("1.0.0")
 package io.thalamus.api;

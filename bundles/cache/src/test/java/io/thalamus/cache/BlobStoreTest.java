@@ -231,7 +231,7 @@ class BlobStoreTest {
     assertEquals(3, files().size());
   }
 
-  /** What is kept against a plain account of the rules, step by step. */
+  /** The contents of the store against a plain account of the rules, step by step. */
   @ParameterizedTest
   @EnumSource(Capacity.class)
   void theTotalIsNeverExceededAndWhatIsFoundIsTheLatest(Capacity capacity) throws IOException {

@@ -23,7 +23,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the map remembers, from whom, and what it makes of damage. */
+/** The map's memory, its owners, and its answers to damage. */
 class FileCacheEngineTest {
   private static final String DEVICE = "test-device";
 

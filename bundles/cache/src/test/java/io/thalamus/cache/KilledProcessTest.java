@@ -20,7 +20,7 @@ class KilledProcessTest {
   private static final int ROUNDS = 6;
   private static final int STRIDE = 1_000_000;
 
-  /** Where nobody kills it, a writer ends by itself. */
+  /** The number of turns after which a writer ends by itself if nobody kills it. */
   private static final int MOST = 20_000;
 
   @TempDir Path directory;
@@ -88,7 +88,7 @@ class KilledProcessTest {
     }
   }
 
-  /** What a writer said; its last line may be cut short. */
+  /** Returns the output of a writer; its last line may be cut short. */
   private static List<Integer> said(Path output) throws IOException {
     String text = Files.readString(output);
     return text.substring(0, text.lastIndexOf('\n') + 1).lines().map(Integer::valueOf).toList();

@@ -78,7 +78,7 @@ final class CopyDevice implements Device {
     return memory;
   }
 
-  /** How many bits of the output are not those of the input. */
+  /** Returns the number of bits in which output and input differ. */
   static int wrongBits(SharedMemory memory) {
     BitSet input = bits(memory.segment().asSlice(0, BYTES));
     input.xor(bits(memory.segment().asSlice(BYTES, BYTES)));

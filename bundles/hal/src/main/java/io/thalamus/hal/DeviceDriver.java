@@ -27,8 +27,8 @@ public @interface DeviceDriver {
   String NAMESPACE = "thalamus.device";
 
   /**
-   * How the location of a bundle begins whose driver is to run in a process of its own. The service
-   * of the device is the bundle's as ever.
+   * The beginning of the location of a bundle whose driver is to run in a process of its own. The
+   * service of the device is the bundle's as ever.
    */
   String ISOLATED_LOCATION = "isolated:";
 

@@ -5,7 +5,7 @@ import io.thalamus.model.Deadline;
 import java.util.function.BooleanSupplier;
 
 /**
- * What a device asks at every operation, and inside long ones. Thread-safe.
+ * The questions of a device at every operation, and inside long ones. Thread-safe.
  *
  * <p>Two questions: {@link #status} is whether to stop, and returns at once; {@link #checkpoint} is
  * also the offer to stand back, and may pause the calling thread while more urgent work goes first.

@@ -47,10 +47,10 @@ final class DeviceProcess implements AutoCloseable {
 
   private static final System.Logger LOG = System.getLogger(DeviceProcess.class.getPackageName());
 
-  /** What the kernel takes for the path of a socket, less a little. */
+  /** The longest path of a socket that the kernel takes, less a little. */
   private static final int LONGEST_SOCKET_PATH = 100;
 
-  /** How the names of folders begin; the number of their container follows. */
+  /** The beginning of the names of folders; the number of their container follows. */
   private static final String PREFIX = "thalamus-isolated-";
 
   /** The name of the file that a container holds the lock of. */

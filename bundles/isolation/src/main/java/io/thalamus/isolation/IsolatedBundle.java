@@ -52,7 +52,7 @@ final class IsolatedBundle implements AutoCloseable {
   private ServiceRegistration<Device> registration;
 
   /**
-   * When things happen.
+   * The times of a process.
    *
    * @param start the time that a process has to bring its device
    * @param firstDelay before it is started again

@@ -10,9 +10,9 @@ import java.time.Duration;
 import java.util.function.Consumer;
 
 /**
- * What a process prints, in the log: each line by itself, cut where it is long, and no more than so
- * many lines. The rest is read and dropped, so that the process never waits. Owns one thread, which
- * ends with the process.
+ * The output of a process, in the log: each line by itself, cut where it is long, and no more than
+ * so many lines. The rest is read and dropped, so that the process never waits. Owns one thread,
+ * which ends with the process.
  */
 final class ProcessOutput implements AutoCloseable {
   private static final int MAX_LINE = 500;

@@ -53,7 +53,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What the kit does not try: many executions at once, bursts, and the end of a process. */
+/** Cases beyond the kit: many executions at once, bursts, and the end of a process. */
 class PairTest {
   private static final int ELEMENTS = 16;
   static final long BYTES = 4L * ELEMENTS;

@@ -71,7 +71,7 @@ final class AnonymousFiles {
     return create(contents.byteSize(), (channel, _) -> write(channel, contents));
   }
 
-  /** What a new file is filled with. */
+  /** The contents of a new file. */
   @FunctionalInterface
   private interface Filler {
     void fill(FileChannel channel, long size) throws IOException;

@@ -2,8 +2,8 @@
 package io.thalamus.model;
 
 /**
- * How far a result may be from the expected one: {@code |actual - expected| <= absolute + relative
- * * |expected|}, in double. Immutable.
+ * The largest accepted distance of a result from the expected one: {@code |actual - expected| <=
+ * absolute + relative * |expected|}, in double. Immutable.
  *
  * <p>The values by type are those of Android's generated tests, {@code TestHarness.h} in
  * packages/modules/NeuralNetworks/tools/test_generator: for float32 {@code 1e-5} and 5 units of its

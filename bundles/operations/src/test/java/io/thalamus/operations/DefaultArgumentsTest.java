@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What AOSP's TestRemoveDefaultArguments asks, and where two arguments go together. */
+/** AOSP's TestRemoveDefaultArguments, and arguments that go in pairs. */
 class DefaultArgumentsTest {
   /**
    * An operation whose arguments are written one by one: {@code x} a tensor of rank 4, {@code c} a

@@ -62,7 +62,7 @@ class SignatureTest {
         type, inputs, IntStream.range(0, outputs).mapToObj(_ -> output).toList());
   }
 
-  /** Whatever AOSP's tests use is taken, and not later than they use it. */
+  /** The combinations of types in AOSP's tests are taken, and no later than these use them. */
   @Test
   void everyCombinationOfTypesInTheTestsIsTaken() throws IOException {
     List<String> wrong = new ArrayList<>();
@@ -114,7 +114,7 @@ class SignatureTest {
         .toList();
   }
 
-  /** What NNAPI's documentation says of data types, ranks, numbers of arguments and levels. */
+  /** Follows NNAPI's documentation on data types, ranks, numbers of arguments and levels. */
   @Test
   void typesRanksAndLevelsAreThoseOfTheDocumentation() throws IOException {
     List<String> wrong = new ArrayList<>();

@@ -76,23 +76,26 @@ final class Pipeline<T, R> implements PushEventConsumer<T>, AutoCloseable {
   private final AtomicReference<AutoCloseable> source = new AtomicReference<>();
   private final AtomicInteger delivery = new AtomicInteger(IDLE);
 
-  /** What the consumer is given last; once it is here nothing is executed or delivered any more. */
+  /** The last event for the consumer; once it is here nothing is executed or delivered any more. */
   private final AtomicReference<PushEvent<R>> outcome = new AtomicReference<>();
 
   private volatile long written;
   private volatile long executed;
   private volatile long delivered;
 
-  /** What the consumer is given when all that was written is delivered. */
+  /** The event for the consumer when all that was written is delivered. */
   private volatile PushEvent<R> last;
 
   /** The thread of the source that waits for a frame, or null. */
   private volatile Thread waiting;
 
-  /** How long a frame keeps the stream busy, on the average; 0 if that is not known. */
+  /** The mean time for which a frame keeps the stream busy; 0 if that is not known. */
   private volatile long frameNanos;
 
-  /** When the last frame was delivered. Used by the one whose turn it is, like the next. */
+  /**
+   * The moment at which the last frame was delivered. Used by the one whose turn it is, like the
+   * next.
+   */
   private long deliveredNanos;
 
   /** Before this the consumer wants no event. */

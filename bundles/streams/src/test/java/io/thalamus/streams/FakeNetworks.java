@@ -35,7 +35,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * closed. Thread-safe.
  */
 final class FakeNetworks {
-  /** What an execution does with its inputs and outputs. */
+  /** The work of an execution on its inputs and outputs. */
   interface Kernel {
     ExecutionReport execute(MemorySegment[] inputs, MemorySegment[] outputs) throws Exception;
   }

@@ -285,7 +285,7 @@ class StreamFlowTest {
     assertArrayEquals(new float[] {6, -8}, played.get(1));
   }
 
-  /** What the fake execution allocates is measured first, and taken off. */
+  /** The allocations of the fake execution are measured first, and taken off. */
   @Test
   void framesAreNotAllocated() throws Exception {
     int frames = 20_000;

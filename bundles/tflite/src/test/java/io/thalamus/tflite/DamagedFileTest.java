@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Timeout;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
 /**
- * Whatever the bytes, the reader gives a model or one clear line: no other exception, no hang, no
- * memory out of proportion to the file.
+ * On any bytes the reader gives a model or one clear line: no other exception, no hang, no memory
+ * out of proportion to the file.
  */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class DamagedFileTest {
@@ -45,7 +45,7 @@ class DamagedFileTest {
     return file.build();
   }
 
-  /** Whether a model came out; anything but a model or the one exception fails the test. */
+  /** Returns true if a model came out; anything but a model or the one exception fails the test. */
   private boolean survives(SharedMemory memory, String what) {
     long before = THREADS.getCurrentThreadAllocatedBytes();
     boolean read;

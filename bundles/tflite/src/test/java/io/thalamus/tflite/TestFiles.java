@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Where tests find files, and how they read them. */
+/** The files of tests, and the ways to read them. */
 final class TestFiles {
   private TestFiles() {}
 

@@ -40,7 +40,7 @@ final class TfliteFileBuilder {
     buffers.add(Buffer.endBuffer(flat));
   }
 
-  /** How real numbers are stored; null where they are not. */
+  /** The storage of real numbers; null for other values. */
   record Quantized(float[] scales, long[] zeroPoints, int dimension) {
     static Quantized of(float scale, long zeroPoint) {
       return new Quantized(new float[] {scale}, new long[] {zeroPoint}, 0);

@@ -47,7 +47,7 @@ public final class Comparison {
             Arrays.toString(expected.toArray()));
   }
 
-  /** What is wrong with an output, behind the operation that writes it, in one line. */
+  /** The fault of an output, behind the operation that writes it, in one line. */
   private Optional<String> wrong(int output, String format, Object... values) {
     int operand = example.model().main().outputIndexes().get(output);
     String operation =

@@ -51,12 +51,12 @@ public record ModelCase(
    * @param spread by engine, the largest absolute difference from "ref"
    */
   public record Output(StoredTensor tensor, double maxAbs, Map<String, Double> spread) {
-    /** FORMAT.md: {@code |a - b| <= 1e-4 * max_abs + 10 * spread}. */
+    /** The rule of docs/conformance-data.md: {@code |a - b| <= 1e-4 * max_abs + 10 * spread}. */
     private static final double FLOAT_RELATIVE = 1e-4;
 
     private static final double FLOAT_SPREADS = 10;
 
-    /** FORMAT.md: where engines compute float16 in float32, its rounding is unspecified. */
+    /** Engines that compute float16 in float32 round as they like. */
     private static final double FLOAT16_ABSOLUTE = 2e-3;
 
     public Output {

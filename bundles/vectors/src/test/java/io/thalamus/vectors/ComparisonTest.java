@@ -47,7 +47,10 @@ class ComparisonTest {
     }
   }
 
-  /** FORMAT.md's table: the largest difference accepted and the smallest refused. */
+  /**
+   * The table of docs/conformance-data.md: the largest difference accepted and the smallest
+   * refused.
+   */
   @ParameterizedTest
   @CsvSource({
     "TENSOR_FLOAT32, false, 0, 0.0000099, 0.0000101",

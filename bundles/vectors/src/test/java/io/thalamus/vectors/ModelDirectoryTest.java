@@ -147,7 +147,7 @@ class ModelDirectoryTest {
     assertTrue(e.getMessage().contains(reason), e.getMessage());
   }
 
-  /** What is stored fits what is said of it: sizes, and the largest absolute value. */
+  /** The stored files fit their description: sizes, and the largest absolute value. */
   @Test
   void readsTheSharedModels() throws Exception {
     Optional<Path> models = ConformanceData.models();

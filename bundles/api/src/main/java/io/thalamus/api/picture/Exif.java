@@ -5,8 +5,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * How a camera was held, out of a JPEG file: the tag Orientation (0x0112) in the first directory of
- * the Exif segment (JEITA CP-3451, TIFF 6.0). Whatever is unusual counts as upright.
+ * The orientation of a camera, out of a JPEG file: the tag Orientation (0x0112) in the first
+ * directory of the Exif segment (JEITA CP-3451, TIFF 6.0). Whatever is unusual counts as upright.
  */
 final class Exif {
   private static final int UPRIGHT = 1;

@@ -12,8 +12,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * What becomes of a pixel's value of 0 to 255: {@code fed = (value - mean) / std}, in real numbers,
- * which a quantized input then stores as integers. Immutable.
+ * The value that is fed for a pixel's value of 0 to 255: {@code fed = (value - mean) / std}, in
+ * real numbers, which a quantized input then stores as integers. Immutable.
  *
  * @param mean one number, or one for each channel
  * @param std as many
@@ -23,17 +23,18 @@ public record Normalization(float[] mean, float[] std, String reason) {
   /** Ranges in which quantized models were trained, in the order in which they are tried. */
   private static final double[][] RANGES = {{-1, 1}, {0, 1}, {0, 255}};
 
-  /** How far an end of a range may be off: 1/128 as scale makes [-1, 1] end at 0.992. */
+  /** The accepted distance of a range's end: 1/128 as scale makes [-1, 1] end at 0.992. */
   private static final double TOLERANCE = 0.02;
 
-  /** What the caller knows: one number each, or one for each channel. */
+  /** Takes the numbers of the caller: one number each, or one for each channel. */
   public static Normalization given(float[] mean, float[] std) {
     return new Normalization(mean, std, "given");
   }
 
   /**
-   * What the model itself says: first the real range of a quantized input, where it is about [-1,
-   * 1], [0, 1] or [0, 255]; such an input takes the bytes as they are. Then the file's metadata.
+   * Reads the numbers of the model itself: first the real range of a quantized input, where it is
+   * about [-1, 1], [0, 1] or [0, 255]; such an input takes the bytes as they are. Then the file's
+   * metadata.
    *
    * @param stated what the model's file states of the input
    */
@@ -81,7 +82,7 @@ public record Normalization(float[] mean, float[] std, String reason) {
     return Optional.empty();
   }
 
-  /** Whether it can be used for this many channels. */
+  /** Returns true if it can be used for this many channels. */
   public boolean fits(int channels) {
     return fits(mean, channels) && fits(std, channels);
   }
@@ -90,7 +91,7 @@ public record Normalization(float[] mean, float[] std, String reason) {
     return values.length == 1 || values.length == channels;
   }
 
-  /** What is fed for a value in a channel. */
+  /** Returns the value that is fed for a value in a channel. */
   public float apply(int value, int channel) {
     return (value - mean[mean.length == 1 ? 0 : channel]) / std[std.length == 1 ? 0 : channel];
   }

@@ -56,7 +56,7 @@ public final class Picture {
     return PictureFile.read(name, file);
   }
 
-  /** What an image shows, on white where it is transparent. */
+  /** Returns the picture of an image, on white where it is transparent. */
   public static Picture of(BufferedImage source) {
     int width = source.getWidth();
     int height = source.getHeight();

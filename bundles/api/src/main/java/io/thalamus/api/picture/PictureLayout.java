@@ -9,7 +9,7 @@ import io.thalamus.model.Shape;
 import java.util.Optional;
 
 /**
- * How an input holds a picture. Immutable.
+ * The layout of a picture in an input. Immutable.
  *
  * @param height rows; 0 where the model leaves that open
  * @param width columns; 0 where the model leaves that open

@@ -206,7 +206,7 @@ class PictureTest {
     assertEquals(76, Picture.of(1, 1, new int[] {0xFF0000}).luma(0, 0));
   }
 
-  /** What each orientation does to a picture of A over B: rows of the upright one. */
+  /** The effect of each orientation on a picture of A over B: rows of the upright one. */
   @ParameterizedTest
   @CsvSource({
     "1,0 1 2/3 4 5",

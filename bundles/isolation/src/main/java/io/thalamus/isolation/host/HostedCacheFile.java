@@ -26,7 +26,7 @@ final class HostedCacheFile implements CacheFile {
   private final FileChannel channel;
   private final AtomicBoolean isClosed = new AtomicBoolean();
 
-  /** What all handles of a file share. */
+  /** The state that all handles of a file share. */
   private record Copy(
       int id, Path path, boolean isWritable, Connection connection, AtomicInteger handles) {}
 

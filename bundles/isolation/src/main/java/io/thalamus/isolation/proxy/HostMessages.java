@@ -35,7 +35,7 @@ public final class HostMessages implements Connection.Receiver, AutoCloseable {
   private final Map<Integer, RemoteBurst> bursts = new ConcurrentHashMap<>();
   private final ExecutorService threads;
 
-  /** What the process says of its device. */
+  /** The description of the device by its process. */
   public record Ready(Map<String, Object> properties, DeviceInfo info) {}
 
   /**

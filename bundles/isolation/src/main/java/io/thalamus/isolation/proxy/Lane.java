@@ -9,8 +9,8 @@ import io.thalamus.hal.Request;
 import java.util.Optional;
 
 /**
- * What one execution at a time needs of a remote model, kept for the next: memory for its pointers,
- * and a burst once the model is executed often. Used by one thread at a time; owned by the lanes.
+ * The resources of one execution of a remote model, kept for the next: memory for its pointers, and
+ * a burst once the model is executed often. Used by one thread at a time; owned by the lanes.
  */
 final class Lane implements AutoCloseable {
   private final Scratch scratch = new Scratch();

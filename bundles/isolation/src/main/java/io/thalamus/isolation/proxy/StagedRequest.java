@@ -23,7 +23,7 @@ import java.util.Optional;
  * execution.
  */
 final class StagedRequest {
-  /** What any element is aligned for. */
+  /** The alignment that suits any element. */
   private static final long ALIGNMENT = Long.BYTES;
 
   private final Request original;
