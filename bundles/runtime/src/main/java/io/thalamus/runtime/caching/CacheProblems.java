@@ -23,7 +23,10 @@ import java.util.Map;
  * Thread-safe.
  */
 final class CacheProblems {
-  /** When a small model fits and a large one does not, the problem comes and goes all the time. */
+  /**
+   * The time between two lines on one problem, since it comes and goes when a small model fits and
+   * a large one does not.
+   */
   private static final Duration SILENCE = Duration.ofHours(1);
 
   private final InstantSource clock;

@@ -14,12 +14,12 @@ import java.util.function.Supplier;
  * @param <T> what the driver returns
  */
 class GuardedCall<T> implements Runnable {
-  /** How often a waiting caller looks whether it should wait any longer. */
+  /** The period at which a waiting caller asks whether to go on waiting. */
   private static final long LOOK_MILLIS = 20;
 
   static final long LOOK_NANOS = Duration.ofMillis(LOOK_MILLIS).toNanos();
 
-  /** How long a driver may take to stop once it was told to, before its caller goes on. */
+  /** The time that a driver has to stop once it was told to, before its caller goes on. */
   private static final long GRACE_NANOS = Duration.ofMillis(500).toNanos();
 
   private final Terms terms;
@@ -38,10 +38,13 @@ class GuardedCall<T> implements Runnable {
 
   private boolean isOver;
 
-  /** Whether the limit does not count yet. */
+  /** True as long as the limit does not count. */
   private volatile boolean isHeld;
 
-  /** Whether the driver was told to stop, and until when it may take. Used by who waits. */
+  /**
+   * True once the driver was told to stop, and the moment until which it may take. Used by who
+   * waits.
+   */
   private boolean isStopping;
 
   private long stopNanos;

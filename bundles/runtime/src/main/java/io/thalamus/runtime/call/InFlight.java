@@ -11,7 +11,7 @@ import java.util.function.IntSupplier;
  * has left, nothing here refers to it.
  */
 final class InFlight {
-  /** How often a departure that waits looks at the clock. */
+  /** The period at which a waiting departure looks at the clock. */
   private static final long LOOK_MILLIS = 20;
 
   private final Timekeeper time;

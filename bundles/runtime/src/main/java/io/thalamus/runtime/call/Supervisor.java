@@ -57,7 +57,7 @@ public final class Supervisor {
   }
 
   /**
-   * What the driver is asked.
+   * A call of the driver.
    *
    * @param <T> what it returns
    */

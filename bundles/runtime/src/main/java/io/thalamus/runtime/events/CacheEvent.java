@@ -11,7 +11,7 @@ import jdk.jfr.Name;
 public final class CacheEvent extends RuntimeEvent {
   private static final CacheEvent PROBE = new CacheEvent();
 
-  /** How a look at the cache ends. */
+  /** The results of a look at the cache. */
   public enum Outcome {
     /** The device restored the step. */
     HIT,

@@ -8,8 +8,8 @@ import jdk.jfr.Name;
 import jdk.jfr.Period;
 
 /**
- * What a device does now, told at intervals while somebody records: once for the whole device, and
- * once for each compilation of which executions run there or wait.
+ * The present work of a device, told at intervals while somebody records: once for the whole
+ * device, and once for each compilation of which executions run there or wait.
  */
 @Name("thalamus.Load")
 @Label("Load")

@@ -15,7 +15,7 @@ import jdk.jfr.StackTrace;
 @StackTrace(false)
 abstract class RuntimeEvent extends Event {
   /**
-   * Whether events can be written. The recorder adds calls of a package of the JDK to the code of
+   * True if events can be written. The recorder adds calls of a package of the JDK to the code of
    * an event, which a framework must leave to the boot loader: without {@code
    * org.osgi.framework.bootdelegation=jdk.jfr.internal.event}, each of them would throw.
    */

@@ -30,7 +30,7 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
   /** Its place in the queue; null before it has one. Written by whoever adds it. */
   volatile FairQueue.Entry<AsyncRun> entry;
 
-  /** What its deadline misses until it begins. */
+  /** The cause of a missed deadline until it begins. */
   private volatile Cause waiting;
 
   /**

@@ -33,7 +33,7 @@ public final class BurstImpl implements Burst {
   private final BurstPlace[] places;
   private final ReferenceCount uses = new ReferenceCount(this::end);
 
-  /** What the servers of bursts have read that are closed. */
+  /** The number of packets read by servers of closed bursts. */
   private final LongAdder read = new LongAdder();
 
   private final Map<String, LongAdder> fallbacks = new ConcurrentHashMap<>();

@@ -31,7 +31,7 @@ final class BurstPlace {
   private Arguments arguments;
   private Frame frame;
 
-  /** What is kept of the steps that were executed last, by index of the step. */
+  /** The places of the steps that were executed last, by index of the step. */
   private Bound[] bounds = {};
 
   /** A step with its burst on the planned device, and with the last request. */

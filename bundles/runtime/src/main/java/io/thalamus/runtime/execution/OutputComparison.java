@@ -59,7 +59,7 @@ final class OutputComparison {
         .anyMatch(definition -> definition.traits().contains(trait));
   }
 
-  /** Whether all operations are NNAPI's: another one may be anything. */
+  /** Returns true if all operations are NNAPI's: another one may be anything. */
   private boolean areKnown() {
     return operationTypes().allMatch(OperationCode.class::isInstance);
   }

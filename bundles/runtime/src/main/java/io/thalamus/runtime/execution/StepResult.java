@@ -78,7 +78,7 @@ record StepResult(
   /** Reports the fault, if there is one, to the health of the device that failed. */
   void blame(RegisteredDevice device) {
     if (fault != ErrorStatus.NONE) {
-      device.monitor().failed(fault, message);
+      device.monitor().failed(fault, "execute: " + message);
     }
   }
 }

@@ -49,7 +49,7 @@ final class StepRunner {
   /** Null where devices are called. */
   private final BurstPlace burst;
 
-  /** How long the device took in the last attempt. */
+  /** The time of the device in the last attempt. */
   private long nanos;
 
   /**

@@ -38,6 +38,7 @@ final class HealthMonitor {
   private long servingSince;
   private Instant until;
   private boolean quarantined;
+  private String lastFailure;
 
   HealthMonitor(Timekeeper time, Supplier<DeviceSettings> settings) {
     this.time = time;
@@ -53,7 +54,8 @@ final class HealthMonitor {
         quarantined ? Optional.of(until) : Optional.empty(),
         samples,
         mismatches,
-        stuck);
+        stuck,
+        Optional.ofNullable(lastFailure));
   }
 
   /** Counts a step that was executed again on the reference. */
@@ -67,10 +69,12 @@ final class HealthMonitor {
   /**
    * Counts a failed call.
    *
+   * @param what the call, and why it failed
    * @return whether that was one too many, so that the device is to go into quarantine
    */
-  synchronized boolean failed(int weight) {
+  synchronized boolean failed(int weight, String what) {
     failures++;
+    lastFailure = what;
     if (quarantined) {
       return false;
     }

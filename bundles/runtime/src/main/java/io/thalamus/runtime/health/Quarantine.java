@@ -58,14 +58,27 @@ final class Quarantine implements DeviceMonitor {
               RESOURCE_EXHAUSTED_PERSISTENT ->
               0;
         };
-    if (weight > 0 && health.failed(weight)) {
+    if (weight == 0) {
+      return;
+    }
+    if (weight == HealthMonitor.LASTING) {
+      tell(what); // what passes by itself also comes from a device that is about to leave
+    }
+    if (health.failed(weight, what)) {
       quarantine("it failed too often, at last: " + what, Optional.empty());
+    }
+  }
+
+  /** Logs a failure, and none that is like the one before it. */
+  private void tell(String what) {
+    if (!health.snapshot(List.of()).lastFailure().equals(Optional.of(what))) {
+      LOG.log(Level.WARNING, "device {0} failed: {1}", device.id(), what);
     }
   }
 
   @Override
   public void hung(String call) {
-    health.failed(HealthMonitor.LASTING);
+    health.failed(HealthMonitor.LASTING, call + " did not return in time");
     quarantine(call + " did not return in time", Optional.empty());
   }
 

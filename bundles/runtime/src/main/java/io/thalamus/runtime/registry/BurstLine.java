@@ -26,7 +26,7 @@ final class BurstLine {
   /** The threads that wait until the results before theirs are received, by number. */
   private final AtomicReferenceArray<Thread> waiting;
 
-  /** What is freed when the device is done; null once that is so. Under the lock. */
+  /** The actions that free things when the device is done; null once that is so. Under the lock. */
   private List<Runnable> kept = new ArrayList<>();
 
   /** The next number to give. Under the lock. */

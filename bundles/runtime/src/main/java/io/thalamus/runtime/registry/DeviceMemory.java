@@ -94,7 +94,7 @@ public final class DeviceMemory implements DeviceResource {
     return device.copy("copyFrom", copying(source, open -> open.copyFrom(source, shape)));
   }
 
-  /** What a driver is asked to do with a buffer. */
+  /** The call of a driver with a buffer. */
   @FunctionalInterface
   private interface Copy {
     void of(DeviceBuffer open) throws DeviceException;

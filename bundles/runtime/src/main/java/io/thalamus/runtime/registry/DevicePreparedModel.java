@@ -208,7 +208,7 @@ public final class DevicePreparedModel implements DeviceResource {
     return admission;
   }
 
-  /** What opens a burst. */
+  /** The call that opens a burst. */
   @FunctionalInterface
   interface Opening {
     BurstClient open(PreparedModel served) throws DeviceException;
@@ -223,7 +223,7 @@ public final class DevicePreparedModel implements DeviceResource {
                 device.terms("configureExecutionBurst", admission),
                 (driver, control) -> opening.open(new Served()),
                 unneeded -> unneeded.ifAnswered(late));
-    device.blame(answer, false);
+    device.blame("configureExecutionBurst", answer, false);
     return answer;
   }
 
@@ -276,7 +276,7 @@ public final class DevicePreparedModel implements DeviceResource {
     return hasLoop ? limit.plus(config.loopTimeout()) : limit;
   }
 
-  /** What a driver is asked to execute by. */
+  /** The call by which a driver executes. */
   @FunctionalInterface
   private interface Executing {
     ExecutionResult execute(PreparedModel model, Request request, ExecutionConfig config)

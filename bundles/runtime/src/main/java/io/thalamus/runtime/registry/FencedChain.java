@@ -50,7 +50,10 @@ public final class FencedChain {
     this.contender = Turns.contender(config);
   }
 
-  /** What learns when a device could begin with a link, and is done: in the thread of any call. */
+  /**
+   * A listener for the moments at which a device could begin with a link, and is done: in the
+   * thread of any call.
+   */
   public interface Progress {
     /** The device could begin: it holds its permit. */
     void begins();
@@ -221,7 +224,7 @@ public final class FencedChain {
       }
     }
 
-    /** What it waits for is done: it begins if a permit is free. Waits for nothing. */
+    /** Called when its dependency is done: it begins if a permit is free. Waits for nothing. */
     private void ready() {
       synchronized (lock) {
         if (stage != Stage.WAITING) {
@@ -270,7 +273,7 @@ public final class FencedChain {
       }
     }
 
-    /** What it waits for has failed. */
+    /** Called when its dependency has failed. */
     private void cancel() {
       synchronized (lock) {
         if (stage != Stage.WAITING) {

@@ -270,9 +270,9 @@ public final class RegisteredDevice {
             },
             late -> {});
     Support support = Support.of(answer, model.main().operations().size());
-    blame(answer, false);
+    blame("supportedOperations", answer, false);
     if (answer instanceof Answered && support.isBroken()) {
-      monitor.failed(ErrorStatus.GENERAL_FAILURE, support.reason());
+      monitor.failed(ErrorStatus.GENERAL_FAILURE, "supportedOperations: " + support.reason());
     }
     return support;
   }
@@ -338,21 +338,22 @@ public final class RegisteredDevice {
                   }
                 },
                 late -> {
-                  blame(late, false);
+                  blame("prepare", late, false);
                   late.ifAnswered(DevicePreparedModel::close);
                 });
     if (answer instanceof Refused) {
       config.cache().ifPresent(PrepareConfig.Cache::close);
     }
-    // A device that ends because it is told to does nothing wrong.
-    blame(answer, !restores && stop.status() == Signal.CONTINUE && reads(model.pools()));
+    // A device that ends because it is told to, or leaves, does nothing wrong.
+    boolean isFree = stop.status() == Signal.CONTINUE && !isLeaving();
+    blame("prepare", answer, !restores && isFree && reads(model.pools()));
     return answer.orThrow(id);
   }
 
   /** Reports what a driver threw; exceptions of the HAL only when it is to blame for them. */
-  void blame(Answer<?> answer, boolean alsoForExceptions) {
+  void blame(String call, Answer<?> answer, boolean alsoForExceptions) {
     if (answer instanceof Failed<?> failed && (failed.isBroken() || alsoForExceptions)) {
-      monitor.failed(failed.status(), failed.message());
+      monitor.failed(failed.status(), call + ": " + failed.message());
     }
   }
 
@@ -394,7 +395,7 @@ public final class RegisteredDevice {
             },
             late -> late.ifAnswered(DeviceMemory::close));
     // A device that has no room, or no such memory, is not to blame.
-    blame(answer, false);
+    blame("allocate", answer, false);
     return answer.orThrow(id);
   }
 

@@ -92,10 +92,19 @@ public abstract class Contender implements ExecutionControl, Pauses {
   @Override
   public final Signal checkpoint() {
     Signal signal = status();
-    if (signal != Signal.CONTINUE || !isWanted) {
+    if (signal != Signal.CONTINUE) {
       return signal;
     }
-    return permits.pause(this);
+    Permits where = permits;
+    if (where != null) {
+      // First: one that comes meanwhile asks for the permit.
+      long others = where.takeTurn(this);
+      if (others > 0) {
+        pausedNanos += others;
+        waited(others);
+      }
+    }
+    return isWanted ? where.pause(this) : signal;
   }
 
   @Override

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
 
@@ -44,6 +45,10 @@ public final class Permits {
   private final String device;
   private final AtomicReferenceArray<Contender> slots;
   private final NanoClock clock;
+  private final ProcessorTurns turns;
+
+  /** When the turn at a processor began of the one that holds a slot, as the turns say it. */
+  private final AtomicLongArray turnsBegan;
 
   /** Under the lock, which is this object's monitor. */
   private final FairQueue<Waiter> queue;
@@ -77,9 +82,15 @@ public final class Permits {
    * @param most executions of one application and priority that may wait
    */
   public Permits(String device, int count, int most, NanoClock clock) {
+    this(device, count, most, clock, ProcessorTurns.OF_PROCESS);
+  }
+
+  Permits(String device, int count, int most, NanoClock clock, ProcessorTurns turns) {
     this.device = device;
     this.slots = new AtomicReferenceArray<>(count);
     this.clock = clock;
+    this.turns = turns;
+    this.turnsBegan = new AtomicLongArray(count);
     this.queue = new FairQueue<>(most);
   }
 
@@ -101,6 +112,7 @@ public final class Permits {
    * @param mayPause whether checkpoints of the contender may give it back
    */
   public Turn acquire(Contender contender, boolean mayPause) {
+    turns.arrive(contender.priority());
     contender.begin(this, mayPause);
     if (waiting == 0 && take(contender)) {
       return Turn.GRANTED;
@@ -113,6 +125,7 @@ public final class Permits {
    * that must not wait.
    */
   public boolean tryAcquire(Contender contender, boolean mayPause) {
+    turns.arrive(contender.priority());
     contender.begin(this, mayPause);
     return waiting == 0 && !hasLeft && take(contender);
   }
@@ -254,6 +267,22 @@ public final class Permits {
   }
 
   /**
+   * Yields the processor of a contender's thread if that is due; the contender keeps its permit.
+   * Called at its checkpoint.
+   *
+   * @return for how many nanoseconds others had the processor
+   */
+  long takeTurn(Contender contender) {
+    int slot = contender.slot();
+    if (slot < 0 || !turns.isOver(contender.standing().priority(), turnsBegan.getPlain(slot))) {
+      return 0;
+    }
+    long start = clock.nanoTime();
+    turnsBegan.setPlain(slot, turns.next());
+    return clock.nanoTime() - start;
+  }
+
+  /**
    * Gives the permit of a contender to one that goes before it, if there is one, and waits until it
    * holds one again. Called at its checkpoint.
    *
@@ -376,8 +405,7 @@ public final class Permits {
       contender.isWanted = false;
       contender.waiter = null;
       // First counted: who is never idle in between keeps what is due to it. From this moment on:
-      // the
-      // one before it may have worked on since this thread looked at the clock.
+      // the one before it may have worked on since this thread looked at the clock.
       count(contender, next.rank(now), clock.nanoTime());
       queue.remove(next);
       next.item().isGranted = true;

@@ -39,7 +39,7 @@ import org.osgi.framework.launch.Framework;
 import org.osgi.framework.launch.FrameworkFactory;
 import org.osgi.framework.wiring.FrameworkWiring;
 
-/** What counts as the code of a device, over bundles of a framework. */
+/** The digest of the code of a device, over bundles of a framework. */
 class BundleDigestsTest {
   @TempDir Path folder;
 
@@ -50,17 +50,20 @@ class BundleDigestsTest {
 
   @BeforeEach
   void start() throws Exception {
+    start(Map.of());
+  }
+
+  private void start(Map<String, String> more) throws Exception {
+    Map<String, String> configuration = new HashMap<>(more);
+    configuration.put(
+        Constants.FRAMEWORK_STORAGE, folder.resolve("framework" + more.hashCode()).toString());
+    // Other tests of this process have URLs, too.
+    configuration.put("felix.service.urlhandlers", "false");
     framework =
         ServiceLoader.load(FrameworkFactory.class)
             .findFirst()
             .orElseThrow()
-            .newFramework(
-                Map.of(
-                    Constants.FRAMEWORK_STORAGE,
-                    folder.resolve("framework").toString(),
-                    // Other tests of this process have URLs, too.
-                    "felix.service.urlhandlers",
-                    "false"));
+            .newFramework(configuration);
     framework.start();
     home = install("home", Jar.named("home"));
     digests = new BundleDigests(home.getBundleContext());
@@ -353,6 +356,20 @@ class BundleDigestsTest {
     refresh(rulesBundle);
     different.add(digest(new BundleDigests(own.getBundleContext()), driver));
     assertEquals(4, different.size());
+  }
+
+  /** A program's class path, of which a framework knows no contents. */
+  @Test
+  void classesFromOutsideCountByTheirDigests() throws Exception {
+    Set<String> different = new HashSet<>();
+    different.add(digest(install("driver", driver())));
+    for (String digests : List.of("1 2", "1 3", "1 2")) {
+      framework.stop();
+      framework.waitForStop(TimeUnit.SECONDS.toMillis(30));
+      start(Map.of(BundleDigests.OUTSIDE, digests, "again", "" + different.size()));
+      different.add(digest(install("driver", driver())));
+    }
+    assertEquals(3, different.size());
   }
 
   /** Over a folder, whose files can change where a framework does not expect it. */

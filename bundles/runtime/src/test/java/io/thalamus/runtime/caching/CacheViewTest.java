@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What people see of stored compilations. */
+/** The view that people get of stored compilations. */
 class CacheViewTest {
   @TempDir Path directory;
 

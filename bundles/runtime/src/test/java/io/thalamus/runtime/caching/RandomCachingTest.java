@@ -74,7 +74,7 @@ class RandomCachingTest {
     }
   }
 
-  /** What one compilation is made with. */
+  /** The ingredients of one compilation. */
   private record Setup(
       List<Driver> drivers,
       CompilationOptions options,

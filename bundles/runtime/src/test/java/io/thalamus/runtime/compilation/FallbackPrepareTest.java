@@ -34,11 +34,11 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What a prepare that an execution waits for is given, and how long other executions wait. */
+/** The time of a prepare that an execution waits for, and the wait of other executions. */
 class FallbackPrepareTest {
   private static final long PATIENCE = 20;
 
-  /** What the device does before it prepares. */
+  /** An act of the device before it prepares. */
   @FunctionalInterface
   private interface Step {
     void run(PrepareConfig config) throws DeviceException;

@@ -36,7 +36,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Where contents go when devices come, go, fail and die, and what is said where they are lost. */
+/** The way of contents when devices come, go, fail and die, and the errors after a loss. */
 class MemoryMovesTest {
   private static final long PATIENCE_SECONDS = 60;
   private static final float[] ONE = {1, 2, 3, 4};

@@ -43,7 +43,7 @@ class RandomMemoriesTest {
 
   private final long base = Long.getLong("thalamus.seed", 1);
 
-  /** What a memory must hold: null for nothing. */
+  /** The right contents of a memory: null for nothing. */
   private static final class Expected {
     private float[] value;
     private boolean mayBeDead;
@@ -228,7 +228,7 @@ class RandomMemoriesTest {
       }
     }
 
-    /** What a failed execution was to write is as it was, or nothing. */
+    /** After a failed execution, a memory to be written is as it was, or empty. */
     private void settle(int memory) {
       if (memories.get(memory).describe().state() == State.UNINITIALIZED) {
         expected.get(memory).set(null);

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What events tell of executions that contend for a device with one permit. */
+/** The events of executions that contend for a device with one permit. */
 class ContentionEventsTest {
   private static final long PATIENCE = 60;
 

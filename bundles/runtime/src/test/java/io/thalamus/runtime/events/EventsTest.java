@@ -45,7 +45,7 @@ import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a recording of the JDK's Flight Recorder holds after real executions. */
+/** Recordings of the JDK's Flight Recorder after real executions. */
 class EventsTest {
   private static final int ROUNDS = 50_000;
 

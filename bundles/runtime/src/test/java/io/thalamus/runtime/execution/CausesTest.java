@@ -51,7 +51,7 @@ class CausesTest {
   /** So many executions are needed before times are gone by. */
   private static final int ENOUGH = 12;
 
-  /** What waits here waits for a thread, not for a device. */
+  /** Executions wait here for a thread, not for a device. */
   @DeviceSettings(cpuPermits = 1_000, permits = 1_000, drainMillis = 60_000)
   private static final class ManyPermits {}
 

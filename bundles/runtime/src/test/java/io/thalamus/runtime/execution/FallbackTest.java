@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
-/** What happens where a device fails: AOSP's partial and full fallback. */
+/** The repetition of work after a failure of a device: AOSP's partial and full fallback. */
 class FallbackTest {
   private final LimitedDevice adder = LimitedDevice.of("adder", 0.5, OperationCode.ADD);
   private final LimitedDevice multiplier = LimitedDevice.of("multiplier", 0.5, OperationCode.MUL);

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** When two answers count as the same. */
+/** The rule by which two answers count as the same. */
 class OutputComparisonTest {
   private static final Quantization WHOLE = Quantization.of(1, 0);
 

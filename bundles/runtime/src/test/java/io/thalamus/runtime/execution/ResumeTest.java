@@ -29,7 +29,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What was executed already is not executed again. */
+/** Executed steps are not executed again. */
 class ResumeTest {
   private static final long PATIENCE_SECONDS = 60;
 

@@ -101,17 +101,17 @@ public class CachingDevice extends LimitedDevice {
     return this;
   }
 
-  /** How many prepares were given files. */
+  /** Returns the number of prepares that were given files. */
   public int preparedWithCache() {
     return withCache.get();
   }
 
-  /** How many times it was asked to restore. */
+  /** Returns the number of requests to restore. */
   public int restores() {
     return restores.get();
   }
 
-  /** How many times it did. */
+  /** Returns the number of models that it restored. */
   public int restored() {
     return restored.get();
   }

@@ -42,7 +42,7 @@ public final class DomainDevice implements Device {
   /** Room for outputs of which nobody knows the size. */
   private static final int OPEN_ROOM = 1 << 16;
 
-  /** How it answers when it is to allocate; those of CTS TestMemoryDomain. */
+  /** The answers to a request for a buffer; those of CTS TestMemoryDomain. */
   public enum Allocation {
     OK,
     BAD_TOKEN,
@@ -117,17 +117,17 @@ public final class DomainDevice implements Device {
     return this;
   }
 
-  /** How many buffers are not closed. */
+  /** Returns the number of buffers that are not closed. */
   public int buffers() {
     return buffers.size();
   }
 
-  /** How many executions named a buffer. */
+  /** Returns the number of executions that named a buffer. */
   public int buffered() {
     return buffered.get();
   }
 
-  /** How many prepared models are not closed. */
+  /** Returns the number of prepared models that are not closed. */
   public int open() {
     return inner.open();
   }

@@ -19,21 +19,21 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** Wraps a device, counts what it waits for, and does what a test says. */
 public final class FencedDevice extends DelegatingDevice {
-  /** How many calls came with a fence, and without. */
+  /** The numbers of calls with a fence, and without. */
   public final AtomicInteger fenced = new AtomicInteger();
 
   public final AtomicInteger plain = new AtomicInteger();
 
-  /** Whether it waits for its fences. */
+  /** True if it waits for its fences. */
   public volatile boolean waits = true;
 
-  /** Whether it measures its time when it is asked. */
+  /** True if it measures its time when it is asked. */
   public volatile boolean measures = true;
 
-  /** How many of its fences have failed. */
+  /** The number of its fences that have failed. */
   public final AtomicInteger failures = new AtomicInteger();
 
-  /** How long it says to have waited for its fences. */
+  /** The time that it claims to have waited for its fences. */
   public volatile Duration waited = Duration.ZERO;
 
   private volatile Computing before = config -> null;

@@ -119,7 +119,7 @@ public final class Graphs {
         .setOutput(0, floats(result));
   }
 
-  /** What {@link #addThenMulExecution} must give. */
+  /** Returns the right result of {@link #addThenMulExecution}. */
   public static float[] addThenMulResult() {
     return new float[] {22, 44, 66, 132};
   }

@@ -29,7 +29,7 @@ import java.util.concurrent.TimeUnit;
 public final class HangingDevice extends DelegatingDevice {
   private static final long PATIENCE_SECONDS = 60;
 
-  /** What can hang. */
+  /** The calls that can hang. */
   public enum Call {
     INFO,
     SUPPORTED_OPERATIONS,

@@ -173,12 +173,12 @@ public class LimitedDevice implements Device {
     };
   }
 
-  /** How many prepared models are not closed. */
+  /** Returns the number of prepared models that are not closed. */
   public int open() {
     return open.get();
   }
 
-  /** How many executions have begun. */
+  /** Returns the number of executions that have begun. */
   public int executions() {
     return executions.get();
   }

@@ -41,7 +41,7 @@ public final class SteppedTime implements Timekeeper {
     tasks.add(new Task(nanos + delay.toNanos(), task));
   }
 
-  /** How much is still to be done. */
+  /** Returns the number of tasks that are still to be done. */
   public synchronized int pending() {
     return tasks.size();
   }

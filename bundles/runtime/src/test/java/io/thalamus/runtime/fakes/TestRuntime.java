@@ -38,7 +38,7 @@ public final class TestRuntime implements AutoCloseable {
   /** Rules that accept everything, for operations that the catalogue may not have yet. */
   public static final ModelRules LENIENT = (model, graph, operation) -> FeatureLevel.V1_0;
 
-  /** What tests run with where they say nothing: a departure waits as long as a test does. */
+  /** The settings of tests that name none: a departure waits as long as a test does. */
   public static final DeviceSettings SETTINGS = settings(TestRuntime.class);
 
   /** Those with which a departure does not wait for long. */
@@ -58,7 +58,7 @@ public final class TestRuntime implements AutoCloseable {
   public final StepCache cache;
   public final ThreadBursts burstService = new ThreadBursts();
 
-  /** What stands for the code of all devices; a test may change it. */
+  /** The stand-in for the code of all devices; a test may change it. */
   public volatile byte[] code = new byte[] {1};
 
   private final Compiler compiler;

@@ -46,12 +46,12 @@ public final class ThreadBursts implements BurstService {
     breaks = true;
   }
 
-  /** How many bursts are open. */
+  /** Returns the number of open bursts. */
   public int open() {
     return open.get();
   }
 
-  /** How many bursts were opened. */
+  /** Returns the number of bursts that were ever opened. */
   public int opened() {
     return opened.get();
   }

@@ -29,12 +29,13 @@ import io.thalamus.runtime.registry.DeviceSettings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What happens to devices that fail again and again, by a clock that the test moves. */
+/** The quarantine of devices that fail again and again, by a clock that the test moves. */
 class QuarantineTest {
   private static final DeviceSettings SETTINGS = TestRuntime.SETTINGS;
 
@@ -96,11 +97,11 @@ class QuarantineTest {
     run(compilation, SETTINGS.failures() - 1);
     assertEquals(State.AVAILABLE, description().state());
     assertEquals(SETTINGS.failures() - 1, description().health().failures());
+    String last = "execute: ADD (operation 0, and 1 more) failed on npu: out of order";
+    assertEquals(Optional.of(last), description().health().lastFailure());
     run(compilation);
     assertEquals(State.QUARANTINED, description().state());
-    assertEquals(
-        "it failed too often, at last: ADD (operation 0, and 1 more) failed on npu: out of order",
-        description().reason());
+    assertEquals("it failed too often, at last: " + last, description().reason());
     Eventually.that("it moves", () -> planned(compilation).equals(List.of("cpu")));
     assertEquals(List.of("cpu"), planned(compile()), "nor is anything new planned there");
 

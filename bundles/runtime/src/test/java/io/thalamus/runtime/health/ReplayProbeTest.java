@@ -25,7 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** What is kept of a step that was computed wrongly. */
+/** The record of a step that was computed wrongly. */
 class ReplayProbeTest {
   private static final int ELEMENTS = 64;
 

@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is learnt from steps, and how it is kept. */
+/** The times learnt from steps, and their storage. */
 class MeasurementsTest {
   private static final DeviceInfo CPU = LimitedDevice.cpu().info();
 

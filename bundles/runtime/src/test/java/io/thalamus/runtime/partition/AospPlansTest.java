@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 
 /** Those of AOSP's partitioning tests whose plans depend on the very graph that they build. */
 class AospPlansTest {
-  /** What stands in for the operations that AOSP's slices differ by. */
+  /** The stand-ins for the operations that AOSP's slices differ by. */
   private static final ModelRules LEVELS =
       (model, graph, operation) ->
           switch ((OperationCode) operation.type()) {

@@ -55,7 +55,7 @@ class RandomGraphsTest {
     assertTrue(compound > GRAPHS / 3, "only " + compound + " of the plans had several steps");
   }
 
-  /** What an operation computes: its type and its activation. */
+  /** The work of an operation: its type and its activation. */
   private static String kind(Subgraph graph, Operation operation) {
     if (operation.inputs().size() < 3) {
       return operation.type().text();

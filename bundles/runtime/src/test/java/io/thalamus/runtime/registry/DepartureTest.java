@@ -28,7 +28,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** What a departure waits for. */
+/** Departures, and the calls that they wait for. */
 class DepartureTest {
   private static final long PATIENCE_SECONDS = 60;
 

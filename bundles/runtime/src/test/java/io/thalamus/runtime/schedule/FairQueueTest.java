@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is promised to those that are refused, by times that the test gives. */
+/** The promises to those that are refused, by times that the test gives. */
 class FairQueueTest {
   private static final Application A = new Application("a");
   private static final Application B = new Application("b");
@@ -115,7 +115,7 @@ class FairQueueTest {
     assertNotNull(queue.add(other, last, other), "another class has room of its own");
   }
 
-  /** What came of callers that come three times as fast as they are served. */
+  /** The result of callers that come three times as fast as they are served. */
   private record Overload(int refused, long mostTries, long idleMillis) {}
 
   /**

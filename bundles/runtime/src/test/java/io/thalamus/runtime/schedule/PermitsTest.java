@@ -34,6 +34,9 @@ class PermitsTest {
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
   private static final int MANY = 1_000;
 
+  /** Others do not advance the clock during a turn. */
+  private static final Runnable NO_YIELD = () -> {};
+
   private final AtomicLong clock = new AtomicLong();
   private final AtomicInteger workers = new AtomicInteger();
   private final List<Thread> threads = new ArrayList<>();
@@ -75,7 +78,7 @@ class PermitsTest {
   }
 
   private Permits permits(int count) {
-    return new Permits("device", count, MANY, clock::get);
+    return new Permits("device", count, MANY, clock::get, new ProcessorTurns(clock::get, NO_YIELD));
   }
 
   private Thread start(Runnable task) {
@@ -201,7 +204,7 @@ class PermitsTest {
     assertEquals(0, permits.held());
   }
 
-  /** What ends a wait. */
+  /** The ends of a wait. */
   enum End {
     CANCELLED,
     DEADLINE,

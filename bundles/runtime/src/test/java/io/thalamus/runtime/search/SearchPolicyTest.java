@@ -146,7 +146,7 @@ class SearchPolicyTest {
     }
   }
 
-  /** What the cheapest of all cuts takes. */
+  /** Returns the time of the cheapest of all cuts. */
   private double least(Model model, List<RegisteredDevice> devices) throws Exception {
     int operations = model.main().operations().size();
     int[] choices = new int[operations];
