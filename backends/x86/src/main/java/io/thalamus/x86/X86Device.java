@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86;
 
+import io.thalamus.cache.CacheEngine;
+import io.thalamus.cache.NoCacheEngine;
 import io.thalamus.driver.BurstSource;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.StaticGraph;
 import io.thalamus.driver.TableDevice;
+import io.thalamus.driver.cache.CacheWriter;
+import io.thalamus.driver.cache.DeviceCache;
+import io.thalamus.driver.tiles.Workers;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.files.Digests;
+import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
@@ -22,91 +29,200 @@ import io.thalamus.operations.ValidationException;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.Machine;
+import io.thalamus.x86.compile.Activation;
 import io.thalamus.x86.compile.Convolution;
 import io.thalamus.x86.compile.Elementwise;
 import io.thalamus.x86.compile.GraphCompiler;
 import io.thalamus.x86.compile.Lowering;
+import io.thalamus.x86.compile.Moving;
+import io.thalamus.x86.compile.Pooling;
 import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Reduction;
+import io.thalamus.x86.compile.Resize;
+import io.thalamus.x86.compile.Softmax;
+import io.thalamus.x86.compile.StoredConvolution;
+import io.thalamus.x86.compile.StoredPairs;
+import io.thalamus.x86.compile.StoredPooling;
+import io.thalamus.x86.compile.StoredReals;
+import io.thalamus.x86.compile.StoredSoftmax;
+import io.thalamus.x86.compile.StoredTables;
+import java.io.IOException;
 import java.util.Map;
+import java.util.Optional;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.metatype.annotations.Designate;
 
 /**
  * A device that writes its own machine code, for float networks on x86-64. It computes in the
- * thread of its caller and owns no other. {@link X86Start} has it registered where the machine
- * allows it.
+ * thread of its caller, and in threads of its own, which help with long operations. {@link
+ * X86Start} has it registered where the machine allows it.
  */
 @Component(service = Device.class, name = X86Device.COMPONENT, enabled = false)
+@Designate(ocd = X86Settings.class)
 @DeviceDriver(device = "x86", type = "CPU")
 public final class X86Device extends TableDevice implements AutoCloseable {
   static final String COMPONENT = "io.thalamus.x86";
 
+  /** A file that is longer was not written by this device. */
+  private static final long MAX_FILE_BYTES = 1L << 30;
+
   private final OperationTable<Lowering> table;
   private final Machine machine;
-  private volatile boolean isClosed;
+  private final Workers workers;
+  private final DeviceCache cache;
 
   /** Called by the component runtime. */
   @Activate
-  public X86Device(BundleContext context) {
-    this(context.getBundle().getVersion().toString(), Machine.probe(), BurstSource.of(context));
+  public X86Device(BundleContext context, X86Settings settings, @Reference CacheEngine engine) {
+    this(
+        context.getBundle().getVersion().toString(),
+        Machine.probe(),
+        settings.threads(),
+        engine,
+        BurstSource.of(context));
   }
 
   /** A device for use without a framework, which leaves bursts to others. */
   public X86Device(String version) {
-    this(version, Machine.probe(), BurstSource.NONE);
+    this(version, 0);
+  }
+
+  /**
+   * A device for use without a framework, which leaves bursts to others.
+   *
+   * @param threads that compute an execution together; 0 for one on each processor
+   */
+  public X86Device(String version, int threads) {
+    this(version, Machine.probe(), threads, new NoCacheEngine(), BurstSource.NONE);
   }
 
   /**
    * A device for use without a framework.
    *
    * @param machine what it may use; where that cannot run it, nothing can be prepared
+   * @param threads that compute an execution together; 0 for one on each processor
+   * @param engine vouches for what the device cached, and is closed after it
    */
-  public X86Device(String version, Machine machine, BurstSource bursts) {
-    this(version, machine, bursts, kernels());
+  public X86Device(
+      String version, Machine machine, int threads, CacheEngine engine, BurstSource bursts) {
+    this(version, machine, threads, engine, bursts, kernels());
   }
 
   private X86Device(
-      String version, Machine machine, BurstSource bursts, OperationTable<Lowering> table) {
+      String version,
+      Machine machine,
+      int threads,
+      CacheEngine engine,
+      BurstSource bursts,
+      OperationTable<Lowering> table) {
     super(facts(version), table, OperationCatalog.standard(), bursts);
     this.machine = machine;
     this.table = table;
+    cache = new DeviceCache(info(), engine, MAX_FILE_BYTES);
+    workers =
+        new Workers(
+            threads > 0 ? threads : Runtime.getRuntime().availableProcessors(), "thalamus-x86");
   }
 
   private static DeviceInfo facts(String version) {
-    PerformanceInfo fast = PerformanceInfo.of(0.3f);
+    PerformanceInfo fast = PerformanceInfo.of(0.25f);
     return DeviceInfo.builder("thalamus-x86", version)
         .type(DeviceType.CPU)
         .capabilities(
             new Capabilities(
                 PerformanceInfo.UNSUPPORTED,
                 fast,
-                Map.of(OperandCode.TENSOR_FLOAT32, fast),
+                Map.of(
+                    OperandCode.TENSOR_FLOAT32,
+                    fast,
+                    OperandCode.TENSOR_QUANT8_ASYMM,
+                    fast,
+                    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+                    fast),
                 PerformanceInfo.UNSUPPORTED,
                 PerformanceInfo.UNSUPPORTED))
+        .exactQuantized(true)
         .memoryDomain(true)
+        .cacheNeeds(new CacheNeeds(1, 1))
         .build();
   }
 
   private static OperationTable<Lowering> kernels() {
     OperationTable.Builder<Lowering> table = OperationTable.builder();
+    Activation.register(table);
     Elementwise.register(table);
+    Moving.register(table);
+    Pooling.register(table);
+    Reduction.register(table);
+    Resize.register(table);
+    Softmax.register(table);
     Convolution.register(table);
+    StoredConvolution.register(table);
+    StoredPairs.register(table);
+    StoredPooling.register(table);
+    StoredReals.register(table);
+    StoredSoftmax.register(table);
+    StoredTables.register(table);
     return table.build();
   }
 
   @Override
   protected PreparedModel compile(Model model, PrepareConfig config)
       throws ValidationException, DeviceException {
-    if (isClosed) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
-    }
-    Length length =
-        machine
-            .longest()
-            .orElseThrow(() -> new DeviceException(ErrorStatus.GENERAL_FAILURE, machine.reason()));
+    checkRunning();
+    Length length = length();
     Program program = compile(StaticGraph.resolve(model.main(), catalog()), length, config);
+    PreparedModel prepared = load(model, program);
+    if (CachedProgram.isCacheable(model.main())) {
+      store(CachedProgram.arguments(model.main()), program, settings(), config);
+    }
+    return prepared;
+  }
+
+  private Length length() throws DeviceException {
+    return machine
+        .longest()
+        .orElseThrow(() -> new DeviceException(ErrorStatus.GENERAL_FAILURE, machine.reason()));
+  }
+
+  /** Returns what differs between codes that must not be exchanged. */
+  private byte[] settings() {
+    return Digests.sha256(info().version() + '\0' + machine);
+  }
+
+  private void store(Model arguments, Program program, byte[] settings, PrepareConfig config) {
+    Optional<CacheWriter> files = cache.open(config);
+    if (files.isPresent()) {
+      try (CacheWriter writer = files.get()) {
+        writer.write(new CachedProgram(arguments, program, settings).write(), config.deadline());
+      }
+    }
+  }
+
+  @Override
+  public PreparedModel prepareFromCache(PrepareConfig config) throws DeviceException {
+    checkRunning();
+    if (config.deadline().hasPassed()) {
+      throw new DeviceException(
+          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
+    }
+    try {
+      CachedProgram cached = CachedProgram.read(cache.read(config), settings());
+      return load(cached.arguments(), cached.program());
+    } catch (IOException e) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, e.getMessage(), e);
+    } catch (OutOfMemoryError e) {
+      throw new DeviceException(
+          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
+    }
+  }
+
+  /** Puts a program into memory, where its code is executable and cannot be written. */
+  private PreparedModel load(Model model, Program program) throws DeviceException {
     checkRoom(program.memory() + program.constants().length);
     ExecutableMemory code =
         ExecutableMemory.of(program.code())
@@ -115,7 +231,13 @@ public final class X86Device extends TableDevice implements AutoCloseable {
                     new DeviceException(
                         ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT,
                         "this system refuses memory for code"));
-    return new X86PreparedModel(model, program, code, this);
+    return new X86PreparedModel(model, program, code, workers, this);
+  }
+
+  private void checkRunning() throws DeviceException {
+    if (workers.isClosed()) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
+    }
   }
 
   /** Compiles a graph of supported operations. */
@@ -124,15 +246,11 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     return GraphCompiler.compile(graph, table, catalog(), length, config);
   }
 
-  boolean isClosed() {
-    return isClosed;
-  }
-
-  /** Refuses further work; runs that are under way end at their next call of a function. */
+  /** Refuses further work and ends the threads; runs end at their next call of a function. */
   @Override
   @Deactivate
   public void close() {
-    isClosed = true;
+    workers.close();
     buffers().close();
   }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86;
 
-import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
+import io.thalamus.driver.tiles.Job;
+import io.thalamus.driver.tiles.Workers;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
@@ -12,9 +13,9 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
 import io.thalamus.x86.code.ExecutableMemory;
-import io.thalamus.x86.code.SystemCalls;
 import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.compile.Program.Copied;
+import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -24,11 +25,11 @@ import java.util.List;
  * A program with its code. Thread-safe. Owns the code, the constants and all frames, which are
  * given back when it is closed and the last run has ended.
  */
-final class X86PreparedModel extends FramedPreparedModel<MemorySegment> {
+final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   private static final int ALIGNMENT = 64;
 
   private final Program program;
-  private final X86Device device;
+  private final Workers workers;
   private final ExecutableMemory code;
   private final Arena arena = Arena.ofShared();
   private final MemorySegment constants;
@@ -40,11 +41,13 @@ final class X86PreparedModel extends FramedPreparedModel<MemorySegment> {
    * A prepared model.
    *
    * @param code of the program, owned from now on
+   * @param workers that help with long operations, owned by the device
    */
-  X86PreparedModel(Model model, Program program, ExecutableMemory code, X86Device device) {
+  X86PreparedModel(
+      Model model, Program program, ExecutableMemory code, Workers workers, X86Device device) {
     super(model, device);
     this.program = program;
-    this.device = device;
+    this.workers = workers;
     this.code = code;
     constants = arena.allocate(Math.max(1, program.constants().length), ALIGNMENT);
     constants.copyFrom(MemorySegment.ofArray(program.constants()));
@@ -55,12 +58,12 @@ final class X86PreparedModel extends FramedPreparedModel<MemorySegment> {
   }
 
   @Override
-  protected MemorySegment newFrame() {
-    MemorySegment frame = arena.allocate(Math.max(1, program.memory()), ALIGNMENT);
+  protected X86Frame newFrame() {
+    MemorySegment memory = arena.allocate(Math.max(1, program.memory()), ALIGNMENT);
     for (Copied one : program.copied()) {
-      MemorySegment.copy(constants, one.from(), frame, one.to().offset(), one.to().bytes());
+      MemorySegment.copy(constants, one.from(), memory, one.to().offset(), one.to().bytes());
     }
-    return frame;
+    return new X86Frame(program, memory, constants.address(), entries);
   }
 
   @Override
@@ -76,7 +79,7 @@ final class X86PreparedModel extends FramedPreparedModel<MemorySegment> {
 
   @Override
   protected ExecutionResult run(
-      MemorySegment frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
+      X86Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
     long bytesIn = 0;
     for (int i = 0; i < program.inputs().length; i++) {
       Range input = program.inputs()[i];
@@ -87,7 +90,7 @@ final class X86PreparedModel extends FramedPreparedModel<MemorySegment> {
       if (from == MemorySegment.NULL) {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "input " + i + " must not be left out");
       }
-      MemorySegment.copy(from, 0, frame, input.offset(), input.bytes());
+      MemorySegment.copy(from, 0, frame.memory(), input.offset(), input.bytes());
       bytesIn += from.byteSize();
     }
     Failed failure = call(frame, config);
@@ -99,7 +102,7 @@ final class X86PreparedModel extends FramedPreparedModel<MemorySegment> {
       MemorySegment to = arguments.outputs()[i];
       if (to != null) {
         Range output = program.outputs()[i];
-        MemorySegment.copy(frame, output.offset(), to, 0, output.bytes());
+        MemorySegment.copy(frame.memory(), output.offset(), to, 0, output.bytes());
         bytesOut += output.bytes();
       }
     }
@@ -107,27 +110,65 @@ final class X86PreparedModel extends FramedPreparedModel<MemorySegment> {
     return arguments.completed(timing, bytesIn, bytesOut);
   }
 
-  /** Passes a checkpoint before each call, which lasts a fraction of a millisecond. */
-  private Failed call(MemorySegment frame, ExecutionConfig config) {
-    long[] calls = program.calls();
-    for (int i = 0; i < entries.length; i++) {
-      Failed stopped = Checkpoint.pass(config);
+  /**
+   * Passes a checkpoint before each call, which lasts a fraction of a millisecond. Calls that
+   * others may help with are a step of the job.
+   */
+  private Failed call(X86Frame frame, ExecutionConfig config) {
+    Job job = frame.job();
+    int place = workers.register(job);
+    try {
+      int first = 0;
+      for (Group group : program.groups()) {
+        Failed stopped =
+            group.isShared()
+                ? share(frame, first, group.end(), config, place)
+                : callAll(frame, first, group.end(), config);
+        if (stopped != null) {
+          return stopped;
+        }
+        first = group.end();
+      }
+      return null;
+    } catch (IllegalStateException e) {
+      return new Failed(ErrorStatus.GENERAL_FAILURE, e.getMessage());
+    } finally {
+      workers.unregister(place);
+    }
+  }
+
+  private Failed callAll(X86Frame frame, int first, int end, ExecutionConfig config) {
+    for (int i = first; i < end; i++) {
+      Failed stopped = stopped(frame, config);
       if (stopped != null) {
         return stopped;
       }
-      if (device.isClosed()) {
-        return new Failed(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
-      }
-      int at = i * Program.CALL;
-      SystemCalls.call(
-          entries[i],
-          frame.address(),
-          constants.address(),
-          calls[at + 1],
-          calls[at + 2],
-          calls[at + 3],
-          calls[at + 4]);
+      frame.call(i);
     }
     return null;
+  }
+
+  private Failed share(X86Frame frame, int first, int end, ExecutionConfig config, int place) {
+    for (int from = first; from < end; from += Job.MAX_TILES) {
+      Failed stopped = stopped(frame, config);
+      if (stopped != null) {
+        return stopped;
+      }
+      frame.open(from, Math.min(Job.MAX_TILES, end - from));
+      if (place >= 0) {
+        workers.wake();
+      }
+      stopped = frame.job().finish(config, workers);
+      if (stopped != null) {
+        return stopped;
+      }
+    }
+    return null;
+  }
+
+  private Failed stopped(X86Frame frame, ExecutionConfig config) {
+    return workers.isClosed()
+        ? new Failed(ErrorStatus.GENERAL_FAILURE, "the device has been stopped")
+        : frame.job().pass(config, workers);
   }
 }

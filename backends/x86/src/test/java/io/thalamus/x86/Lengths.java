@@ -3,6 +3,7 @@ package io.thalamus.x86;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.thalamus.cache.NoCacheEngine;
 import io.thalamus.driver.BurstSource;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.code.Machine;
@@ -14,7 +15,8 @@ public final class Lengths {
 
   static X86Device device(Length length) {
     assume(length);
-    return new X86Device("1.0.0", new Machine(Optional.of(length), ""), BurstSource.NONE);
+    return new X86Device(
+        "1.0.0", new Machine(Optional.of(length), ""), 0, new NoCacheEngine(), BurstSource.NONE);
   }
 
   /** Skips a test where this machine lacks such vectors. */

@@ -46,6 +46,9 @@ public final class Assembler {
   private static final Encoding VPEXTRW = Encoding.of(3, 1, 0x15).with(Encoding.Kind.VEX);
   private static final Encoding VMOVQ = Encoding.of(1, 1, 0xD6).with(Encoding.Kind.VEX);
 
+  private static final Encoding VMOVSS_LOAD = Encoding.of(1, 2, 0x10).with(Encoding.Kind.VEX);
+  private static final Encoding VMOVSS = Encoding.of(1, 2, 0x11).with(Encoding.Kind.VEX);
+
   private final Encoder encoder = new Encoder();
   private final List<Constant> constants = new ArrayList<>();
 
@@ -133,6 +136,26 @@ public final class Assembler {
   /** Stores 64 bits. */
   public void store(Address to, Gpr from) {
     encoder.general(0x89, from.number(), to);
+  }
+
+  /** Loads a byte as an unsigned number. */
+  public void loadByte(Gpr to, Address from) {
+    encoder.general(0x0FB6, to.number(), from);
+  }
+
+  /** Stores the lower 8 bits. */
+  public void storeByte(Address to, Gpr from) {
+    encoder.byteOf(0x88, from, to);
+  }
+
+  /** Sets a register to the number of the highest bit that is set in another one. */
+  public void bsr(Gpr to, Gpr from) {
+    encoder.general(0x0FBD, to.number(), from);
+  }
+
+  /** Shifts a register by as many bits as cl says. */
+  public void emit(Shift shift, Gpr to) {
+    encoder.general(0xD3, shift.number(), to);
   }
 
   /** Sets a register to an address. */
@@ -263,6 +286,15 @@ public final class Assembler {
     encoder.registers(to.number(), from.number());
   }
 
+  /** Sets a mask register to the lower 32 bits of a register: AVX512BW. */
+  public void kmovd(Mask to, Gpr from) {
+    encoder.byte8(0xC4);
+    encoder.byte8(from.number() > 7 ? 0xC1 : 0xE1);
+    encoder.byte8(0x7B);
+    encoder.byte8(0x92);
+    encoder.registers(to.number(), from.number());
+  }
+
   /** Computes a vector from two registers. */
   public void emit(Binary operation, Vector to, Vector first, Vector second) {
     sameLength(to, first);
@@ -280,6 +312,12 @@ public final class Assembler {
   public void emit(Unary operation, Vector to, Vector from) {
     sameLength(to.as(operation.source(to.length())), from);
     encoder.vector(operation.encoding(), to.length(), to.number(), 0, from.number());
+  }
+
+  /** Computes those elements of a vector that a mask selects; the others stay: AVX-512. */
+  public void emit(Unary operation, Vector to, Mask mask, Vector from) {
+    sameLength(to.as(operation.source(to.length())), from);
+    encoder.vector(operation.encoding(), to.length(), to.number(), 0, from.number(), mask.number());
   }
 
   /** Computes a vector from memory. */
@@ -311,6 +349,16 @@ public final class Assembler {
   /** Stores the elements of a vector that a mask selects; the others are not touched. */
   public void store(Move move, Address to, Mask mask, Vector from) {
     encoder.vector(move.store(), from.length(), from.number(), 0, to, mask.number(), false);
+  }
+
+  /** Stores the elements that a mask selects, each cut to fewer bits: AVX-512. */
+  public void store(Narrow narrow, Address to, Mask mask, Vector from) {
+    encoder.vector(narrow.encoding(), from.length(), from.number(), 0, to, mask.number(), false);
+  }
+
+  /** Stores all elements, each cut to fewer bits: AVX-512. */
+  public void store(Narrow narrow, Address to, Vector from) {
+    encoder.vector(narrow.encoding(), from.length(), from.number(), 0, to);
   }
 
   /** Stores those floats of a vector whose element of a mask has its sign bit set: AVX. */
@@ -374,6 +422,16 @@ public final class Assembler {
   /** Stores the lower 8 of 16 bytes. */
   public void vmovq(Address to, Vector from) {
     encoder.vector(VMOVQ, from.length(), from.number(), 0, to);
+  }
+
+  /** Loads one float into a vector of 16 bytes; the others become 0. */
+  public void vmovss(Vector to, Address from) {
+    encoder.vector(VMOVSS_LOAD, to.length(), to.number(), 0, from);
+  }
+
+  /** Stores the first float of a vector of 16 bytes. */
+  public void vmovss(Address to, Vector from) {
+    encoder.vector(VMOVSS, from.length(), from.number(), 0, to);
   }
 
   /** Copies rcx bytes from rsi to rdi, upwards, and moves all three. */

@@ -33,18 +33,32 @@ public enum Binary {
   VPMULLD(Encoding.of(2, 1, 0x40)),
   VPMAXSD(Encoding.of(2, 1, 0x3D)),
   VPMINSD(Encoding.of(2, 1, 0x39)),
-  /** Multiplies the signed lower halves of 64 bits; W would be 1 with EVEX. */
-  VPMULDQ(Encoding.of(2, 1, 0x28).with(Kind.VEX)),
-  VPADDQ(Encoding.of(1, 1, 0xD4).with(Kind.VEX)),
+  /** Multiplies the signed lower halves of 64 bits. */
+  VPMULDQ(Encoding.of(2, 1, 0x28).wide()),
+  VPADDQ(Encoding.of(1, 1, 0xD4).wide()),
   VPAND(Encoding.of(1, 1, 0xDB).with(Kind.VEX)),
   VPXOR(Encoding.of(1, 1, 0xEF).with(Kind.VEX)),
   /** Shifts each element by the second's, filling with its sign. */
   VPSRAVD(Encoding.of(2, 1, 0x46)),
+  /** Shifts each element by the second's to the left. */
+  VPSLLVD(Encoding.of(2, 1, 0x47)),
   /** Shifts each 64 bits by the second's, filling with zeros. */
   VPSRLVQ(Encoding.of(2, 1, 0x45).wide().with(Kind.VEX)),
+  VPMAXUB(Encoding.of(1, 1, 0xDE)),
+  VPMAXSB(Encoding.of(2, 1, 0x3C)),
+  VPMINUB(Encoding.of(1, 1, 0xDA)),
+  VPMINSB(Encoding.of(2, 1, 0x38)),
+  /** -1 where the first is greater, else 0. */
+  VPCMPGTD(Encoding.of(1, 1, 0x66).with(Kind.VEX)),
   VPADDW(Encoding.of(1, 1, 0xFD)),
   VPSUBW(Encoding.of(1, 1, 0xF9)),
   VPADDSW(Encoding.of(1, 1, 0xED)),
+  VPMAXSW(Encoding.of(1, 1, 0xEE)),
+  VPMINSW(Encoding.of(1, 1, 0xEA)),
+  /** Interleaves the lower halves of each 16 bytes. */
+  VPUNPCKLWD(Encoding.of(1, 1, 0x61)),
+  /** Interleaves the upper halves of each 16 bytes. */
+  VPUNPCKHWD(Encoding.of(1, 1, 0x69)),
   VPMADDWD(Encoding.of(1, 1, 0xF5)),
   /** Unsigned bytes of the first times signed ones of the second; sums of pairs saturate. */
   VPMADDUBSW(Encoding.of(2, 1, 0x04)),

@@ -81,6 +81,18 @@ final class Encoder {
     memory(register, address, 1);
   }
 
+  /** An instruction with the lower 8 bits of a register and an address. */
+  void byteOf(int opcode, Gpr register, Address address) {
+    int number = register.number();
+    int prefix = 0x40 | high(number) << 2 | high(index(address)) << 1 | high(base(address));
+    // Without a prefix, the numbers from 4 to 7 mean other registers.
+    if (prefix != 0x40 || number >= 4) {
+      byte8(prefix);
+    }
+    byte8(opcode);
+    memory(number, address, 1);
+  }
+
   private void opcode(int opcode) {
     if (opcode > 0xFF) {
       byte8(opcode >> 8);
@@ -96,10 +108,22 @@ final class Encoder {
    * @param last the one that could stand in memory
    */
   void vector(Encoding encoding, Length length, int register, int second, int last) {
+    vector(encoding, length, register, second, last, NONE);
+  }
+
+  /**
+   * An instruction on vectors whose last operand is a register.
+   *
+   * @param mask number of the register that selects elements to be written; 0 for all
+   */
+  void vector(Encoding encoding, Length length, int register, int second, int last, int mask) {
     int largest = Math.max(register, Math.max(second, last));
     check(encoding, length, largest);
-    if (isEvex(encoding, length, largest)) {
-      evex(encoding, length, register, second, last >> 4, last, NONE, false);
+    if (mask != NONE || isEvex(encoding, length, largest)) {
+      if (encoding.kind() == Kind.VEX) {
+        throw new IllegalArgumentException("VEX has no masks");
+      }
+      evex(encoding, length, register, second, last >> 4, last, mask, false);
     } else {
       vex(encoding, length, register, second, NONE, last);
     }

@@ -7,7 +7,9 @@ enum Tuple {
   HALF,
   QUARTER,
   /** One element of 32 bits. */
-  SINGLE;
+  SINGLE,
+  /** One element of 8 bits. */
+  BYTE;
 
   int bytes(Length length) {
     return switch (this) {
@@ -15,6 +17,7 @@ enum Tuple {
       case HALF -> length.bytes() / 2;
       case QUARTER -> length.bytes() / 4;
       case SINGLE -> 4;
+      case BYTE -> 1;
     };
   }
 }

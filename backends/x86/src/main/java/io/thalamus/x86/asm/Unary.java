@@ -16,6 +16,8 @@ public enum Unary {
   VCVTPS2DQ(Encoding.of(1, 1, 0x5B)),
   /** Rounds towards zero. */
   VCVTTPS2DQ(Encoding.of(1, 2, 0x5B)),
+  /** Copies each odd element of 32 bits over the even one before it. */
+  VMOVSHDUP(Encoding.of(1, 2, 0x16)),
   VPABSD(Encoding.of(2, 1, 0x1E)),
   VPMOVSXBW(Encoding.of(2, 1, 0x20).with(Tuple.HALF)),
   VPMOVZXBW(Encoding.of(2, 1, 0x30).with(Tuple.HALF)),
@@ -26,6 +28,7 @@ public enum Unary {
   /** With VEX this needs F16C. */
   VCVTPH2PS(Encoding.of(2, 1, 0x13).with(Tuple.HALF)),
   VBROADCASTSS(Encoding.of(2, 1, 0x18).with(Tuple.SINGLE)),
+  VPBROADCASTB(Encoding.of(2, 1, 0x78).with(Tuple.BYTE)),
   VPBROADCASTD(Encoding.of(2, 1, 0x58).with(Tuple.SINGLE));
 
   private final Encoding encoding;
@@ -43,7 +46,7 @@ public enum Unary {
     return switch (encoding.tuple()) {
       case FULL -> result;
       case HALF -> result == Length.ZMM ? Length.YMM : Length.XMM;
-      case QUARTER, SINGLE -> Length.XMM;
+      case QUARTER, SINGLE, BYTE -> Length.XMM;
     };
   }
 }

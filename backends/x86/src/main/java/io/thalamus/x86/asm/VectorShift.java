@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.asm;
 
-/** Shifts of all elements of a vector by the same number of bits: AVX2. */
+/** Shifts of all elements of a vector by the same number of bits: AVX2 or AVX-512. */
 public enum VectorShift {
   VPSRAD(0x72, 4),
   VPSRLD(0x72, 2),
@@ -13,7 +13,8 @@ public enum VectorShift {
   private final int digit;
 
   VectorShift(int opcode, int digit) {
-    encoding = Encoding.of(1, 1, opcode).with(Encoding.Kind.VEX);
+    Encoding narrow = Encoding.of(1, 1, opcode);
+    encoding = opcode == 0x73 ? narrow.wide() : narrow;
     this.digit = digit;
   }
 

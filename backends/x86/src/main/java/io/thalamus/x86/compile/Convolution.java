@@ -14,6 +14,7 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.x86.kernel.PaddedRows;
+import io.thalamus.x86.kernel.StridedFloats;
 import io.thalamus.x86.kernel.Taps;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -28,8 +29,14 @@ public final class Convolution {
   /** Products of a call: about a tenth of a millisecond. */
   private static final long MOST_PRODUCTS = 1 << 22;
 
+  /** Floats of a call that repeats channels. */
+  private static final int MOST_REPEATED = 1 << 15;
+
   /** Calls of an operation. */
   private static final long MOST_CALLS = 1 << 16;
+
+  /** Vectors of channels where there are hardly any rows: as many sums as hide the latency. */
+  private static final int FEW_ROWS_VECTORS = 6;
 
   private final ProgramBuilder program;
   private final Layer layer;
@@ -70,7 +77,7 @@ public final class Convolution {
     this.output = output;
     int lanes = program.emitter().lanes();
     int whole = Math.ceilDiv(layer.resultChannels(), lanes);
-    vectors = Math.min(whole, layer.results() <= 2 ? 4 : 2);
+    vectors = Math.min(whole, layer.results() <= 2 ? FEW_ROWS_VECTORS : 2);
   }
 
   /** Adds the operations to a table. */
@@ -83,10 +90,7 @@ public final class Convolution {
             TENSOR_FLOAT32)
         .add(
             OperationCode.DEPTHWISE_CONV_2D,
-            operation ->
-                isPossible(operation, 1)
-                    && operation.input(0).shape().dimension(3)
-                        == operation.input(1).shape().dimension(3),
+            operation -> isPossible(operation, 1) && isRepeatable(operation),
             Convolution::convolution,
             TENSOR_FLOAT32)
         .add(
@@ -118,6 +122,13 @@ public final class Convolution {
         && Sizes.isPossible(operation.output())
         && (long) operation.output().shape().dimension(0) * operation.output().shape().dimension(1)
             < MOST_CALLS;
+  }
+
+  /** Whether the source still fits when each channel is repeated. */
+  private static boolean isRepeatable(OperationView operation) {
+    Shape shape = operation.input(0).shape();
+    int channels = operation.input(1).shape().dimension(3);
+    return shape.elementCount() / shape.dimension(3) * channels < Sizes.MOST_FLOATS;
   }
 
   private static boolean areWeightsConstant(OperationView operation) {
@@ -157,8 +168,14 @@ public final class Convolution {
   private static void convolution(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Parameters parameters = operation.parameters(Parameters.class);
-    Shape input = operation.inputShape(0);
     Shape result = operation.outputShape(0);
+    boolean isDepthwise = operation.view().type() == OperationCode.DEPTHWISE_CONV_2D;
+    Shape input = operation.inputShape(0);
+    Place source = operands.input(0);
+    if (isDepthwise && input.dimension(3) != result.dimension(3)) {
+      source = repeat(input, result.dimension(3) / input.dimension(3), source, program);
+      input = input.with(3, result.dimension(3));
+    }
     Window height = parameters.height();
     Window width = parameters.width();
     int batches = input.dimension(0);
@@ -178,7 +195,7 @@ public final class Convolution {
     }
     Layer layer =
         new Layer(
-            operation.view().type() == OperationCode.DEPTHWISE_CONV_2D,
+            isDepthwise,
             lines,
             linesOfBatch,
             results,
@@ -191,11 +208,31 @@ public final class Convolution {
             floats(operation, 1),
             floats(operation, 2),
             parameters.activation());
-    Place source = operands.input(0);
     if (isPadded) {
       source = pad(input, height, width, source, program);
     }
     new Convolution(program, layer, source, operands.output()).emit();
+  }
+
+  /** Each channel as often as there are filters for it. */
+  private static Place repeat(Shape input, int times, Place from, ProgramBuilder program) {
+    int floats = Math.toIntExact(input.elementCount());
+    Place to = program.place((long) floats * times * Float.BYTES);
+    for (int at = 0; at < floats; at += MOST_REPEATED) {
+      StridedFloats copy =
+          new StridedFloats(
+              Math.min(MOST_REPEATED, floats - at), Float.BYTES, times * Float.BYTES, 0, 0);
+      for (int i = 0; i < times; i++) {
+        program.call(
+            copy.emit(program.emitter()),
+            from,
+            (long) at * Float.BYTES,
+            to,
+            ((long) at * times + i) * Float.BYTES,
+            1);
+      }
+    }
+    return to;
   }
 
   private static boolean isPointwise(Window window) {

@@ -2,29 +2,23 @@
 package io.thalamus.x86.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Shape;
-import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
-import io.thalamus.operations.ValidationException;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.kernel.Pairs;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 
 /** Float arithmetic on two tensors, clamps of one, and other names for the same tensor. */
 public final class Elementwise {
   /** Floats of a call: some tens of microseconds. */
   private static final int LONGEST = 1 << 16;
-
-  /** Calls of an operation: more are better left to others. */
-  private static final long MOST_RUNS = 4096;
 
   private static final Lowering ALIAS =
       new Lowering() {
@@ -46,6 +40,7 @@ public final class Elementwise {
     pair(table, OperationCode.ADD, Binary.VADDPS);
     pair(table, OperationCode.SUB, Binary.VSUBPS);
     pair(table, OperationCode.MUL, Binary.VMULPS);
+    pair(table, OperationCode.DIV, Binary.VDIVPS);
     clamp(table, OperationCode.RELU, FusedActivation.RELU);
     clamp(table, OperationCode.RELU1, FusedActivation.RELU1);
     clamp(table, OperationCode.RELU6, FusedActivation.RELU6);
@@ -53,7 +48,13 @@ public final class Elementwise {
         new OperationCode[] {
           OperationCode.RESHAPE, OperationCode.SQUEEZE, OperationCode.EXPAND_DIMS
         }) {
-      table.add(code, Elementwise::isAliasPossible, ALIAS, TENSOR_FLOAT32);
+      table.add(
+          code,
+          Elementwise::isAliasPossible,
+          ALIAS,
+          TENSOR_FLOAT32,
+          TENSOR_QUANT8_ASYMM,
+          TENSOR_QUANT8_ASYMM_SIGNED);
     }
   }
 
@@ -90,34 +91,9 @@ public final class Elementwise {
       OperationTable.Builder<Lowering> table, OperationCode code, Binary function) {
     table.add(
         code,
-        Elementwise::isPairPossible,
+        BroadcastRuns::isPossible,
         (operation, operands, program) -> lower(function, operation, operands, program),
         TENSOR_FLOAT32);
-  }
-
-  private static boolean isPairPossible(OperationView operation) {
-    if (!Sizes.isPossible(operation.input(0))
-        || !Sizes.isPossible(operation.input(1))
-        || operation.input(2).value().isEmpty()) {
-      return false;
-    }
-    try {
-      Shape first = operation.input(0).shape();
-      Shape second = operation.input(1).shape();
-      Shape result = Broadcast.shape(first, second);
-      List<Axis> axes = axes(first, second, result);
-      int inner = axes.isEmpty() ? 1 : axes.getLast().size();
-      return result.elementCount() < Sizes.MOST_FLOATS && result.elementCount() / inner < MOST_RUNS;
-    } catch (ValidationException e) {
-      return false;
-    }
-  }
-
-  /** A dimension of the result, and how far one step along it moves in each tensor. */
-  private record Axis(int size, int first, int second) {
-    private boolean continues(Axis inner) {
-      return first == inner.size * inner.first && second == inner.size * inner.second;
-    }
   }
 
   private static void lower(
@@ -125,55 +101,22 @@ public final class Elementwise {
       ResolvedOperation operation,
       Lowering.Operands operands,
       ProgramBuilder program) {
-    List<Axis> axes =
-        axes(operation.inputShape(0), operation.inputShape(1), operation.outputShape(0));
-    Axis inner = axes.isEmpty() ? new Axis(1, 1, 1) : axes.removeLast();
-    long runs = operation.outputShape(0).elementCount() / inner.size();
-    for (long run = 0; run < runs; run++) {
-      long first = 0;
-      long second = 0;
-      long rest = run;
-      for (Axis axis : axes.reversed()) {
-        first += rest % axis.size() * axis.first();
-        second += rest % axis.size() * axis.second();
-        rest /= axis.size();
-      }
-      for (int from = 0; from < inner.size(); from += LONGEST) {
-        Pairs pairs =
-            new Pairs(
-                Optional.of(function),
-                Math.min(LONGEST, inner.size() - from),
-                inner.first() == 0,
-                inner.second() == 0,
-                operation.parameters(Plain.class).activation());
-        program.call(
-            pairs.emit(program.emitter()),
-            operands.input(0),
-            (first + (long) from * inner.first()) * Float.BYTES,
-            operands.output(),
-            (run * inner.size() + from) * Float.BYTES,
-            operands.input(1),
-            (second + (long) from * inner.second()) * Float.BYTES);
-      }
-    }
-  }
-
-  /** The dimensions of the result, those joined that can be walked as one. */
-  private static List<Axis> axes(Shape first, Shape second, Shape result) {
-    int[] firstStrides = Broadcast.strides(first, result);
-    int[] secondStrides = Broadcast.strides(second, result);
-    List<Axis> axes = new ArrayList<>();
-    for (int i = result.rank() - 1; i >= 0; i--) {
-      Axis axis = new Axis(result.dimension(i), firstStrides[i], secondStrides[i]);
-      if (axis.size() == 1) {
-        continue;
-      }
-      if (!axes.isEmpty() && axis.continues(axes.getFirst())) {
-        Axis inside = axes.removeFirst();
-        axis = new Axis(axis.size() * inside.size(), inside.first(), inside.second());
-      }
-      axes.addFirst(axis);
-    }
-    return axes;
+    FusedActivation activation = operation.parameters(Plain.class).activation();
+    BroadcastRuns.forEach(
+        operation.inputShape(0),
+        operation.inputShape(1),
+        operation.outputShape(0),
+        LONGEST,
+        (first, second, result, count, isFirstRepeated, isSecondRepeated) ->
+            program.call(
+                new Pairs(
+                        Optional.of(function), count, isFirstRepeated, isSecondRepeated, activation)
+                    .emit(program.emitter()),
+                operands.input(0),
+                first * Float.BYTES,
+                operands.output(),
+                result * Float.BYTES,
+                operands.input(1),
+                second * Float.BYTES));
   }
 }

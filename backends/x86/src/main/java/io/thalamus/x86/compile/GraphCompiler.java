@@ -85,8 +85,8 @@ public final class GraphCompiler {
       }
 
       @Override
-      public Place output() {
-        return place(operation.outputs().get(0));
+      public Place output(int index) {
+        return place(operation.outputs().get(index));
       }
     };
   }
@@ -96,7 +96,9 @@ public final class GraphCompiler {
       places[operand] =
           graph.graph().operands().get(operand).lifetime() instanceof Lifetime.Constant constant
               ? program.constantPlace(constant.bytes().toArray(ValueLayout.JAVA_BYTE))
-              : program.place(graph.shapes().get(operand).elementCount() * Float.BYTES);
+              : program.place(
+                  graph.shapes().get(operand).elementCount()
+                      * graph.graph().operands().get(operand).type().elementSize());
     }
     return places[operand];
   }

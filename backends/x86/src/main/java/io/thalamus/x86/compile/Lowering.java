@@ -15,7 +15,12 @@ public interface Lowering {
     Place input(int index);
 
     /** Returns where the result stands. */
-    Place output();
+    default Place output() {
+      return output(0);
+    }
+
+    /** Returns where a result stands. */
+    Place output(int index);
   }
 
   /** Whether the result is the first input with other dimensions, and there are no calls. */

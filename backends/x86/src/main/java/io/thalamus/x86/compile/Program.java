@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.model.Shape;
+import io.thalamus.x86.kernel.Function;
 import java.util.List;
 
 /**
@@ -10,6 +11,8 @@ import java.util.List;
  * @param code of all functions
  * @param constants weights as the functions read them
  * @param calls five numbers each: entry, o0, o1, o2, blocks
+ * @param functions by call, what it accesses
+ * @param groups all calls, in their order
  * @param memory bytes of a run
  * @param copied constants that a run's memory begins with
  * @param inputs by input of the graph; null where nothing reads it
@@ -20,6 +23,8 @@ public record Program(
     byte[] code,
     byte[] constants,
     long[] calls,
+    List<Function> functions,
+    List<Group> groups,
     long memory,
     List<Copied> copied,
     Range[] inputs,
@@ -27,6 +32,15 @@ public record Program(
     List<Shape> shapes) {
   /** Numbers of a call. */
   public static final int CALL = 5;
+
+  /**
+   * Calls that follow those of the group before.
+   *
+   * @param end behind the last one
+   * @param isShared whether they write to different places and last long enough to be divided among
+   *     threads; else they are made one after the other
+   */
+  public record Group(int end, boolean isShared) {}
 
   /** Bytes of the memory of a run. */
   public record Range(long offset, long bytes) {}

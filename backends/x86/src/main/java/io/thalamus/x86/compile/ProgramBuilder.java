@@ -6,20 +6,30 @@ import io.thalamus.driver.LifetimePlan.Value;
 import io.thalamus.model.Shape;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.compile.Program.Copied;
+import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
 import io.thalamus.x86.kernel.Emitter;
 import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Collects functions, constants and calls. A call whose function would access a byte outside of its
  * places is an {@link IllegalStateException} of the compilation. Used once.
+ *
+ * <p>Calls of one operation may run at the same time, in any order, until one of them reads what an
+ * earlier one writes, or writes what an earlier one reads. Where calls write to the same bytes, or
+ * one changes what it finds, {@link #barrier} must stand between them.
  */
 final class ProgramBuilder {
   private static final int ALIGNMENT = 64;
+
+  /** Bytes that calls access below which a second thread does not pay: some microseconds. */
+  private static final long LEAST_SHARED = 1 << 17;
 
   private final Emitter emitter;
   private final ByteArrayOutputStream constants = new ByteArrayOutputStream();
@@ -27,6 +37,13 @@ final class ProgramBuilder {
   private final List<Call> calls = new ArrayList<>();
   private final List<Constant> copied = new ArrayList<>();
   private int step;
+
+  /** Where groups end, whatever they last. */
+  private final List<Group> ends = new ArrayList<>();
+
+  private final Set<Place> readInGroup = new HashSet<>();
+  private final Set<Place> writtenInGroup = new HashSet<>();
+  private long bytesOfGroup;
 
   private record Call(
       Function function,
@@ -50,7 +67,23 @@ final class ProgramBuilder {
 
   /** Begins the calls of another operation. */
   void nextStep() {
+    barrier();
     step++;
+  }
+
+  /** Has calls wait for all that have been added. */
+  void barrier() {
+    int first = ends.isEmpty() ? 0 : ends.getLast().end();
+    if (calls.size() > first) {
+      boolean isShared = calls.size() - first > 1 && bytesOfGroup >= LEAST_SHARED;
+      if (!isShared && !ends.isEmpty() && !ends.getLast().isShared()) {
+        ends.removeLast();
+      }
+      ends.add(new Group(calls.size(), isShared));
+    }
+    readInGroup.clear();
+    writtenInGroup.clear();
+    bytesOfGroup = 0;
   }
 
   Place place(long bytes) {
@@ -108,12 +141,32 @@ final class ProgramBuilder {
         call.blocks(),
         call.o2(),
         function.isConstant() ? constants.size() : call.other().bytes());
+    order(call);
     call.read().use(step);
     call.written().use(step);
     if (call.other() != null) {
       call.other().use(step);
     }
     calls.add(call);
+  }
+
+  /** Begins a group where a call must wait for others. */
+  private void order(Call call) {
+    boolean readsOther = call.other() != null && !call.function().isConstant();
+    if (writtenInGroup.contains(call.read())
+        || readsOther && writtenInGroup.contains(call.other())
+        || readInGroup.contains(call.written())) {
+      barrier();
+    }
+    readInGroup.add(call.read());
+    if (readsOther) {
+      readInGroup.add(call.other());
+    }
+    writtenInGroup.add(call.written());
+    bytesOfGroup +=
+        call.function().read().bytes(call.blocks())
+            + call.function().written().bytes(call.blocks())
+            + call.function().other().bytes(call.blocks());
   }
 
   private static void check(Extent extent, long blocks, long from, long bytes) {
@@ -126,6 +179,7 @@ final class ProgramBuilder {
 
   /** Places what has been collected. */
   Program build(Place[] inputs, Place[] outputs, List<Shape> shapes) {
+    barrier();
     List<Place> used = places.stream().filter(place -> place.first() <= place.last()).toList();
     LifetimePlan plan =
         LifetimePlan.of(
@@ -153,6 +207,8 @@ final class ProgramBuilder {
         emitter.finish(),
         constants.toByteArray(),
         numbers,
+        calls.stream().map(Call::function).toList(),
+        List.copyOf(ends),
         plan.size(),
         copied.stream().map(one -> new Copied(one.from(), range(one.to()))).toList(),
         ranges(inputs),

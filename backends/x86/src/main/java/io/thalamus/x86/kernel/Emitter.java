@@ -36,7 +36,8 @@ public final class Emitter {
     return assembler;
   }
 
-  Length length() {
+  /** Returns how long vectors are. */
+  public Length length() {
     return length;
   }
 
@@ -97,6 +98,13 @@ public final class Emitter {
   void loadBounds(FusedActivation activation, Vector low, Vector high) {
     broadcast(activation.range().min(), low);
     broadcast(activation.range().max(), high);
+  }
+
+  /** Returns where a float stands in all elements of a vector, behind the code. */
+  Address all(float value) {
+    int[] words = new int[Length.ZMM.bytes() / Float.BYTES];
+    Arrays.fill(words, Float.floatToRawIntBits(value));
+    return Address.at(assembler.constant(words));
   }
 
   private void broadcast(float value, Vector to) {

@@ -8,14 +8,20 @@ import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 
 /**
- * Rows of bytes copied with zeros before and behind each. With no bytes of its own it writes zeros
- * alone.
+ * Rows of bytes copied with equal bytes before and behind each. With no bytes of its own it writes
+ * those alone.
  *
- * @param before zeros
+ * @param before bytes of padding
  * @param bytes of a row of the source
- * @param after zeros
+ * @param after bytes of padding
+ * @param value of padding
  */
-public record PaddedRows(int before, int bytes, int after) {
+public record PaddedRows(int before, int bytes, int after, byte value) {
+  /** Rows between zeros. */
+  public PaddedRows(int before, int bytes, int after) {
+    this(before, bytes, after, (byte) 0);
+  }
+
   /** Returns the function: o0 is the source, o1 the result; a block is a row. */
   public Function emit(Emitter emitter) {
     return emitter.function(this, () -> write(emitter.assembler()));
@@ -26,15 +32,15 @@ public record PaddedRows(int before, int bytes, int after) {
     a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.RDI, Gpr.RCX);
     a.mov(Gpr.RSI, Gpr.RDX);
-    a.mov(Gpr.RAX, 0);
+    a.mov(Gpr.RAX, Byte.toUnsignedInt(value));
     Label again = new Label();
     a.bind(again);
-    zeros(a, before);
+    fill(a, before);
     if (bytes > 0) {
       a.mov(Gpr.RCX, bytes);
       a.repMovsb();
     }
-    zeros(a, after);
+    fill(a, after);
     a.emit(Alu.SUB, Gpr.R9, 1);
     a.jump(Condition.NOT_EQUAL, again);
     a.ret();
@@ -42,7 +48,8 @@ public record PaddedRows(int before, int bytes, int after) {
     return new Function(entry, new Extent(bytes, bytes), new Extent(row, row), Extent.NONE, false);
   }
 
-  private static void zeros(Assembler a, int count) {
+  /** Writes al some times to where rdi points, and moves that; changes rcx. */
+  static void fill(Assembler a, int count) {
     if (count > 0) {
       a.mov(Gpr.RCX, count);
       a.repStosb();

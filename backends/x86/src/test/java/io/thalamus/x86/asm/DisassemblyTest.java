@@ -58,6 +58,9 @@ class DisassemblyTest {
         Operand memory = memory(from, 0);
         say("mov " + name(to) + ",QWORD PTR " + memory.text, a -> a.load(to, memory.address));
         say("mov QWORD PTR " + memory.text + "," + name(to), a -> a.store(memory.address, to));
+        say("movzx " + name(to) + ",BYTE PTR " + memory.text, a -> a.loadByte(to, memory.address));
+        say("mov BYTE PTR " + memory.text + "," + name8(to), a -> a.storeByte(memory.address, to));
+        say("bsr " + name(to) + "," + name(from), a -> a.bsr(to, from));
         say("lea " + name(to) + "," + memory.text, a -> a.lea(to, memory.address));
         say(
             lower(alu) + " " + name(to) + ",QWORD PTR " + memory.text,
@@ -71,6 +74,7 @@ class DisassemblyTest {
       }
       for (Shift shift : Shift.values()) {
         say(lower(shift) + " " + name(to) + ",0x5", a -> a.emit(shift, to, 5));
+        say(lower(shift) + " " + name(to) + ",cl", a -> a.emit(shift, to));
       }
       say("imul " + name(to) + "," + name(to) + ",0x3e8", a -> a.imul(to, to, 1000));
       say("movabs " + name(to) + ",0x123456789abcdef", a -> a.mov(to, 0x123456789abcdefL));
@@ -137,6 +141,18 @@ class DisassemblyTest {
                 a -> a.store(move, memory.address, to));
           }
         }
+        for (VectorShift shift : VectorShift.values()) {
+          say(
+              "%s %s,%s,0x7".formatted(lower(shift), name(to), name(first)),
+              a -> a.emit(shift, to, first, 7));
+        }
+        for (Narrow narrow : Narrow.values()) {
+          Operand memory = memory(REGISTERS.get(pair * 3 % 16), pair);
+          int bytes = narrow.encoding().tuple().bytes(length);
+          say(
+              "%s %s PTR %s,%s".formatted(lower(narrow), size(bytes), memory.text, name(to)),
+              a -> a.store(narrow, memory.address, to));
+        }
         if (length == Length.YMM) {
           wide(to, first, second, memory(REGISTERS.get(pair % 16), pair), pair & 7);
         }
@@ -146,11 +162,6 @@ class DisassemblyTest {
 
   /** Forms with a number, and others that few kernels need. */
   private void wide(Vector to, Vector first, Vector second, Operand memory, int number) {
-    for (VectorShift shift : VectorShift.values()) {
-      say(
-          "%s %s,%s,%s".formatted(lower(shift), name(to), name(first), hex(number)),
-          a -> a.emit(shift, to, first, number));
-    }
     String three = name(to) + "," + name(first) + "," + name(second);
     say("vpblendd " + three + "," + hex(number), a -> a.vpblendd(to, first, second, number));
     say(
@@ -174,6 +185,12 @@ class DisassemblyTest {
         "vmovq QWORD PTR %s,%s".formatted(memory.text, name(half)),
         a -> a.vmovq(memory.address, half));
     say(
+        "vmovss DWORD PTR %s,%s".formatted(memory.text, name(half)),
+        a -> a.vmovss(memory.address, half));
+    say(
+        "vmovss %s,DWORD PTR %s".formatted(name(half), memory.text),
+        a -> a.vmovss(half, memory.address));
+    say(
         "vmaskmovps %s,%s,YMMWORD PTR %s".formatted(name(to), name(first), memory.text),
         a -> a.vmaskmovps(to, first, memory.address));
     say(
@@ -193,7 +210,18 @@ class DisassemblyTest {
       say(
           "vmovups ZMMWORD PTR %s%s,%s".formatted(memory.text, name, name(vector)),
           a -> a.store(Move.VMOVUPS, memory.address, mask, vector));
+      for (Narrow narrow : Narrow.values()) {
+        String half = size(narrow.encoding().tuple().bytes(Length.ZMM));
+        say(
+            "%s %s PTR %s%s,%s".formatted(lower(narrow), half, memory.text, name, name(vector)),
+            a -> a.store(narrow, memory.address, mask, vector));
+      }
+      Vector other = new Vector(Length.ZMM, 31 - number);
+      say(
+          "vmovshdup %s%s,%s".formatted(name(vector), name, name(other)),
+          a -> a.emit(Unary.VMOVSHDUP, vector, mask, other));
       Gpr from = REGISTERS.get(number * 2);
+      say("kmovd k" + number + "," + name32(from), a -> a.kmovd(mask, from));
       say("kmovw k" + number + "," + name32(from), a -> a.kmovw(mask, from));
     }
   }
@@ -225,6 +253,7 @@ class DisassemblyTest {
 
   private static String size(int bytes) {
     return switch (bytes) {
+      case 1 -> "BYTE";
       case 2 -> "WORD";
       case 4 -> "DWORD";
       case 8 -> "QWORD";
@@ -244,6 +273,14 @@ class DisassemblyTest {
 
   private static String name(Gpr register) {
     return lower(register);
+  }
+
+  private static String name8(Gpr register) {
+    String name = lower(register);
+    if (register.ordinal() > 7) {
+      return name + "b";
+    }
+    return register.ordinal() < 4 ? name.charAt(1) + "l" : name.substring(1) + "l";
   }
 
   private static String name32(Gpr register) {

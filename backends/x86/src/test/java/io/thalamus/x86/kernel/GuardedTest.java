@@ -11,8 +11,6 @@ import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.SystemCalls;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -28,53 +26,32 @@ import org.junit.jupiter.params.provider.EnumSource;
  * it: a wrong extent ends the process.
  */
 class GuardedTest {
-  private static final int PAGE = 4096;
   private static final int ROUNDS = 150;
-
-  /** Memory between two pages that nobody may touch. Freed by its owner. */
-  private record Guarded(MemorySegment memory, long mapped, long bytes) implements AutoCloseable {
-    @SuppressWarnings("restricted")
-    static Guarded of(long size, boolean isAtEnd) {
-      long inner = Math.max(PAGE, (size + PAGE - 1) / PAGE * PAGE);
-      long bytes = inner + 2 * PAGE;
-      long mapped = SystemCalls.map(bytes);
-      assertNotEquals(0, mapped);
-      assertTrue(SystemCalls.forbid(mapped, PAGE));
-      assertTrue(SystemCalls.forbid(mapped + PAGE + inner, PAGE));
-      long at = mapped + PAGE + (isAtEnd ? inner - size : 0);
-      return new Guarded(MemorySegment.ofAddress(at).reinterpret(size), mapped, bytes);
-    }
-
-    void fill(Random random) {
-      for (long i = 0; i < memory.byteSize() / Float.BYTES; i++) {
-        memory.setAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i, random.nextFloat() * 2 - 1);
-      }
-    }
-
-    double get(long bytesFromBegin) {
-      return memory.get(ValueLayout.JAVA_FLOAT_UNALIGNED, bytesFromBegin);
-    }
-
-    @Override
-    public void close() {
-      SystemCalls.unmap(mapped, bytes);
-    }
-  }
 
   /** Compares a result with what it should be. */
   @FunctionalInterface
-  private interface Judge {
+  interface Judge {
     void judge(Guarded read, Guarded written, Guarded other);
   }
 
-  private static void run(
-      Emitter emitter, Function function, long blocks, Random random, Judge judge) {
+  static void run(Emitter emitter, Function function, long blocks, Random random, Judge judge) {
+    run(emitter, function, blocks, random, judge, 1);
+  }
+
+  /** Runs a function on floats of a magnitude. */
+  static void run(
+      Emitter emitter,
+      Function function,
+      long blocks,
+      Random random,
+      Judge judge,
+      float magnitude) {
     try (ExecutableMemory code = ExecutableMemory.of(emitter.finish()).orElseThrow();
         Guarded read = Guarded.of(function.read().bytes(blocks), random.nextBoolean());
         Guarded written = Guarded.of(function.written().bytes(blocks), random.nextBoolean());
         Guarded other = Guarded.of(function.other().bytes(blocks), random.nextBoolean())) {
-      read.fill(random);
-      other.fill(random);
+      read.fill(random, magnitude);
+      other.fill(random, magnitude);
       SystemCalls.call(
           code.at(function.entry()),
           0,

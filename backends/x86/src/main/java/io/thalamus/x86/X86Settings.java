@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86;
+
+import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.ObjectClassDefinition;
+
+/** The configuration of the device. A change makes it leave and come back. */
+@ObjectClassDefinition(name = "Thalamus x86 device")
+@interface X86Settings {
+  /** Threads that compute one execution together, its caller included. */
+  @AttributeDefinition(
+      name = "Threads",
+      description = "Threads that compute one execution together; 0 for one on each processor",
+      min = "0")
+  int threads() default 0;
+}

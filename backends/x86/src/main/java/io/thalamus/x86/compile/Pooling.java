@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Pooling.Parameters;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Window;
+import io.thalamus.x86.kernel.PooledRun;
+
+/** One float for each window over two spatial axes; channels stand last. */
+public final class Pooling {
+  /** Floats that a call reads. */
+  private static final int LONGEST = 1 << 17;
+
+  private Pooling() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.AVERAGE_POOL_2D, OperationCode.MAX_POOL_2D}) {
+      table.add(
+          code,
+          Pooling::isPossible,
+          (operation, operands, program) ->
+              new Lines(code == OperationCode.MAX_POOL_2D, operation, operands, program).emit(),
+          TENSOR_FLOAT32);
+    }
+  }
+
+  private static boolean isPossible(OperationView operation) {
+    if (!Sizes.isPossible(operation.input(0)) || !Sizes.isPossible(operation.output())) {
+      return false;
+    }
+    for (int i = 1; i < operation.inputs().size(); i++) {
+      if (operation.input(i).value().isEmpty()) {
+        return false;
+      }
+    }
+    int layout = operation.inputs().size() >= 10 ? 10 : 7;
+    OperandView last = operation.inputs().size() > layout ? operation.input(layout) : null;
+    return last == null || (last.type() == OperandCode.BOOL && !last.bool());
+  }
+
+  /** The lines of one result. */
+  private record Lines(
+      boolean isMaximum,
+      ResolvedOperation operation,
+      Lowering.Operands operands,
+      ProgramBuilder program) {
+    private Parameters parameters() {
+      return operation.parameters(Parameters.class);
+    }
+
+    void emit() {
+      Shape result = operation.outputShape(0);
+      for (int b = 0; b < result.dimension(0); b++) {
+        for (int y = 0; y < result.dimension(1); y++) {
+          line(b, y);
+        }
+      }
+    }
+
+    /** Windows that are cut alike stand beside each other: one call. */
+    private void line(int batch, int y) {
+      Window width = parameters().width();
+      int inputWidth = operation.inputShape(0).dimension(2);
+      int results = operation.outputShape(0).dimension(2);
+      int x = 0;
+      while (x < results) {
+        int first = first(width, x);
+        int cells = end(width, x, inputWidth) - first;
+        int next = x + 1;
+        while (next < results
+            && first(width, next) == first + (next - x) * width.stride()
+            && end(width, next, inputWidth) - first(width, next) == cells) {
+          next++;
+        }
+        calls(batch, y, x, next - x, cells);
+        x = next;
+      }
+    }
+
+    private static int first(Window window, int at) {
+      return Math.max(0, at * window.stride() - window.before());
+    }
+
+    private static int end(Window window, int at, int cells) {
+      return Math.min(cells, at * window.stride() - window.before() + window.size());
+    }
+
+    private void calls(int batch, int y, int x, int count, int cells) {
+      Shape input = operation.inputShape(0);
+      Shape result = operation.outputShape(0);
+      Window height = parameters().height();
+      int cell = input.dimension(3) * Float.BYTES;
+      int line = input.dimension(2) * cell;
+      int top = first(height, y);
+      int rows = end(height, y, input.dimension(1)) - top;
+      PooledRun run =
+          new PooledRun(
+              isMaximum,
+              rows,
+              line,
+              cells,
+              cell,
+              input.dimension(3),
+              parameters().width().stride() * cell,
+              cell,
+              parameters().activation());
+      long from =
+          ((long) batch * input.dimension(1) + top) * line
+              + (long) first(parameters().width(), x) * cell;
+      long to = (((long) batch * result.dimension(1) + y) * result.dimension(2) + x) * (long) cell;
+      int most = (int) Math.max(1, LONGEST / ((long) rows * cells * input.dimension(3)));
+      for (int block = 0; block < count; block += most) {
+        program.call(
+            run.emit(program.emitter()),
+            operands.input(0),
+            from + (long) block * run.windowStep(),
+            operands.output(),
+            to + (long) block * cell,
+            Math.min(most, count - block));
+      }
+    }
+  }
+}

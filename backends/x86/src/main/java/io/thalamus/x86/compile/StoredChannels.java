@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.kernel.Rescale;
+import io.thalamus.x86.kernel.StoredDepthwise;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** A layer whose channels see themselves alone. Used once. */
+final class StoredChannels {
+  private final ProgramBuilder program;
+  private final StoredLayer layer;
+  private final Place source;
+  private final Place output;
+  private final Scaling scaling;
+  private final Length length;
+
+  StoredChannels(ProgramBuilder program, StoredLayer layer, Place source, Place output) {
+    this.program = program;
+    this.layer = layer;
+    this.output = output;
+    scaling = layer.scaling();
+    length = StoredLayer.length(program.emitter(), layer.channels());
+    int tail = layer.channels() % Rescale.pair(length);
+    this.source =
+        layer.isPadded() || tail > 0
+            ? layer.copy(program, source, false, Rescale.pair(length))
+            : source;
+  }
+
+  void emit() {
+    long panels = program.constant(pack());
+    int results = layer.resultWidth();
+    int blocks = Math.ceilDiv(results, StoredDepthwise.mostRows(length));
+    int rows = Math.ceilDiv(results, blocks);
+    int whole = results / rows;
+    int rest = results % rows;
+    for (int line = 0; line < layer.batches() * layer.resultHeight(); line++) {
+      call(rows, line, 0, whole, panels);
+      if (rest > 0) {
+        call(rest, line, whole * rows, 1, panels);
+      }
+    }
+  }
+
+  private void call(int rows, int line, int result, int blocks, long panels) {
+    int channels = layer.channels();
+    StoredDepthwise function =
+        new StoredDepthwise(
+            length,
+            layer.isSigned(),
+            rows,
+            Math.ceilDiv(channels, Rescale.pair(length)),
+            channels,
+            layer.height().size(),
+            layer.height().dilation() * layer.paddedWidth() * channels,
+            layer.width().size(),
+            layer.width().dilation() * channels,
+            layer.width().stride() * channels,
+            channels,
+            scaling.rescale());
+    int batch = line / layer.resultHeight();
+    int row = line % layer.resultHeight() * layer.height().stride();
+    long from =
+        (((long) batch * layer.paddedHeight() + row) * layer.paddedWidth()
+                + (long) result * layer.width().stride())
+            * channels;
+    program.call(
+        function.emit(program.emitter()),
+        source,
+        from,
+        output,
+        ((long) line * layer.resultWidth() + result) * channels,
+        panels,
+        blocks);
+  }
+
+  /** For each pair of vectors the numbers of its channels, then the weights of each two taps. */
+  private byte[] pack() {
+    int pair = Rescale.pair(length);
+    int taps = layer.height().size() * layer.width().size();
+    int channels = layer.channels();
+    int pairs = Math.ceilDiv(channels, pair);
+    long panel = StoredDepthwise.panel(length, taps, scaling.rescale());
+    ByteBuffer packed =
+        ByteBuffer.allocate(Math.toIntExact(pairs * panel)).order(ByteOrder.LITTLE_ENDIAN);
+    for (int first = 0; first < channels; first += pair) {
+      int count = Math.min(pair, channels - first);
+      int[] bias = new int[count];
+      for (int c = 0; c < count; c++) {
+        int weights = 0;
+        for (int tap = 0; tap < taps; tap++) {
+          weights += layer.weights()[tap * channels + first + c];
+        }
+        // What is seen is not made less by its zero point: all sums are.
+        bias[c] = layer.bias()[first + c] - layer.accumulation().inputZeroPoint() * weights;
+      }
+      packed.position(Math.toIntExact(first / pair * panel));
+      scaling.write(packed, length, 2, first, count, bias);
+      for (int tap = 0; tap < taps; tap++) {
+        int at = packed.position() + tap / 2 * 2 * length.bytes() + tap % 2 * Short.BYTES;
+        for (int c = 0; c < count; c++) {
+          int element = Rescale.position(length, c);
+          short weight = (short) layer.weights()[tap * channels + first + c];
+          packed.putShort(at + element * Integer.BYTES, weight);
+        }
+      }
+    }
+    return packed.array();
+  }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.Elements;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.Convolution.Parameters;
+import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.MatrixMultiply;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.Window;
+import java.util.Optional;
+
+/** 8-bit convolutions and fully connected layers whose weights and bias are constants. */
+public final class StoredConvolution {
+  /** Calls of an operation. */
+  private static final long MOST_CALLS = 1 << 16;
+
+  /** Taps of a depthwise filter, whose code is written tap by tap. */
+  private static final int MOST_TAPS = 128;
+
+  /** The product of a stored value and a weight, each less its zero point. */
+  private static final long LARGEST_PRODUCT = 255 * 255;
+
+  private StoredConvolution() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.CONV_2D, OperationCode.DEPTHWISE_CONV_2D}) {
+      table.add(
+          code,
+          StoredConvolution::isConvolutionPossible,
+          StoredConvolution::convolution,
+          ElementTypes.quantized8());
+    }
+    table.add(
+        OperationCode.FULLY_CONNECTED,
+        StoredConvolution::isProductPossible,
+        StoredConvolution::product,
+        ElementTypes.quantized8());
+  }
+
+  private static boolean isConvolutionPossible(OperationView operation) {
+    if (!isKnown(operation)) {
+      return false;
+    }
+    Optional<Parameters> parameters = parameters(operation, Parameters.class);
+    if (parameters.isEmpty() || parameters.get().layout() != DataLayout.NHWC) {
+      return false;
+    }
+    Shape filter = operation.input(1).shape();
+    long taps = (long) filter.dimension(1) * filter.dimension(2);
+    boolean isDepthwise = isDepthwise(operation);
+    if (isDepthwise
+        && (filter.dimension(3) != operation.input(0).shape().dimension(3) || taps > MOST_TAPS)) {
+      return false;
+    }
+    return (long) operation.output().shape().dimension(0) * operation.output().shape().dimension(1)
+            < MOST_CALLS
+        && isExact(
+            operation,
+            parameters.get().quantized().orElseThrow(),
+            taps * (operation.type() == OperationCode.CONV_2D ? filter.dimension(3) : 1));
+  }
+
+  /** A filter with one channel of input is read as if it were one of CONV_2D. */
+  private static boolean isDepthwise(OperationView operation) {
+    return operation.type() == OperationCode.DEPTHWISE_CONV_2D
+        && operation.input(0).shape().dimension(3) > 1;
+  }
+
+  private static boolean isProductPossible(OperationView operation) {
+    if (!isKnown(operation)) {
+      return false;
+    }
+    Optional<MatrixMultiply.Parameters> parameters =
+        parameters(operation, MatrixMultiply.Parameters.class);
+    return parameters.isPresent()
+        && isExact(
+            operation,
+            parameters.get().quantized().orElseThrow(),
+            operation.input(1).shape().dimension(1));
+  }
+
+  private static boolean isKnown(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+        && Sizes.isPossible(operation.input(1))
+        && Sizes.isPossible(operation.output())
+        && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent());
+  }
+
+  /** Returns the parameters of an operation; empty where it has others or is not valid. */
+  static <T> Optional<T> parameters(OperationView operation, Class<T> type) {
+    try {
+      return Optional.of(
+          type.cast(
+              OperationCatalog.standard().find(operation.type()).orElseThrow().resolve(operation)));
+    } catch (ValidationException e) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Whether no sum can overflow.
+   *
+   * @param depth products of a sum
+   */
+  private static boolean isExact(OperationView operation, Accumulation accumulation, long depth) {
+    long largest = 0;
+    for (int bias : operation.input(2).int32s()) {
+      largest = Math.max(largest, Math.abs((long) bias));
+    }
+    return Scaling.isPossible(accumulation.output(), largest + depth * LARGEST_PRODUCT);
+  }
+
+  private static void product(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    MatrixMultiply.Parameters parameters = operation.parameters(MatrixMultiply.Parameters.class);
+    Window one = new Window(1, 1, 1, 0, 0);
+    StoredLayer layer =
+        new StoredLayer(
+            1,
+            1,
+            parameters.batches(),
+            parameters.inputSize(),
+            1,
+            parameters.batches(),
+            parameters.units(),
+            one,
+            one,
+            isSigned(operation.view()),
+            weights(operation.view(), parameters.quantized().orElseThrow(), 1, false),
+            operation.view().input(2).int32s(),
+            parameters.quantized().orElseThrow());
+    new StoredProducts(program, layer, operands.input(0), operands.output()).emit();
+  }
+
+  private static void convolution(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    Accumulation accumulation = parameters.quantized().orElseThrow();
+    Shape input = operation.inputShape(0);
+    Shape result = operation.outputShape(0);
+    boolean isDepthwise = isDepthwise(operation.view());
+    boolean isTransposed =
+        !isDepthwise && operation.view().type() == OperationCode.DEPTHWISE_CONV_2D;
+    Shape filter = operation.inputShape(1);
+    StoredLayer layer =
+        new StoredLayer(
+            input.dimension(0),
+            input.dimension(1),
+            input.dimension(2),
+            input.dimension(3),
+            result.dimension(1),
+            result.dimension(2),
+            result.dimension(3),
+            parameters.height(),
+            parameters.width(),
+            isSigned(operation.view()),
+            weights(
+                operation.view(),
+                accumulation,
+                filter.dimension(1) * filter.dimension(2),
+                isTransposed),
+            operation.view().input(2).int32s(),
+            accumulation);
+    if (isDepthwise) {
+      new StoredChannels(program, layer, operands.input(0), operands.output()).emit();
+    } else {
+      new StoredProducts(program, layer, operands.input(0), operands.output()).emit();
+    }
+  }
+
+  private static boolean isSigned(OperationView operation) {
+    return operation.input(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+  }
+
+  /**
+   * The weights less their zero point.
+   *
+   * @param isTransposed whether those of a tap stand beside each other, and are to stand apart
+   */
+  private static int[] weights(
+      OperationView operation, Accumulation accumulation, int taps, boolean isTransposed) {
+    OperandView filter = operation.input(1);
+    Elements elements = Elements.of(filter.type());
+    int[] weights = new int[(int) filter.shape().elementCount()];
+    int channels = weights.length / taps;
+    for (int i = 0; i < weights.length; i++) {
+      int to = isTransposed ? i % channels * taps + i / channels : i;
+      weights[to] =
+          elements.getInt(filter.value().orElseThrow(), i) - accumulation.filterZeroPoint();
+    }
+    return weights;
+  }
+}

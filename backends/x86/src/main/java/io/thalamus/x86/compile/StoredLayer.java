@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.Window;
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.kernel.Emitter;
+import io.thalamus.x86.kernel.PaddedRows;
+import io.thalamus.x86.kernel.Rescale;
+import io.thalamus.x86.kernel.WidenedRows;
+
+/**
+ * A convolution of stored bytes, channels last.
+ *
+ * @param weights less their zero point: by output channel, tap and channel, or, where each channel
+ *     sees itself alone, by tap and channel
+ */
+record StoredLayer(
+    int batches,
+    int sourceHeight,
+    int sourceWidth,
+    int channels,
+    int resultHeight,
+    int resultWidth,
+    int resultChannels,
+    Window height,
+    Window width,
+    boolean isSigned,
+    int[] weights,
+    int[] bias,
+    Accumulation accumulation) {
+  /** Bytes that a call copies: some tens of microseconds. */
+  private static final int MOST_COPIED = 1 << 18;
+
+  boolean isPadded() {
+    return height.before() + height.after() + width.before() + width.after() > 0;
+  }
+
+  int paddedHeight() {
+    return sourceHeight + height.before() + height.after();
+  }
+
+  int paddedWidth() {
+    return sourceWidth + width.before() + width.after();
+  }
+
+  /** Returns the same layer with all results beside each other, where what they see is so too. */
+  StoredLayer flat() {
+    boolean isPointwise =
+        height.size() == 1 && width.size() == 1 && height.stride() == 1 && width.stride() == 1;
+    return isPadded() || !isPointwise
+        ? this
+        : new StoredLayer(
+            1,
+            1,
+            batches * sourceHeight * sourceWidth,
+            channels,
+            1,
+            batches * resultHeight * resultWidth,
+            resultChannels,
+            height,
+            width,
+            isSigned,
+            weights,
+            bias,
+            accumulation);
+  }
+
+  Scaling scaling() {
+    return Scaling.of(
+        accumulation.output(), accumulation.outputZeroPoint(), accumulation.activation());
+  }
+
+  /**
+   * Copies the source, with its padding.
+   *
+   * @param isWide whether to words less the zero point
+   * @param slack bytes behind that may be read
+   */
+  Place copy(ProgramBuilder program, Place from, boolean isWide, int slack) {
+    int size = isWide ? Short.BYTES : 1;
+    int row = sourceWidth * channels;
+    long padded = (long) paddedWidth() * channels * size;
+    Place to = program.place(batches * paddedHeight() * padded + slack);
+    int before = width.before() * channels;
+    int after = width.after() * channels;
+    Emitter emitter = program.emitter();
+    int zeroPoint = accumulation.inputZeroPoint();
+    byte value = isWide ? 0 : (byte) zeroPoint;
+    PaddedRows padding = new PaddedRows((int) padded, 0, 0, value);
+    int most = (int) Math.max(1, MOST_COPIED / padded);
+    for (int b = 0; b < batches; b++) {
+      long at = b * paddedHeight() * padded;
+      if (height.before() > 0) {
+        program.call(padding.emit(emitter), from, 0, to, at, height.before());
+      }
+      at += height.before() * padded;
+      for (int y = 0; y < sourceHeight; y += most) {
+        program.call(
+            isWide
+                ? new WidenedRows(before, row, after, zeroPoint, isSigned).emit(emitter)
+                : new PaddedRows(before, row, after, value).emit(emitter),
+            from,
+            ((long) b * sourceHeight + y) * row,
+            to,
+            at + y * padded,
+            Math.min(most, sourceHeight - y));
+      }
+      at += sourceHeight * padded;
+      if (height.after() > 0) {
+        program.call(padding.emit(emitter), from, 0, to, at, height.after());
+      }
+    }
+    return to;
+  }
+
+  /** Returns how long vectors should be for some channels: not much longer than those. */
+  static Length length(Emitter emitter, int channels) {
+    return channels <= Rescale.pair(Length.YMM) ? Length.YMM : emitter.length();
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.Elementwise.QuantizedProduct;
+import io.thalamus.operations.Elementwise.QuantizedSum;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Requantization;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.kernel.BytePairs;
+import io.thalamus.x86.kernel.BytePairs.Sum;
+import io.thalamus.x86.kernel.Factor;
+import io.thalamus.x86.kernel.Rescale;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+
+/** 8-bit arithmetic on two tensors with broadcasting: ADD, SUB, MUL. */
+public final class StoredPairs {
+  /** Bytes of a call: some tens of microseconds. */
+  private static final int LONGEST = 1 << 16;
+
+  /** Both inputs of a sum: 255 with 20 bits to spare, each scaled by at most a half. */
+  private static final long LARGEST_SUM = 1 << 28;
+
+  private static final long LARGEST_PRODUCT = 255 * 255;
+  private static final IntRange INTS = new IntRange(Integer.MIN_VALUE, Integer.MAX_VALUE);
+
+  private StoredPairs() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code : new OperationCode[] {OperationCode.ADD, OperationCode.SUB}) {
+      table.add(
+          code,
+          operation -> isPossible(operation, LARGEST_SUM, QuantizedSum.class, QuantizedSum::output),
+          StoredPairs::sum,
+          ElementTypes.quantized8());
+    }
+    table.add(
+        OperationCode.MUL,
+        operation ->
+            isPossible(
+                operation, LARGEST_PRODUCT, QuantizedProduct.class, QuantizedProduct::output),
+        StoredPairs::product,
+        ElementTypes.quantized8());
+  }
+
+  private static <T> boolean isPossible(
+      OperationView operation,
+      long largest,
+      Class<T> parameters,
+      Function<T, Requantization> factor) {
+    return BroadcastRuns.isPossible(operation)
+        && StoredConvolution.parameters(operation, parameters)
+            .filter(them -> Scaling.isPossible(List.of(factor.apply(them)), largest))
+            .isPresent();
+  }
+
+  private static void sum(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    QuantizedSum sum = operation.parameters(QuantizedSum.class);
+    Factor first = Scaling.factor(sum.input1(), 0, INTS);
+    Factor second = Scaling.factor(sum.input2(), 0, INTS);
+    // Both are at most a half, and begin with the same shift.
+    Sum factors =
+        new Sum(sum.leftShift() + first.first(), withoutShift(first), withoutShift(second));
+    lower(operation, operands, program, Optional.of(factors), sum.output(), sum.activation());
+  }
+
+  private static Factor withoutShift(Factor factor) {
+    Rescale rescale = factor.rescale();
+    return new Factor(
+        new Rescale(
+            false,
+            rescale.isAway(),
+            rescale.hasWhole(),
+            rescale.isShiftedLast(),
+            rescale.zeroPoint(),
+            rescale.low(),
+            rescale.high()),
+        0,
+        factor.mantissa(),
+        factor.rounding(),
+        factor.half(),
+        factor.last());
+  }
+
+  private static void product(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    QuantizedProduct product = operation.parameters(QuantizedProduct.class);
+    lower(operation, operands, program, Optional.empty(), product.output(), product.activation());
+  }
+
+  private static void lower(
+      ResolvedOperation operation,
+      Lowering.Operands operands,
+      ProgramBuilder program,
+      Optional<Sum> sum,
+      Requantization output,
+      IntRange range) {
+    OperationView view = operation.view();
+    Factor factor = Scaling.factor(output, view.output().zeroPoint(), range);
+    BroadcastRuns.forEach(
+        operation.inputShape(0),
+        operation.inputShape(1),
+        operation.outputShape(0),
+        LONGEST,
+        (first, second, result, count, isFirstRepeated, isSecondRepeated) ->
+            program.call(
+                new BytePairs(
+                        sum,
+                        factor,
+                        count,
+                        isFirstRepeated,
+                        isSecondRepeated,
+                        view.output().type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+                        view.input(0).zeroPoint(),
+                        view.input(1).zeroPoint())
+                    .emit(program.emitter()),
+                operands.input(0),
+                first,
+                operands.output(),
+                result,
+                operands.input(1),
+                second));
+  }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Pooling.Parameters;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Window;
+import io.thalamus.x86.kernel.BytePool;
+import io.thalamus.x86.kernel.BytePool.Kind;
+import java.util.Optional;
+
+/**
+ * Means and maxima of stored bytes: AVERAGE_POOL_2D, MAX_POOL_2D, and MEAN of one block of axes.
+ */
+public final class StoredPooling {
+  /** Bytes that a call sees: some tens of microseconds. */
+  private static final long MOST_SEEN = 1 << 17;
+
+  /** Calls of an operation. */
+  private static final long MOST_CALLS = 1 << 16;
+
+  private StoredPooling() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.AVERAGE_POOL_2D, OperationCode.MAX_POOL_2D}) {
+      Kind kind = code == OperationCode.MAX_POOL_2D ? Kind.MAXIMUM : Kind.AVERAGE;
+      table.add(
+          code,
+          StoredPooling::isPossible,
+          (operation, operands, program) -> pool(kind, operation, operands, program),
+          ElementTypes.quantized8());
+    }
+    table.add(
+        OperationCode.MEAN,
+        operation -> Block.of(operation).filter(Block::isPossible).isPresent(),
+        StoredPooling::mean,
+        ElementTypes.quantized8());
+  }
+
+  private static boolean isPossible(OperationView operation) {
+    if (!Sizes.isPossible(operation.input(0))
+        || !Sizes.isPossible(operation.output())
+        || operation.inputs().stream().skip(1).anyMatch(input -> input.value().isEmpty())) {
+      return false;
+    }
+    Optional<Parameters> parameters = StoredConvolution.parameters(operation, Parameters.class);
+    return parameters.isPresent()
+        && parameters.get().layout() == DataLayout.NHWC
+        && (long) parameters.get().height().size() * parameters.get().width().size()
+            <= BytePool.MOST_CELLS
+        && (long) operation.output().shape().dimension(0)
+                * operation.output().shape().dimension(1)
+                * operation.output().shape().dimension(2)
+            < MOST_CALLS;
+  }
+
+  private static void pool(
+      Kind kind, ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    Shape input = operation.inputShape(0);
+    Shape result = operation.outputShape(0);
+    IntRange range = parameters.stored().orElseThrow();
+    int channels = input.dimension(3);
+    int line = input.dimension(2) * channels;
+    Window width = parameters.width();
+    for (int row = 0; row < result.dimension(0) * result.dimension(1); row++) {
+      int batch = row / result.dimension(1);
+      Cut rows = Cut.of(parameters.height(), row % result.dimension(1), input.dimension(1));
+      int x = 0;
+      while (x < result.dimension(2)) {
+        // Windows that are cut alike are one call.
+        Cut columns = Cut.of(width, x, input.dimension(2));
+        int end = x + 1;
+        while (end < result.dimension(2)
+            && Cut.of(width, end, input.dimension(2))
+                .equals(new Cut(columns.first() + (end - x) * width.stride(), columns.cells()))) {
+          end++;
+        }
+        BytePool pool =
+            new BytePool(
+                kind,
+                operation.view().input(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+                rows.cells(),
+                line,
+                columns.cells(),
+                channels,
+                channels,
+                width.stride() * channels,
+                channels,
+                operation.view().output().zeroPoint(),
+                range.min(),
+                range.max());
+        long from =
+            ((long) batch * input.dimension(1) + rows.first()) * line
+                + (long) columns.first() * channels;
+        long to = ((long) row * result.dimension(2) + x) * channels;
+        call(pool, operands, program, from, to, end - x);
+        x = end;
+      }
+    }
+  }
+
+  /**
+   * What a window sees along an axis.
+   *
+   * @param first the first cell
+   * @param cells how many there are
+   */
+  private record Cut(int first, int cells) {
+    static Cut of(Window window, int at, int size) {
+      int begin = at * window.stride() - window.before();
+      int first = Math.max(0, begin);
+      return new Cut(first, Math.min(size, begin + window.size()) - first);
+    }
+  }
+
+  /** A tensor whose middle dimension becomes one element. */
+  private record Block(long outer, long reduced, long inner) {
+    /** The block that neighbouring axes are; empty where it is not known, or there are others. */
+    static Optional<Block> of(OperationView operation) {
+      OperandView input = operation.input(0);
+      if (!Sizes.isPossible(input)
+          || operation.input(1).value().isEmpty()
+          || operation.input(2).value().isEmpty()) {
+        return Optional.empty();
+      }
+      int rank = input.shape().rank();
+      boolean[] isReduced = new boolean[rank];
+      for (int axis : operation.input(1).int32s()) {
+        if (axis < -rank || axis >= rank) {
+          return Optional.empty();
+        }
+        isReduced[axis < 0 ? axis + rank : axis] = true;
+      }
+      long outer = 1;
+      long reduced = 1;
+      long inner = 1;
+      boolean isBehind = false;
+      boolean isWithin = false;
+      for (int i = 0; i < rank; i++) {
+        if (isReduced[i] && isBehind) {
+          return Optional.empty();
+        }
+        isBehind |= isWithin && !isReduced[i];
+        isWithin |= isReduced[i];
+        int size = input.shape().dimension(i);
+        outer *= isWithin ? 1 : size;
+        reduced *= isReduced[i] ? size : 1;
+        inner *= isBehind ? size : 1;
+      }
+      return Optional.of(new Block(outer, reduced, inner));
+    }
+
+    boolean isPossible() {
+      return reduced <= BytePool.MOST_CELLS && outer < MOST_CALLS;
+    }
+  }
+
+  private static void mean(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Block block = Block.of(operation.view()).orElseThrow();
+    OperandView output = operation.view().output();
+    IntRange range = IntRange.of((OperandCode) output.type());
+    int inner = (int) block.inner();
+    BytePool pool =
+        new BytePool(
+            Kind.MEAN,
+            range.min() < 0,
+            1,
+            0,
+            (int) block.reduced(),
+            inner,
+            inner,
+            (int) (block.reduced() * inner),
+            inner,
+            output.zeroPoint(),
+            range.min(),
+            range.max());
+    call(pool, operands, program, 0, 0, block.outer());
+  }
+
+  private static void call(
+      BytePool pool,
+      Lowering.Operands operands,
+      ProgramBuilder program,
+      long from,
+      long to,
+      long windows) {
+    long seen = (long) pool.height() * pool.width() * pool.channels();
+    long most = Math.max(1, MOST_SEEN / seen);
+    for (long window = 0; window < windows; window += most) {
+      program.call(
+          pool.emit(program.emitter()),
+          operands.input(0),
+          from + window * pool.windowStep(),
+          operands.output(),
+          to + window * pool.resultStep(),
+          Math.min(most, windows - window));
+    }
+  }
+}

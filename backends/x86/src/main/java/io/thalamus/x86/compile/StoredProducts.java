@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.kernel.Rescale;
+import io.thalamus.x86.kernel.StoredProduct;
+import io.thalamus.x86.kernel.StoredProduct.Form;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** A layer whose results see all channels: panels of weights, and calls for each. Used once. */
+final class StoredProducts {
+  /** Products of a call: about a tenth of a millisecond. */
+  private static final long MOST_PRODUCTS = 1 << 22;
+
+  private final ProgramBuilder program;
+  private final StoredLayer layer;
+  private final Place source;
+  private final Place output;
+  private final Scaling scaling;
+  private final Form form;
+
+  /** Elements of a tap that stand beside each other. */
+  private final int run;
+
+  /** How many such runs the taps beside each other are. */
+  private final int runs;
+
+  StoredProducts(ProgramBuilder program, StoredLayer declared, Place source, Place output) {
+    this.program = program;
+    this.output = output;
+    layer = declared.flat();
+    scaling = layer.scaling();
+    boolean isJoined = layer.width().dilation() == 1;
+    run = layer.channels() * (isJoined ? layer.width().size() : 1);
+    runs = isJoined ? 1 : layer.width().size();
+    form = Form.WORDS;
+    this.source = layer.copy(program, source, true, Integer.BYTES);
+  }
+
+  /** Emits the functions of all panels, and their calls panel by panel: weights stay in a cache. */
+  void emit() {
+    boolean isShort = (long) layer.batches() * layer.resultHeight() * layer.resultWidth() <= 2;
+    int channel = 0;
+    while (channel < layer.resultChannels()) {
+      int left = layer.resultChannels() - channel;
+      Length length = StoredLayer.length(program.emitter(), left);
+      int pair = Rescale.pair(length);
+      int most = length == Length.YMM ? 1 : isShort ? 4 : 2;
+      // What is hardly more than a pair is better parted.
+      int pairs = left <= pair * 3 / 2 ? 1 : Math.min(most, Math.ceilDiv(left, pair));
+      int channels = Math.min(left, pairs * pair);
+      panel(length, 2 * pairs, channel, channels);
+      channel += channels;
+    }
+  }
+
+  private void panel(Length length, int vectors, int channel, int channels) {
+    long panel = program.constant(pack(length, vectors, channel, channels));
+    int results = layer.resultWidth();
+    int blocks = Math.ceilDiv(results, StoredProduct.mostRows(length, form, false, vectors));
+    int rows = Math.ceilDiv(results, blocks);
+    int whole = results / rows;
+    int rest = results % rows;
+    StoredProduct product = product(length, vectors, channels, rows);
+    for (int line = 0; line < layer.batches() * layer.resultHeight(); line++) {
+      call(product, line, 0, whole, channel, panel);
+      if (rest > 0) {
+        StoredProduct last = product(length, vectors, channels, rest);
+        call(last, line, whole * rows, 1, channel, panel);
+      }
+    }
+  }
+
+  private StoredProduct product(Length length, int vectors, int channels, int rows) {
+    int cell = layer.channels() * form.bytes();
+    return new StoredProduct(
+        length,
+        form,
+        0,
+        rows,
+        vectors,
+        channels,
+        layer.height().size(),
+        layer.height().dilation() * layer.paddedWidth() * cell,
+        runs,
+        runs == 1 ? 0 : layer.width().dilation() * cell,
+        run,
+        layer.width().stride() * cell,
+        layer.resultChannels(),
+        scaling.rescale());
+  }
+
+  private void call(
+      StoredProduct product, int line, int result, int blocks, int channel, long panel) {
+    int batch = line / layer.resultHeight();
+    int row = line % layer.resultHeight() * layer.height().stride();
+    long from =
+        (((long) batch * layer.paddedHeight() + row) * layer.paddedWidth()
+                + (long) result * layer.width().stride())
+            * layer.channels()
+            * form.bytes();
+    long to = ((long) line * layer.resultWidth() + result) * layer.resultChannels() + channel;
+    long products =
+        (long) product.rows() * product.channels() * product.height() * product.width() * run;
+    int most = (int) Math.max(1, MOST_PRODUCTS / products);
+    for (int block = 0; block < blocks; block += most) {
+      program.call(
+          product.emit(program.emitter()),
+          source,
+          from + (long) block * product.rows() * product.rowStep(),
+          output,
+          to + (long) block * product.rows() * product.resultStep(),
+          panel,
+          Math.min(most, blocks - block));
+    }
+  }
+
+  /** The numbers of the channels, then the weights of each group. */
+  private byte[] pack(Length length, int vectors, int channel, int channels) {
+    int pair = Rescale.pair(length);
+    int lanes = length.bytes() / Integer.BYTES;
+    int lines = layer.height().size() * runs;
+    int groups = Math.ceilDiv(run, form.group());
+    int bytes = (scaling.rescale().arrays() + lines * groups) * vectors * length.bytes();
+    ByteBuffer packed = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    int[] bias = new int[channels];
+    System.arraycopy(layer.bias(), channel, bias, 0, channels);
+    scaling.write(packed, length, vectors, channel, channels, bias);
+    int begin = packed.position();
+    for (int c = 0; c < channels; c++) {
+      int element = c / pair * 2 * lanes + Rescale.position(length, c % pair);
+      for (int line = 0; line < lines; line++) {
+        int weights = ((channel + c) * lines + line) * run;
+        for (int i = 0; i < run; i++) {
+          int group = line * groups + i / form.group();
+          int at = begin + group * vectors * length.bytes() + element * Integer.BYTES;
+          int weight = layer.weights()[weights + i];
+          packed.putShort(at + i % form.group() * Short.BYTES, (short) weight);
+        }
+      }
+    }
+    return packed.array();
+  }
+}

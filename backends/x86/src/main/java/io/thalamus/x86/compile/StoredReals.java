@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.kernel.BytesToFloats;
+import io.thalamus.x86.kernel.FloatsToBytes;
+
+/** Floats made stored bytes and the reverse: QUANTIZE, DEQUANTIZE. */
+public final class StoredReals {
+  /** Elements of a call: some tens of microseconds. */
+  private static final int LONGEST = 1 << 16;
+
+  private StoredReals() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    table
+        .add(
+            OperationCode.QUANTIZE,
+            operation -> Sizes.isPossible(operation.input(0)),
+            StoredReals::quantize,
+            OperandCode.TENSOR_FLOAT32)
+        .add(
+            OperationCode.DEQUANTIZE,
+            operation ->
+                Sizes.isPossible(operation.input(0))
+                    && operation.output().type() == OperandCode.TENSOR_FLOAT32,
+            StoredReals::dequantize,
+            ElementTypes.quantized8());
+  }
+
+  private static void quantize(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    OperandView output = operation.view().output();
+    long count = operation.outputShape(0).elementCount();
+    for (long from = 0; from < count; from += LONGEST) {
+      FloatsToBytes run =
+          new FloatsToBytes(
+              (int) Math.min(LONGEST, count - from),
+              output.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+              output.zeroPoint(),
+              output.scale());
+      program.call(
+          run.emit(program.emitter()),
+          operands.input(0),
+          from * Float.BYTES,
+          operands.output(),
+          from,
+          1);
+    }
+  }
+
+  private static void dequantize(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    OperandView input = operation.view().input(0);
+    long count = operation.outputShape(0).elementCount();
+    for (long from = 0; from < count; from += LONGEST) {
+      BytesToFloats run =
+          new BytesToFloats(
+              (int) Math.min(LONGEST, count - from),
+              input.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+              input.zeroPoint(),
+              input.scale());
+      program.call(
+          run.emit(program.emitter()),
+          operands.input(0),
+          from,
+          operands.output(),
+          from * Float.BYTES,
+          1);
+    }
+  }
+}

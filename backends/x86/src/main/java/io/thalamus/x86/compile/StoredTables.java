@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.Activation.Range;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.LookupTable;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.kernel.ByteTable;
+import java.util.function.Function;
+import java.util.function.IntUnaryOperator;
+
+/** Functions of a single stored byte, looked up. */
+public final class StoredTables {
+  /** Bytes of a call: some tens of microseconds. */
+  private static final int LONGEST = 1 << 16;
+
+  private StoredTables() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code :
+        new OperationCode[] {
+          OperationCode.LOGISTIC, OperationCode.TANH, OperationCode.HARD_SWISH
+        }) {
+      add(table, code, operation -> operation.parameters(LookupTable.class)::apply);
+    }
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.RELU, OperationCode.RELU1, OperationCode.RELU6}) {
+      add(
+          table,
+          code,
+          operation -> {
+            IntRange range = operation.parameters(Range.class).stored().orElseThrow();
+            return range::clamp;
+          });
+    }
+  }
+
+  private static void add(
+      OperationTable.Builder<Lowering> table,
+      OperationCode code,
+      Function<ResolvedOperation, IntUnaryOperator> function) {
+    table.add(
+        code,
+        operation -> Sizes.isPossible(operation.input(0)),
+        (operation, operands, program) -> {
+          boolean isSigned =
+              operation.view().input(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+          lower(
+              bytes(isSigned, function.apply(operation)),
+              operation.outputShape(0).elementCount(),
+              operands,
+              program);
+        },
+        ElementTypes.quantized8());
+  }
+
+  private static byte[] bytes(boolean isSigned, IntUnaryOperator function) {
+    byte[] bytes = new byte[ByteTable.SIZE];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = (byte) function.applyAsInt(isSigned ? (byte) i : i);
+    }
+    return bytes;
+  }
+
+  private static void lower(
+      byte[] bytes, long count, Lowering.Operands operands, ProgramBuilder program) {
+    long constant = program.constant(bytes);
+    for (long from = 0; from < count; from += LONGEST) {
+      ByteTable run = new ByteTable((int) Math.min(LONGEST, count - from));
+      program.call(
+          run.emit(program.emitter()),
+          operands.input(0),
+          from,
+          operands.output(),
+          from,
+          constant,
+          1);
+    }
+  }
+}

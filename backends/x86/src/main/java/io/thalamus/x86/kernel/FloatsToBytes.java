@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Unary;
+import io.thalamus.x86.asm.Vector;
+import io.thalamus.x86.asm.VectorShift;
+
+/**
+ * A run of floats made stored bytes: divided by the scale, rounded to nearest with ties away from
+ * zero, moved by the zero point. NaN counts as 0.
+ *
+ * @param count floats of the run
+ * @param isSigned whether bytes are
+ * @param zeroPoint of the bytes
+ * @param scale of the bytes
+ */
+public record FloatsToBytes(int count, boolean isSigned, int zeroPoint, float scale) {
+  private static final int LANES = 8;
+
+  /** Beyond, results are the largest or the least byte. */
+  private static final float LARGEST = 4096;
+
+  private static final int INFINITY = 0x7F800000;
+  private static final Vector VALUE = new Vector(Length.YMM, 0);
+  private static final Vector SIGN = new Vector(Length.YMM, 1);
+  private static final Vector WHOLE = new Vector(Length.YMM, 2);
+  private static final Vector OTHER = new Vector(Length.YMM, 3);
+
+  /** Returns the function: o0 is the source, o1 the result. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    if (count >= LANES) {
+      a.mov(Gpr.RAX, count / LANES);
+      Label again = new Label();
+      a.bind(again);
+      a.load(Move.VMOVUPS, VALUE, Address.at(Gpr.RDX, 0));
+      convert(a, LANES);
+      a.emit(Alu.ADD, Gpr.RDX, LANES * Float.BYTES);
+      a.emit(Alu.ADD, Gpr.RCX, LANES);
+      a.emit(Alu.SUB, Gpr.RAX, 1);
+      a.jump(Condition.NOT_EQUAL, again);
+    }
+    int tail = count % LANES;
+    if (tail > 0) {
+      a.load(Move.VMOVUPS, OTHER, BytesToFloats.first(a, tail));
+      a.vmaskmovps(VALUE, OTHER, Address.at(Gpr.RDX, 0));
+      convert(a, tail);
+    }
+    a.vzeroupper();
+    a.ret();
+    return new Function(
+        entry, new Extent((long) count * Float.BYTES, 0), new Extent(count, 0), Extent.NONE, false);
+  }
+
+  private void convert(Assembler a, int bytes) {
+    a.load(Move.VMOVUPS, OTHER, BytesToFloats.ints(a, Float.floatToRawIntBits(scale)));
+    a.emit(Binary.VDIVPS, VALUE, VALUE, OTHER);
+    a.emit(VectorShift.VPSRAD, SIGN, VALUE, Integer.SIZE - 1);
+    a.emit(Binary.VANDPS, VALUE, VALUE, BytesToFloats.ints(a, Integer.MAX_VALUE));
+    a.emit(Binary.VPCMPGTD, OTHER, VALUE, BytesToFloats.ints(a, INFINITY));
+    a.emit(Binary.VANDNPS, VALUE, OTHER, VALUE);
+    a.emit(Binary.VMINPS, VALUE, VALUE, BytesToFloats.ints(a, Float.floatToRawIntBits(LARGEST)));
+    a.emit(Unary.VCVTTPS2DQ, WHOLE, VALUE);
+    a.emit(Unary.VCVTDQ2PS, OTHER, WHOLE);
+    a.emit(Binary.VSUBPS, VALUE, VALUE, OTHER);
+    // The bits of floats that are not negative are in the order of the floats.
+    int belowHalf = Float.floatToRawIntBits(0.5f) - 1;
+    a.emit(Binary.VPCMPGTD, VALUE, VALUE, BytesToFloats.ints(a, belowHalf));
+    a.emit(Binary.VPSUBD, WHOLE, WHOLE, VALUE);
+    a.emit(Binary.VPXOR, WHOLE, WHOLE, SIGN);
+    a.emit(Binary.VPSUBD, WHOLE, WHOLE, SIGN);
+    a.emit(Binary.VPADDD, WHOLE, WHOLE, BytesToFloats.ints(a, zeroPoint));
+    a.vextracti128(OTHER.as(Length.XMM), WHOLE, 1);
+    Vector words = WHOLE.as(Length.XMM);
+    a.emit(Binary.VPACKSSDW, words, words, OTHER.as(Length.XMM));
+    a.emit(isSigned ? Binary.VPACKSSWB : Binary.VPACKUSWB, words, words, words);
+    Bytes.store(a, words, Gpr.RCX, 0, bytes);
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Unary;
+import io.thalamus.x86.asm.Vector;
+
+/**
+ * A function of each float of a run.
+ *
+ * @param kind of function
+ * @param count floats of the run
+ */
+public record Mapped(Kind kind, int count) {
+  private static final int X = 0;
+  private static final int MASK = 3;
+
+  /** Which function. NaN gives NaN. */
+  public enum Kind {
+    LOGISTIC,
+    TANH,
+    HARD_SWISH,
+    ABS,
+    NEG,
+    SQRT,
+    RSQRT
+  }
+
+  /** Returns the function: o0 is the source, o1 the result. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    Vector x = emitter.vector(X);
+    int vectors = count / emitter.lanes();
+    if (vectors > 0) {
+      a.mov(Gpr.RAX, vectors);
+      Label again = new Label();
+      a.bind(again);
+      a.load(Move.VMOVUPS, x, Address.at(Gpr.RDX, 0));
+      map(emitter, x, emitter.vector(X + 1), emitter.vector(X + 2));
+      a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), x);
+      a.emit(Alu.ADD, Gpr.RDX, emitter.length().bytes());
+      a.emit(Alu.ADD, Gpr.RCX, emitter.length().bytes());
+      a.emit(Alu.SUB, Gpr.RAX, 1);
+      a.jump(Condition.NOT_EQUAL, again);
+    }
+    int tail = count % emitter.lanes();
+    if (tail > 0) {
+      Vector mask = emitter.vector(MASK);
+      emitter.setTail(tail, mask);
+      emitter.loadTail(x, mask, Address.at(Gpr.RDX, 0));
+      map(emitter, x, emitter.vector(X + 1), emitter.vector(X + 2));
+      emitter.storeTail(Address.at(Gpr.RCX, 0), mask, x);
+    }
+    a.vzeroupper();
+    a.ret();
+    Extent run = new Extent((long) count * Float.BYTES, 0);
+    return new Function(entry, run, run, Extent.NONE, false);
+  }
+
+  private void map(Emitter emitter, Vector x, Vector s, Vector t) {
+    Assembler a = emitter.assembler();
+    switch (kind) {
+      case LOGISTIC -> {
+        a.emit(Binary.VXORPS, x, x, emitter.all(-0f));
+        Exponential.emit(emitter, x, s, t);
+        a.emit(Binary.VADDPS, x, x, emitter.all(1));
+        a.load(Move.VMOVUPS, t, emitter.all(1));
+        a.emit(Binary.VDIVPS, x, t, x);
+      }
+      case TANH -> {
+        // 1 - 2 / (1 + e^2x): off by some 10^-7 where the result is near 0.
+        a.emit(Binary.VADDPS, x, x, x);
+        Exponential.emit(emitter, x, s, t);
+        a.emit(Binary.VADDPS, x, x, emitter.all(1));
+        a.load(Move.VMOVUPS, t, emitter.all(2));
+        a.emit(Binary.VDIVPS, x, t, x);
+        a.load(Move.VMOVUPS, t, emitter.all(1));
+        a.emit(Binary.VSUBPS, x, t, x);
+      }
+      case HARD_SWISH -> {
+        a.emit(Binary.VADDPS, s, x, emitter.all(3));
+        a.emit(Binary.VXORPS, t, t, t);
+        a.emit(Binary.VMAXPS, s, t, s);
+        a.load(Move.VMOVUPS, t, emitter.all(6));
+        a.emit(Binary.VMINPS, s, t, s);
+        a.emit(Binary.VMULPS, x, x, s);
+        a.emit(Binary.VDIVPS, x, x, emitter.all(6));
+      }
+      case ABS -> a.emit(Binary.VANDPS, x, x, emitter.all(Float.intBitsToFloat(~(1 << 31))));
+      case NEG -> a.emit(Binary.VXORPS, x, x, emitter.all(-0f));
+      case SQRT -> a.emit(Unary.VSQRTPS, x, x);
+      case RSQRT -> {
+        a.emit(Unary.VSQRTPS, x, x);
+        a.load(Move.VMOVUPS, t, emitter.all(1));
+        a.emit(Binary.VDIVPS, x, t, x);
+      }
+    }
+  }
+}

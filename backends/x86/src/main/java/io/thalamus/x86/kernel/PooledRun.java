@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Vector;
+
+/**
+ * The largest, or the mean, of the cells of a window, for each channel; a block is one window. The
+ * cells are added in their order, for any length of vectors.
+ *
+ * @param isMaximum whether the result is the largest
+ * @param rows of the window
+ * @param rowStep bytes from one to the next
+ * @param cells of a row
+ * @param cellStep bytes from one to the next
+ * @param channels floats of a cell
+ * @param windowStep bytes from one window to the next
+ * @param resultStep bytes from one result to the next
+ * @param activation of results
+ */
+public record PooledRun(
+    boolean isMaximum,
+    int rows,
+    int rowStep,
+    int cells,
+    int cellStep,
+    int channels,
+    int windowStep,
+    int resultStep,
+    FusedActivation activation) {
+  /** Vectors that are computed at once. */
+  private static final int GROUP = 4;
+
+  private static final int LOW = 0;
+  private static final int HIGH = 1;
+  private static final int MASK = 2;
+  private static final int COUNT = 3;
+  private static final int LOADED = 4;
+  private static final int RESULT = 5;
+
+  /** Returns the function: o0 is the first window, o1 the first result. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.loadBounds(activation, emitter.vector(LOW), emitter.vector(HIGH));
+    int tail = channels % emitter.lanes();
+    if (tail > 0) {
+      emitter.setTail(tail, emitter.vector(MASK));
+    }
+    if (!isMaximum) {
+      a.load(Move.VMOVUPS, emitter.vector(COUNT), emitter.all((float) rows * cells));
+    }
+    Label again = new Label();
+    a.bind(again);
+    a.mov(Gpr.RDI, Gpr.RDX);
+    a.mov(Gpr.RSI, Gpr.RCX);
+    int vectors = channels / emitter.lanes();
+    if (vectors >= GROUP) {
+      a.mov(Gpr.R8, vectors / GROUP);
+      Label next = new Label();
+      a.bind(next);
+      group(emitter, GROUP, false);
+      a.emit(Alu.SUB, Gpr.R8, 1);
+      a.jump(Condition.NOT_EQUAL, next);
+    }
+    if (vectors % GROUP > 0) {
+      group(emitter, vectors % GROUP, false);
+    }
+    if (tail > 0) {
+      group(emitter, 1, true);
+    }
+    a.emit(Alu.ADD, Gpr.RDX, windowStep);
+    a.emit(Alu.ADD, Gpr.RCX, resultStep);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.vzeroupper();
+    a.ret();
+    long cell = (long) channels * Float.BYTES;
+    long window = (rows - 1L) * rowStep + (cells - 1L) * cellStep + cell;
+    return new Function(
+        entry, new Extent(window, windowStep), new Extent(cell, resultStep), Extent.NONE, false);
+  }
+
+  /** Some vectors of channels at rdi, whose results go to rsi; moves both on. */
+  private void group(Emitter emitter, int vectors, boolean isTail) {
+    Assembler a = emitter.assembler();
+    for (int v = 0; v < vectors; v++) {
+      a.load(
+          Move.VMOVUPS,
+          emitter.vector(RESULT + v),
+          emitter.all(isMaximum ? Float.NEGATIVE_INFINITY : 0));
+    }
+    Label nextRow = new Label();
+    Label nextCell = new Label();
+    a.mov(Gpr.R10, Gpr.RDI);
+    a.mov(Gpr.R11, rows);
+    a.bind(nextRow);
+    a.mov(Gpr.RAX, cells);
+    a.bind(nextCell);
+    Vector loaded = emitter.vector(LOADED);
+    for (int v = 0; v < vectors; v++) {
+      Vector result = emitter.vector(RESULT + v);
+      Address at = Address.at(Gpr.R10, v * emitter.length().bytes());
+      if (isTail) {
+        emitter.loadTail(loaded, emitter.vector(MASK), at);
+        a.emit(isMaximum ? Binary.VMAXPS : Binary.VADDPS, result, result, loaded);
+      } else {
+        a.emit(isMaximum ? Binary.VMAXPS : Binary.VADDPS, result, result, at);
+      }
+    }
+    a.emit(Alu.ADD, Gpr.R10, cellStep);
+    a.emit(Alu.SUB, Gpr.RAX, 1);
+    a.jump(Condition.NOT_EQUAL, nextCell);
+    a.emit(Alu.ADD, Gpr.R10, rowStep - cells * cellStep);
+    a.emit(Alu.SUB, Gpr.R11, 1);
+    a.jump(Condition.NOT_EQUAL, nextRow);
+    for (int v = 0; v < vectors; v++) {
+      Vector result = emitter.vector(RESULT + v);
+      if (!isMaximum) {
+        a.emit(Binary.VDIVPS, result, result, emitter.vector(COUNT));
+      }
+      emitter.clamp(activation, result, emitter.vector(LOW), emitter.vector(HIGH));
+      Address at = Address.at(Gpr.RSI, v * emitter.length().bytes());
+      if (isTail) {
+        emitter.storeTail(at, emitter.vector(MASK), result);
+      } else {
+        a.store(Move.VMOVUPS, at, result);
+      }
+    }
+    a.emit(Alu.ADD, Gpr.RDI, vectors * emitter.length().bytes());
+    a.emit(Alu.ADD, Gpr.RSI, vectors * emitter.length().bytes());
+  }
+}

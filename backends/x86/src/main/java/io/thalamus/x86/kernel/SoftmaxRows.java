@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Unary;
+import io.thalamus.x86.asm.Vector;
+
+/**
+ * Rows of scores made into probabilities; a block is a row.
+ *
+ * @param count floats of a row
+ * @param beta factor of scores
+ */
+public record SoftmaxRows(int count, float beta) {
+  private static final int X = 0;
+  private static final int MASK = 3;
+  private static final int MOST = 4;
+  private static final int SUM = 5;
+
+  /** Returns the function: o0 is the source, o1 the result. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  /** What is done with a vector, or with what is left of a row. */
+  @FunctionalInterface
+  private interface Body {
+    void emit(boolean isTail);
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    if (count % emitter.lanes() > 0) {
+      emitter.setTail(count % emitter.lanes(), emitter.vector(MASK));
+    }
+    Label again = new Label();
+    a.bind(again);
+    largest(emitter);
+    Vector x = emitter.vector(X);
+    Vector sum = emitter.vector(SUM);
+    a.emit(Binary.VXORPS, sum, sum, sum);
+    pass(
+        emitter,
+        isTail -> {
+          load(emitter, isTail, x, Gpr.RDX);
+          a.emit(Binary.VSUBPS, x, x, emitter.vector(MOST));
+          if (beta != 1) {
+            a.emit(Binary.VMULPS, x, x, emitter.all(beta));
+          }
+          Exponential.emit(emitter, x, emitter.vector(X + 1), emitter.vector(X + 2));
+          store(emitter, isTail, x);
+          if (isTail) {
+            // What lies behind the row becomes 0.
+            load(emitter, true, x, Gpr.RCX);
+          }
+          a.emit(Binary.VADDPS, sum, sum, x);
+        });
+    across(emitter, Binary.VADDPS, sum);
+    pass(
+        emitter,
+        isTail -> {
+          load(emitter, isTail, x, Gpr.RCX);
+          a.emit(Binary.VDIVPS, x, x, sum);
+          store(emitter, isTail, x);
+        });
+    a.emit(Alu.ADD, Gpr.RDX, count * Float.BYTES);
+    a.emit(Alu.ADD, Gpr.RCX, count * Float.BYTES);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.vzeroupper();
+    a.ret();
+    Extent row = new Extent((long) count * Float.BYTES, (long) count * Float.BYTES);
+    return new Function(entry, row, row, Extent.NONE, false);
+  }
+
+  /** Sets all elements of a register to the largest float of the row at rdx. */
+  private void largest(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    Vector most = emitter.vector(MOST);
+    a.emit(Unary.VBROADCASTSS, most, Address.at(Gpr.RDX, 0));
+    int vectors = count / emitter.lanes();
+    if (vectors > 0) {
+      a.mov(Gpr.R10, Gpr.RDX);
+      a.mov(Gpr.RAX, vectors);
+      Label next = new Label();
+      a.bind(next);
+      a.emit(Binary.VMAXPS, most, most, Address.at(Gpr.R10, 0));
+      a.emit(Alu.ADD, Gpr.R10, emitter.length().bytes());
+      a.emit(Alu.SUB, Gpr.RAX, 1);
+      a.jump(Condition.NOT_EQUAL, next);
+    }
+    for (int i = vectors * emitter.lanes(); i < count; i++) {
+      a.emit(Unary.VBROADCASTSS, emitter.vector(X), Address.at(Gpr.RDX, i * Float.BYTES));
+      a.emit(Binary.VMAXPS, most, most, emitter.vector(X));
+    }
+    across(emitter, Binary.VMAXPS, most);
+  }
+
+  /** Sets all elements of a register to what a function makes of all, in their order. */
+  private void across(Emitter emitter, Binary function, Vector value) {
+    Assembler a = emitter.assembler();
+    // Below the stack's end: a function that calls none owns 128 bytes there.
+    int below = -emitter.length().bytes();
+    a.store(Move.VMOVUPS, Address.at(Gpr.RSP, below), value);
+    a.emit(Unary.VBROADCASTSS, value, Address.at(Gpr.RSP, below));
+    for (int i = 1; i < emitter.lanes(); i++) {
+      Vector other = emitter.vector(X);
+      a.emit(Unary.VBROADCASTSS, other, Address.at(Gpr.RSP, below + i * Float.BYTES));
+      a.emit(function, value, value, other);
+    }
+  }
+
+  /** Moves rdx and rcx over the row, and back. */
+  private void pass(Emitter emitter, Body body) {
+    Assembler a = emitter.assembler();
+    int bytes = emitter.length().bytes();
+    int vectors = count / emitter.lanes();
+    if (vectors > 0) {
+      a.mov(Gpr.RAX, vectors);
+      Label next = new Label();
+      a.bind(next);
+      body.emit(false);
+      a.emit(Alu.ADD, Gpr.RDX, bytes);
+      a.emit(Alu.ADD, Gpr.RCX, bytes);
+      a.emit(Alu.SUB, Gpr.RAX, 1);
+      a.jump(Condition.NOT_EQUAL, next);
+    }
+    if (count % emitter.lanes() > 0) {
+      body.emit(true);
+    }
+    if (vectors > 0) {
+      a.emit(Alu.SUB, Gpr.RDX, vectors * bytes);
+      a.emit(Alu.SUB, Gpr.RCX, vectors * bytes);
+    }
+  }
+
+  private static void load(Emitter emitter, boolean isTail, Vector to, Gpr from) {
+    if (isTail) {
+      emitter.loadTail(to, emitter.vector(MASK), Address.at(from, 0));
+    } else {
+      emitter.assembler().load(Move.VMOVUPS, to, Address.at(from, 0));
+    }
+  }
+
+  private static void store(Emitter emitter, boolean isTail, Vector from) {
+    if (isTail) {
+      emitter.storeTail(Address.at(Gpr.RCX, 0), emitter.vector(MASK), from);
+    } else {
+      emitter.assembler().store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), from);
+    }
+  }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Unary;
+import io.thalamus.x86.asm.Vector;
+
+/**
+ * Exact sums of products of stored bytes over the taps of a filter, each channel for itself, stored
+ * as bytes, for a block of neighbouring results. Two taps are interleaved as words and multiplied
+ * at once. The constants are a panel for each pair of vectors: the numbers of {@link Rescale}, then
+ * the weights of each two taps. What a last pair has too many is read, and not written.
+ *
+ * @param length of vectors
+ * @param isSigned whether the source is
+ * @param rows results of a block
+ * @param pairs of vectors of channels
+ * @param channels of all pairs
+ * @param height taps below each other
+ * @param heightStep bytes from one to the next
+ * @param width taps beside each other
+ * @param widthStep bytes from one to the next
+ * @param rowStep bytes from what one result sees to what the next does
+ * @param resultStep bytes from one result to the next
+ * @param rescale from sums to results
+ */
+public record StoredDepthwise(
+    Length length,
+    boolean isSigned,
+    int rows,
+    int pairs,
+    int channels,
+    int height,
+    int heightStep,
+    int width,
+    int widthStep,
+    int rowStep,
+    int resultStep,
+    Rescale rescale) {
+  private static final int FIRST = 0;
+  private static final int SECOND = 1;
+  private static final int PRODUCT = 2;
+  private static final int WEIGHTS = 3;
+  private static final int SUMS = 5;
+
+  /** Returns how many results a block can have at most. */
+  public static int mostRows(Length length) {
+    return Math.min(8, (length.registers() - SUMS) / 2);
+  }
+
+  /** Returns the bytes of the panel of a pair. */
+  public static long panel(Length length, int taps, Rescale rescale) {
+    return (rescale.arrays() + Math.ceilDiv(taps, 2)) * 2L * length.bytes();
+  }
+
+  /** Returns the function: o0 is the source, o1 the result, o2 the panels. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    int pair = Rescale.pair(length);
+    long panel = panel(length, height * width, rescale);
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
+    int tail = channels % pair;
+    rescale.prepare(emitter, length, tail);
+    int whole = channels / pair;
+    Label again = new Label();
+    a.bind(again);
+    a.mov(Gpr.R10, Gpr.RDX);
+    a.mov(Gpr.R11, Gpr.RCX);
+    a.mov(Gpr.RAX, Gpr.R8);
+    if (whole > 0) {
+      a.mov(Gpr.RSI, whole);
+      Label nextPair = new Label();
+      a.bind(nextPair);
+      one(emitter, pair);
+      a.emit(Alu.ADD, Gpr.R10, pair);
+      a.emit(Alu.ADD, Gpr.R11, pair);
+      a.emit(Alu.ADD, Gpr.RAX, (int) panel);
+      a.emit(Alu.SUB, Gpr.RSI, 1);
+      a.jump(Condition.NOT_EQUAL, nextPair);
+    }
+    if (tail > 0) {
+      one(emitter, tail);
+    }
+    a.emit(Alu.ADD, Gpr.RDX, rows * rowStep);
+    a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.vzeroupper();
+    a.ret();
+    long seen = (height - 1L) * heightStep + (width - 1L) * widthStep + (long) pairs * pair;
+    return new Function(
+        entry,
+        new Extent((rows - 1L) * rowStep + seen, (long) rows * rowStep),
+        new Extent((rows - 1L) * resultStep + channels, (long) rows * resultStep),
+        new Extent(pairs * panel, 0),
+        true);
+  }
+
+  private void one(Emitter emitter, int stored) {
+    Assembler a = emitter.assembler();
+    Rescale.Place place = rescale.in(Gpr.RAX, length, 2);
+    for (int row = 0; row < rows; row++) {
+      for (int half = 0; half < 2; half++) {
+        a.load(Move.VMOVUPS, sum(row, half), place.of(Rescale.Numbers.BIAS, half));
+      }
+    }
+    int taps = height * width;
+    int weights = rescale.arrays() * 2 * length.bytes();
+    for (int tap = 0; tap < taps; tap += 2) {
+      for (int half = 0; half < 2; half++) {
+        a.load(
+            Move.VMOVUPS,
+            vector(WEIGHTS + half),
+            Address.at(Gpr.RAX, weights + (tap + half) * length.bytes()));
+      }
+      for (int row = 0; row < rows; row++) {
+        load(a, FIRST, row, tap);
+        // The weights of a tap that is not there are 0.
+        load(a, SECOND, row, Math.min(tap + 1, taps - 1));
+        a.emit(Binary.VPUNPCKLWD, vector(PRODUCT), vector(FIRST), vector(SECOND));
+        a.emit(Binary.VPUNPCKHWD, vector(FIRST), vector(FIRST), vector(SECOND));
+        a.emit(Binary.VPMADDWD, vector(PRODUCT), vector(PRODUCT), vector(WEIGHTS));
+        a.emit(Binary.VPADDD, sum(row, 0), sum(row, 0), vector(PRODUCT));
+        a.emit(Binary.VPMADDWD, vector(FIRST), vector(FIRST), vector(WEIGHTS + 1));
+        a.emit(Binary.VPADDD, sum(row, 1), sum(row, 1), vector(FIRST));
+      }
+    }
+    for (int row = 0; row < rows; row++) {
+      for (int half = 0; half < 2; half++) {
+        rescale.round(emitter, place, half, sum(row, half), vector(FIRST), vector(SECOND));
+      }
+      rescale.store(emitter, sum(row, 0), sum(row, 1), Gpr.R11, row * resultStep, stored);
+    }
+  }
+
+  private void load(Assembler a, int register, int row, int tap) {
+    int at = row * rowStep + tap / width * heightStep + tap % width * widthStep;
+    Unary widen = isSigned ? Unary.VPMOVSXBW : Unary.VPMOVZXBW;
+    a.emit(widen, vector(register), Address.at(Gpr.R10, at));
+  }
+
+  private Vector vector(int number) {
+    return new Vector(length, number);
+  }
+
+  private Vector sum(int row, int half) {
+    return vector(SUMS + row * 2 + half);
+  }
+}

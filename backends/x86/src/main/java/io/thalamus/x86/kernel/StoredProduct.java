@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Unary;
+import io.thalamus.x86.asm.Vector;
+import java.util.Arrays;
+
+/**
+ * Exact sums of products of integers over the taps of a filter, stored as bytes, for a block of
+ * neighbouring results and some vectors of channels at a time. Elements that stand beside each
+ * other are multiplied in groups of 32 bits; what the last group of a run has too many meets
+ * weights of 0. The constants are a panel: the numbers of {@link Rescale}, then for each group the
+ * weights of all channels.
+ *
+ * @param length of vectors
+ * @param form of elements and weights
+ * @param correction times the sum of what a result sees is added to each of its sums
+ * @param rows results of a block
+ * @param vectors of channels, an even number
+ * @param channels of the panel
+ * @param height taps below each other
+ * @param heightStep bytes from one to the next
+ * @param width taps beside each other
+ * @param widthStep bytes from one to the next
+ * @param run elements of a tap that stand beside each other
+ * @param rowStep bytes from what one result sees to what the next does
+ * @param resultStep bytes from one result to the next
+ * @param rescale from sums to results
+ */
+public record StoredProduct(
+    Length length,
+    Form form,
+    int correction,
+    int rows,
+    int vectors,
+    int channels,
+    int height,
+    int heightStep,
+    int width,
+    int widthStep,
+    int run,
+    int rowStep,
+    int resultStep,
+    Rescale rescale) {
+  /** The elements and the instructions that multiply them. */
+  public enum Form {
+    /** Words less their zero points, by vpmaddwd. */
+    WORDS(2),
+    /** Unsigned bytes and signed weights, by vpdpbusd. */
+    BYTES(4),
+    /** Signed bytes, which are made unsigned by adding 128. */
+    SIGNED_BYTES(4);
+
+    private final int group;
+
+    Form(int group) {
+      this.group = group;
+    }
+
+    /** Returns the elements of a group. */
+    public int group() {
+      return group;
+    }
+
+    /** Returns the bytes of an element. */
+    public int bytes() {
+      return Integer.BYTES / group;
+    }
+  }
+
+  private static final int UNROLLED = 4;
+  private static final int SEEN = 0;
+  private static final int PRODUCT = 1;
+  private static final int WEIGHTS = 2;
+
+  /** Returns how many results a block can have at most. */
+  public static int mostRows(Length length, Form form, boolean isCorrected, int vectors) {
+    int constants = (form == Form.SIGNED_BYTES ? 1 : 0) + (isCorrected ? 1 : 0);
+    int left = length.registers() - WEIGHTS - vectors - constants;
+    return Math.max(1, left / (vectors + (isCorrected ? 1 : 0)));
+  }
+
+  /** Returns the function: o0 is the source, o1 the result, o2 the panel. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
+    rescale.prepare(emitter, length, channels % Rescale.pair(length));
+    if (form == Form.SIGNED_BYTES) {
+      a.emit(Unary.VBROADCASTSS, flip(), Address.at(a.constant(0x80808080)));
+    }
+    if (correction != 0) {
+      a.emit(Unary.VBROADCASTSS, ones(), Address.at(a.constant(0x01010101)));
+    }
+    Label again = new Label();
+    a.bind(again);
+    block(emitter);
+    a.emit(Alu.ADD, Gpr.RDX, rows * rowStep);
+    a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.vzeroupper();
+    a.ret();
+    long seen =
+        (height - 1L) * heightStep + (width - 1L) * widthStep + (long) groups() * Integer.BYTES;
+    long panel =
+        ((long) rescale.arrays() + (long) height * width * groups()) * vectors * length.bytes();
+    return new Function(
+        entry,
+        new Extent((rows - 1L) * rowStep + seen, (long) rows * rowStep),
+        new Extent((rows - 1L) * resultStep + channels, (long) rows * resultStep),
+        new Extent(panel, 0),
+        true);
+  }
+
+  private void block(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    Rescale.Place place = rescale.in(Gpr.R8, length, vectors);
+    for (int row = 0; row < rows; row++) {
+      for (int v = 0; v < vectors; v++) {
+        a.load(Move.VMOVUPS, sum(row, v), place.of(Rescale.Numbers.BIAS, v));
+      }
+      if (correction != 0) {
+        a.emit(Binary.VXORPS, seenSum(row), seenSum(row), seenSum(row));
+      }
+    }
+    a.lea(Gpr.RAX, Address.at(Gpr.R8, rescale.arrays() * vectors * length.bytes()));
+    a.mov(Gpr.RDI, Gpr.RDX);
+    loops(a);
+    for (int row = 0; row < rows; row++) {
+      if (correction != 0) {
+        Vector seenSum = seenSum(row);
+        a.emit(Unary.VBROADCASTSS, vector(SEEN), Address.at(a.constant(correction)));
+        a.emit(Binary.VPMULLD, seenSum, seenSum, vector(SEEN));
+        for (int v = 0; v < vectors; v++) {
+          a.emit(Binary.VPADDD, sum(row, v), sum(row, v), seenSum);
+        }
+      }
+      for (int v = 0; v < vectors; v += 2) {
+        // Nothing multiplies any more: the first registers are free.
+        for (int half = v; half < v + 2; half++) {
+          rescale.round(emitter, place, half, sum(row, half), vector(SEEN), vector(PRODUCT));
+        }
+        int first = v / 2 * Rescale.pair(length);
+        rescale.store(
+            emitter,
+            sum(row, v),
+            sum(row, v + 1),
+            Gpr.RCX,
+            row * resultStep + first,
+            Math.min(channels - first, Rescale.pair(length)));
+      }
+    }
+  }
+
+  /** Moves rdi over all taps, and rax over their weights. */
+  private void loops(Assembler a) {
+    Label nextLine = new Label();
+    Label nextTap = new Label();
+    a.mov(Gpr.R11, height);
+    a.bind(nextLine);
+    a.mov(Gpr.RSI, width);
+    a.bind(nextTap);
+    int whole = run / form.group();
+    int rounds = whole / UNROLLED;
+    if (rounds > 0) {
+      a.mov(Gpr.R10, rounds);
+      Label again = new Label();
+      a.bind(again);
+      groups(a, UNROLLED, false);
+      a.emit(Alu.SUB, Gpr.R10, 1);
+      a.jump(Condition.NOT_EQUAL, again);
+    }
+    groups(a, whole % UNROLLED, false);
+    groups(a, groups() - whole, true);
+    advance(a, widthStep - groups() * Integer.BYTES);
+    a.emit(Alu.SUB, Gpr.RSI, 1);
+    a.jump(Condition.NOT_EQUAL, nextTap);
+    advance(a, heightStep - width * widthStep);
+    a.emit(Alu.SUB, Gpr.R11, 1);
+    a.jump(Condition.NOT_EQUAL, nextLine);
+  }
+
+  private static void advance(Assembler a, int bytes) {
+    if (bytes != 0) {
+      a.emit(Alu.ADD, Gpr.RDI, bytes);
+    }
+  }
+
+  private void groups(Assembler a, int count, boolean isPartial) {
+    for (int i = 0; i < count; i++) {
+      for (int v = 0; v < vectors; v++) {
+        Address weights = Address.at(Gpr.RAX, (i * vectors + v) * length.bytes());
+        a.load(Move.VMOVUPS, vector(WEIGHTS + v), weights);
+      }
+      for (int row = 0; row < rows; row++) {
+        Address at = Address.at(Gpr.RDI, row * rowStep + i * Integer.BYTES);
+        a.emit(Unary.VPBROADCASTD, vector(SEEN), at);
+        multiply(a, row, isPartial);
+      }
+    }
+    if (count > 0) {
+      a.emit(Alu.ADD, Gpr.RDI, count * Integer.BYTES);
+      a.emit(Alu.ADD, Gpr.RAX, count * vectors * length.bytes());
+    }
+  }
+
+  private void multiply(Assembler a, int row, boolean isPartial) {
+    Vector seen = vector(SEEN);
+    if (form == Form.WORDS) {
+      Vector product = vector(PRODUCT);
+      for (int v = 0; v < vectors; v++) {
+        a.emit(Binary.VPMADDWD, product, seen, vector(WEIGHTS + v));
+        a.emit(Binary.VPADDD, sum(row, v), sum(row, v), product);
+      }
+      return;
+    }
+    if (form == Form.SIGNED_BYTES) {
+      a.emit(Binary.VXORPS, seen, seen, flip());
+    }
+    for (int v = 0; v < vectors; v++) {
+      a.emit(Binary.VPDPBUSD, sum(row, v), seen, vector(WEIGHTS + v));
+    }
+    if (correction != 0) {
+      if (isPartial) {
+        int[] ones = new int[length.bytes() / Integer.BYTES];
+        Arrays.fill(ones, 0x01010101 >>> Byte.SIZE * (form.group() - run % form.group()));
+        a.emit(Binary.VPDPBUSD, seenSum(row), seen, Address.at(a.constant(ones)));
+      } else {
+        a.emit(Binary.VPDPBUSD, seenSum(row), seen, ones());
+      }
+    }
+  }
+
+  private int groups() {
+    return Math.ceilDiv(run, form.group());
+  }
+
+  private Vector vector(int number) {
+    return new Vector(length, number);
+  }
+
+  private Vector flip() {
+    return vector(WEIGHTS + vectors);
+  }
+
+  private Vector ones() {
+    return vector(WEIGHTS + vectors + (form == Form.SIGNED_BYTES ? 1 : 0));
+  }
+
+  private int firstSum() {
+    return ones().number() + (correction != 0 ? 1 : 0);
+  }
+
+  private Vector seenSum(int row) {
+    return vector(firstSum() + rows * vectors + row);
+  }
+
+  private Vector sum(int row, int v) {
+    return vector(firstSum() + row * vectors + v);
+  }
+}

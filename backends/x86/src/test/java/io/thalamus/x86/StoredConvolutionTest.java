@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86;
+
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
+
+import io.thalamus.cpu.CpuDevice;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.operations.IntRange;
+import io.thalamus.tck.check.TestGraph;
+import io.thalamus.x86.asm.Length;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** 8-bit convolutions of random shapes, each call between guard pages, against the reference. */
+class StoredConvolutionTest {
+  private static final int ROUNDS = 100;
+  private static final int[] CHANNELS = {1, 2, 3, 4, 7, 8, 15, 16, 17, 24, 32, 33, 40, 65, 100};
+  private static final int[] ACTIVATIONS = {0, 0, 1, 2, 3};
+
+  private final CpuDevice cpu = new CpuDevice("1.0.0");
+
+  /** A graph of one layer, with numbers of any size that are valid together. */
+  private static final class Layer implements AutoCloseable {
+    final TestGraph graph = new TestGraph();
+    final Random random;
+    final OperandCode type;
+    final boolean isPerChannel;
+    final float inputScale;
+    final int input;
+    final byte[] data;
+    float filterScale;
+
+    Layer(Random random, boolean mayBePerChannel, int... shape) {
+      this.random = random;
+      type = random.nextBoolean() ? TENSOR_QUANT8_ASYMM : TENSOR_QUANT8_ASYMM_SIGNED;
+      isPerChannel = mayBePerChannel && random.nextBoolean();
+      inputScale = 0.01f + random.nextFloat();
+      input = graph.input(type, Quantization.of(inputScale, zeroPoint()), shape);
+      int size = 1;
+      for (int dimension : shape) {
+        size *= dimension;
+      }
+      data = new byte[size];
+      random.nextBytes(data);
+    }
+
+    int zeroPoint() {
+      IntRange range = IntRange.of(type);
+      return switch (random.nextInt(4)) {
+        case 0 -> range.min();
+        case 1 -> range.max();
+        default -> range.min() + random.nextInt(256);
+      };
+    }
+
+    int filter(int channelDimension, int channels, int... shape) {
+      int size = 1;
+      for (int dimension : shape) {
+        size *= dimension;
+      }
+      byte[] weights = new byte[size];
+      random.nextBytes(weights);
+      filterScale = 0.001f + random.nextFloat();
+      if (!isPerChannel) {
+        return graph.constant(type, Quantization.of(filterScale, zeroPoint()), weights, shape);
+      }
+      float[] scales = new float[channels];
+      for (int i = 0; i < channels; i++) {
+        scales[i] = filterScale * (0.01f + random.nextFloat());
+      }
+      for (int i = 0; i < size; i++) {
+        weights[i] = weights[i] == -128 ? 0 : weights[i];
+      }
+      return graph.constant(
+          TENSOR_QUANT8_SYMM_PER_CHANNEL,
+          new Quantization.PerChannel(channelDimension, scales),
+          weights,
+          shape);
+    }
+
+    int bias(int channels) {
+      int[] values = new int[channels];
+      for (int i = 0; i < channels; i++) {
+        values[i] = random.nextInt(200_000) - 100_000;
+      }
+      Quantization scale = Quantization.of(isPerChannel ? 0 : inputScale * filterScale, 0);
+      return graph.constant(TENSOR_INT32, scale, TestGraph.bytes(values), channels);
+    }
+
+    /** Products of some depth fill the range of results, or a small part, or far too much. */
+    int output(int depth, int... shape) {
+      double spread = Math.sqrt(depth) * Math.pow(4, random.nextInt(7) - 3);
+      float scale = (float) (inputScale * filterScale * spread * 50);
+      if (random.nextInt(4) == 0) {
+        scale = inputScale * filterScale * 2f / (1 << random.nextInt(8));
+      }
+      // Where larger factors could overflow, the device leaves the layer to others.
+      double most = (1L << 28) / (depth * 65_025.0 + 100_000);
+      scale = (float) Math.max(scale, inputScale * filterScale * 1.01 / most);
+      return graph.output(type, Quantization.of(scale, zeroPoint()), shape);
+    }
+
+    @Override
+    public void close() {
+      graph.close();
+    }
+  }
+
+  private void compare(Length length, Layer layer, String message) throws Exception {
+    try (X86Device device = Lengths.device(length)) {
+      byte[] expected = TestGraph.run(cpu, layer.graph.model(), layer.data);
+      TestGraph.assertSame(
+          expected, TestGraph.run(device, layer.graph.model(), layer.data), message);
+      TestGraph.assertSame(
+          expected,
+          GuardedProgram.run(device, length, layer.graph.model(), layer.random, layer.data),
+          message + ", guarded");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void convolutionsEqualTheReference(Length length) throws Exception {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      boolean isDepthwise = random.nextBoolean();
+      int batch = 1 + random.nextInt(2);
+      int height = 1 + random.nextInt(9);
+      int width = 1 + random.nextInt(13);
+      int channels = pick(random, CHANNELS);
+      int outputs = isDepthwise && channels > 1 ? channels : pick(random, CHANNELS);
+      boolean isPointwise = random.nextInt(3) == 0;
+      int[] padding = new int[4]; // left, right, top, bottom
+      int filterHeight = 1;
+      int filterWidth = 1;
+      int strideX = 1;
+      int strideY = 1;
+      int dilationX = 1;
+      int dilationY = 1;
+      if (!isPointwise) {
+        filterHeight = 1 + random.nextInt(4);
+        filterWidth = 1 + random.nextInt(4);
+        strideX = 1 + random.nextInt(3);
+        strideY = 1 + random.nextInt(3);
+        dilationX = random.nextInt(3) == 0 ? 2 : 1;
+        dilationY = random.nextInt(3) == 0 ? 3 : 1;
+        for (int i = 0; i < 4; i++) {
+          padding[i] = random.nextInt(3);
+        }
+      }
+      int roomY = height + padding[2] + padding[3] - (filterHeight - 1) * dilationY - 1;
+      int roomX = width + padding[0] + padding[1] - (filterWidth - 1) * dilationX - 1;
+      if (roomX < 0 || roomY < 0) {
+        continue;
+      }
+      try (Layer layer = new Layer(random, true, batch, height, width, channels)) {
+        TestGraph graph = layer.graph;
+        int filter =
+            isDepthwise
+                ? layer.filter(3, outputs, 1, filterHeight, filterWidth, outputs)
+                : layer.filter(0, outputs, outputs, filterHeight, filterWidth, channels);
+        List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
+        for (int pad : padding) {
+          in.add(graph.int32(pad));
+        }
+        in.add(graph.int32(strideX));
+        in.add(graph.int32(strideY));
+        if (isDepthwise) {
+          in.add(graph.int32(outputs / channels));
+        }
+        in.add(graph.int32(pick(random, ACTIVATIONS)));
+        in.add(graph.bool(false));
+        in.add(graph.int32(dilationX));
+        in.add(graph.int32(dilationY));
+        int depth = filterHeight * filterWidth * (isDepthwise ? 1 : channels);
+        int output = layer.output(depth, batch, roomY / strideY + 1, roomX / strideX + 1, outputs);
+        graph.operation(
+            isDepthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D, in, output);
+        compare(length, layer, "round " + round + ", seed " + seed);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void productsEqualTheReference(Length length) throws Exception {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      int batch = 1 + random.nextInt(9);
+      int size = 1 + random.nextInt(70);
+      int units = pick(random, CHANNELS) + random.nextInt(2) * 100;
+      try (Layer layer = new Layer(random, false, batch, size)) {
+        TestGraph graph = layer.graph;
+        int filter = layer.filter(0, units, units, size);
+        List<Integer> in =
+            List.of(layer.input, filter, layer.bias(units), graph.int32(pick(random, ACTIVATIONS)));
+        graph.operation(OperationCode.FULLY_CONNECTED, in, layer.output(size, batch, units));
+        compare(length, layer, "round " + round + ", seed " + seed);
+      }
+    }
+  }
+
+  private static int pick(Random random, int... values) {
+    return values[random.nextInt(values.length)];
+  }
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+
+import io.thalamus.cpu.CpuDevice;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.operations.IntRange;
+import io.thalamus.tck.check.TestGraph;
+import io.thalamus.x86.asm.Length;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** 8-bit operations of random shapes, each call between guard pages, against the reference. */
+class StoredOperationsTest {
+  private static final int ROUNDS = 80;
+
+  private final CpuDevice cpu = new CpuDevice("1.0.0");
+
+  /** Fills one graph by random numbers, and says what it is given. */
+  @FunctionalInterface
+  private interface Source {
+    byte[][] fill(TestGraph graph, Random random, OperandCode type);
+  }
+
+  private void compare(Length length, Source source) throws Exception {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    try (X86Device device = Lengths.device(length)) {
+      for (int round = 0; round < ROUNDS; round++) {
+        try (TestGraph graph = new TestGraph()) {
+          OperandCode type =
+              random.nextBoolean() ? TENSOR_QUANT8_ASYMM : TENSOR_QUANT8_ASYMM_SIGNED;
+          byte[][] inputs = source.fill(graph, random, type);
+          String message = "round " + round + ", seed " + seed;
+          byte[] expected = TestGraph.run(cpu, graph.model(), inputs);
+          TestGraph.assertSame(expected, TestGraph.run(device, graph.model(), inputs), message);
+          TestGraph.assertSame(
+              expected,
+              GuardedProgram.run(device, length, graph.model(), random, inputs),
+              message + ", guarded");
+        }
+      }
+    }
+  }
+
+  private static Quantization quantization(Random random, OperandCode type, double scale) {
+    IntRange range = IntRange.of(type);
+    int zeroPoint = range.min() + random.nextInt(256);
+    return Quantization.of(
+        (float) (scale * Math.pow(2, random.nextInt(7) - 3) * (0.5 + random.nextDouble())),
+        zeroPoint);
+  }
+
+  private static byte[] bytes(Random random, int... shape) {
+    int size = 1;
+    for (int dimension : shape) {
+      size *= dimension;
+    }
+    byte[] bytes = new byte[size];
+    random.nextBytes(bytes);
+    return bytes;
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void sumsAndProductsEqualTheReference(Length length) throws Exception {
+    compare(
+        length,
+        (graph, random, type) -> {
+          OperationCode code =
+              List.of(OperationCode.ADD, OperationCode.SUB, OperationCode.MUL)
+                  .get(random.nextInt(3));
+          int[] first = shape(random);
+          int[] second = first.clone();
+          int[] result = first.clone();
+          int way = random.nextInt(4);
+          for (int i = 0; i < first.length; i++) {
+            first[i] = way == 1 && random.nextBoolean() ? 1 : first[i];
+            second[i] = way == 2 && random.nextBoolean() || way == 3 ? 1 : second[i];
+            result[i] = Math.max(first[i], second[i]);
+          }
+          Quantization ofX = quantization(random, type, 0.1);
+          Quantization ofY = quantization(random, type, 0.1);
+          Quantization ofResult = quantization(random, type, 0.15);
+          if (code == OperationCode.MUL) {
+            // The scale of a product must be greater than the product of the scales.
+            float scale = ofX.scale() * ofY.scale() * (1.01f + 200 * random.nextFloat());
+            ofResult = Quantization.of(scale, ofResult.zeroPoint());
+          }
+          int x = graph.input(type, ofX, first);
+          int y = graph.input(type, ofY, second);
+          int output = graph.output(type, ofResult, result);
+          graph.operation(code, List.of(x, y, graph.int32(random.nextInt(4))), output);
+          return new byte[][] {bytes(random, first), bytes(random, second)};
+        });
+  }
+
+  private static int[] shape(Random random) {
+    return new int[] {
+      1 + random.nextInt(2), 1 + random.nextInt(4), 1 + random.nextInt(5), 1 + random.nextInt(70)
+    };
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void functionsEqualTheReference(Length length) throws Exception {
+    compare(
+        length,
+        (graph, random, type) -> {
+          OperationCode code =
+              List.of(
+                      OperationCode.RELU,
+                      OperationCode.RELU1,
+                      OperationCode.RELU6,
+                      OperationCode.LOGISTIC,
+                      OperationCode.TANH,
+                      OperationCode.HARD_SWISH)
+                  .get(random.nextInt(6));
+          int[] shape = shape(random);
+          Quantization from = quantization(random, type, 0.1);
+          int least = IntRange.of(type).min();
+          Quantization to =
+              switch (code) {
+                case LOGISTIC -> Quantization.of(1f / 256, least);
+                case TANH -> Quantization.of(1f / 128, least + 128);
+                case HARD_SWISH -> quantization(random, type, 0.1);
+                default -> from;
+              };
+          int input = graph.input(type, from, shape);
+          graph.operation(code, List.of(input), graph.output(type, to, shape));
+          return new byte[][] {bytes(random, shape)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void poolsEqualTheReference(Length length) throws Exception {
+    compare(
+        length,
+        (graph, random, type) -> {
+          OperationCode code =
+              random.nextBoolean() ? OperationCode.AVERAGE_POOL_2D : OperationCode.MAX_POOL_2D;
+          int[] shape = {
+            1 + random.nextInt(2),
+            4 + random.nextInt(6),
+            4 + random.nextInt(6),
+            1 + random.nextInt(70)
+          };
+          Quantization quantization = quantization(random, type, 0.05);
+          int input = graph.input(type, quantization, shape);
+          int width = 1 + random.nextInt(4);
+          int height = 1 + random.nextInt(4);
+          List<Integer> in = new ArrayList<>(List.of(input));
+          int[] padding = new int[4];
+          for (int i = 0; i < 4; i++) {
+            padding[i] = random.nextInt(i < 2 ? width : height);
+            in.add(graph.int32(padding[i]));
+          }
+          int strideX = 1 + random.nextInt(3);
+          int strideY = 1 + random.nextInt(3);
+          for (int number : new int[] {strideX, strideY, width, height, random.nextInt(4)}) {
+            in.add(graph.int32(number));
+          }
+          int[] result = {
+            shape[0],
+            (shape[1] + padding[2] + padding[3] - height) / strideY + 1,
+            (shape[2] + padding[0] + padding[1] - width) / strideX + 1,
+            shape[3]
+          };
+          graph.operation(code, in, graph.output(type, quantization, result));
+          return new byte[][] {bytes(random, shape)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void meansEqualTheReference(Length length) throws Exception {
+    compare(
+        length,
+        (graph, random, type) -> {
+          int[] shape = shape(random);
+          Quantization quantization = quantization(random, type, 0.05);
+          int input = graph.input(type, quantization, shape);
+          int first = random.nextInt(4);
+          int end = first + 1 + random.nextInt(4 - first);
+          int[] axes = new int[end - first];
+          int[] result = shape.clone();
+          for (int i = first; i < end; i++) {
+            axes[i - first] = random.nextBoolean() ? i : i - 4;
+            result[i] = 1;
+          }
+          graph.operation(
+              OperationCode.MEAN,
+              List.of(input, graph.int32Vector(axes), graph.int32(1)),
+              graph.output(type, quantization, result));
+          return new byte[][] {bytes(random, shape)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void probabilitiesEqualTheReference(Length length) throws Exception {
+    compare(
+        length,
+        (graph, random, type) -> {
+          int[] shape = {1 + random.nextInt(4), 1 + random.nextInt(300)};
+          int input = graph.input(type, quantization(random, type, 0.05), shape);
+          int output =
+              graph.output(type, Quantization.of(1f / 256, IntRange.of(type).min()), shape);
+          float beta = 0.1f + random.nextFloat() * 3;
+          graph.operation(OperationCode.SOFTMAX, List.of(input, graph.float32(beta)), output);
+          byte[] scores = bytes(random, shape);
+          if (random.nextInt(3) == 0) {
+            // Scores near each other: small differences decide.
+            for (int i = 0; i < scores.length; i++) {
+              scores[i] &= 7;
+            }
+          }
+          return new byte[][] {scores};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void floatsAreStoredAsByTheReference(Length length) throws Exception {
+    compare(
+        length,
+        (graph, random, type) -> {
+          int count = 1 + random.nextInt(70);
+          Quantization quantization = quantization(random, type, 0.1);
+          int input = graph.input(TENSOR_FLOAT32, Quantization.NONE, count);
+          graph.operation(
+              OperationCode.QUANTIZE, List.of(input), graph.output(type, quantization, count));
+          float[] values = new float[count];
+          for (int i = 0; i < count; i++) {
+            values[i] =
+                switch (random.nextInt(8)) {
+                  case 0 -> Float.intBitsToFloat(random.nextInt());
+                  case 1 -> Float.NaN;
+                  case 2 -> Float.POSITIVE_INFINITY;
+                  case 3 -> -0f;
+                  case 4 -> (random.nextInt(512) - 256 + 0.5f) * quantization.scale();
+                  case 5 -> Math.nextDown((random.nextInt(256) + 0.5f) * quantization.scale());
+                  default -> (random.nextFloat() - 0.5f) * 300 * quantization.scale();
+                };
+          }
+          return new byte[][] {TestGraph.bytes(values)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void storedBytesAreFloatsAsByTheReference(Length length) throws Exception {
+    compare(
+        length,
+        (graph, random, type) -> {
+          int count = 1 + random.nextInt(70);
+          int input = graph.input(type, quantization(random, type, 0.1), count);
+          graph.operation(
+              OperationCode.DEQUANTIZE,
+              List.of(input),
+              graph.output(TENSOR_FLOAT32, Quantization.NONE, count));
+          return new byte[][] {bytes(random, count)};
+        });
+  }
+}

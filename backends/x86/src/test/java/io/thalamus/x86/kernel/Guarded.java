@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.x86.code.SystemCalls;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Random;
+
+/** Memory between two pages that nobody may touch. Freed by its owner. */
+public record Guarded(MemorySegment memory, long mapped, long bytes) implements AutoCloseable {
+  private static final int PAGE = 4096;
+
+  /** Maps memory of a size that ends at such a page, or begins behind one. */
+  @SuppressWarnings("restricted")
+  public static Guarded of(long size, boolean isAtEnd) {
+    long inner = Math.max(PAGE, (size + PAGE - 1) / PAGE * PAGE);
+    long bytes = inner + 2 * PAGE;
+    long mapped = SystemCalls.map(bytes);
+    assertNotEquals(0, mapped);
+    assertTrue(SystemCalls.forbid(mapped, PAGE));
+    assertTrue(SystemCalls.forbid(mapped + PAGE + inner, PAGE));
+    long at = mapped + PAGE + (isAtEnd ? inner - size : 0);
+    return new Guarded(MemorySegment.ofAddress(at).reinterpret(size), mapped, bytes);
+  }
+
+  void fill(Random random, float scale) {
+    for (long i = 0; i < memory.byteSize() / Float.BYTES; i++) {
+      float value = (random.nextFloat() * 2 - 1) * scale;
+      memory.setAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i, value);
+    }
+  }
+
+  double get(long bytesFromBegin) {
+    return memory.get(ValueLayout.JAVA_FLOAT_UNALIGNED, bytesFromBegin);
+  }
+
+  @Override
+  public void close() {
+    SystemCalls.unmap(mapped, bytes);
+  }
+}

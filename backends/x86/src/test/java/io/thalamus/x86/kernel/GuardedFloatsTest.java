@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.x86.Lengths;
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.kernel.ResizedLine.Column;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Functions of random shapes between pages that nobody may touch, against formulas in double. */
+class GuardedFloatsTest {
+  private static final int ROUNDS = 100;
+
+  private static String told(Object function, long seed) {
+    return function + ", seed " + seed;
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void singleFloatsAreMapped(Length length) {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    Mapped.Kind[] kinds = Mapped.Kind.values();
+    for (int round = 0; round < ROUNDS; round++) {
+      Mapped mapped = new Mapped(kinds[round % kinds.length], 1 + random.nextInt(70));
+      float scale = random.nextBoolean() ? 1 : 100;
+      Emitter emitter = new Emitter(length);
+      GuardedTest.run(
+          emitter,
+          mapped.emit(emitter),
+          1,
+          random,
+          (read, written, _) -> {
+            for (int i = 0; i < mapped.count(); i++) {
+              double wanted = formula(mapped.kind(), read.get(4L * i));
+              assertEquals(
+                  wanted,
+                  written.get(4L * i),
+                  Double.isNaN(wanted) ? 0 : 1e-6 * Math.max(1, Math.abs(wanted)),
+                  () -> told(mapped, seed));
+            }
+          },
+          scale);
+    }
+  }
+
+  private static double formula(Mapped.Kind kind, double x) {
+    return switch (kind) {
+      case LOGISTIC -> 1 / (1 + Math.exp(-x));
+      case TANH -> Math.tanh(x);
+      case HARD_SWISH -> x * Math.clamp(x + 3, 0, 6) / 6;
+      case ABS -> Math.abs(x);
+      case NEG -> -x;
+      case SQRT -> Math.sqrt(x);
+      case RSQRT -> 1 / Math.sqrt(x);
+    };
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void rowsBecomeProbabilities(Length length) {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      SoftmaxRows rows = new SoftmaxRows(1 + random.nextInt(60), random.nextInt(3) * 0.75f + 0.5f);
+      int blocks = 1 + random.nextInt(4);
+      Emitter emitter = new Emitter(length);
+      GuardedTest.run(
+          emitter,
+          rows.emit(emitter),
+          blocks,
+          random,
+          (read, written, _) -> {
+            for (int row = 0; row < blocks; row++) {
+              int first = row * rows.count();
+              double sum = 0;
+              for (int i = 0; i < rows.count(); i++) {
+                sum += Math.exp(read.get(4L * (first + i)) * rows.beta());
+              }
+              for (int i = 0; i < rows.count(); i++) {
+                double wanted = Math.exp(read.get(4L * (first + i)) * rows.beta()) / sum;
+                assertEquals(wanted, written.get(4L * (first + i)), 1e-5, () -> told(rows, seed));
+              }
+            }
+          },
+          30);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void windowsArePooled(Length length) {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      int channels = 1 + random.nextInt(100);
+      int cells = 1 + random.nextInt(4);
+      int cellStep = 4 * (channels + random.nextInt(3));
+      FusedActivation[] activations = FusedActivation.values();
+      PooledRun pooled =
+          new PooledRun(
+              random.nextBoolean(),
+              1 + random.nextInt(4),
+              cellStep * (cells + random.nextInt(3)),
+              cells,
+              cellStep,
+              channels,
+              cellStep * (1 + random.nextInt(2)),
+              4 * (channels + random.nextInt(3)),
+              activations[random.nextInt(activations.length)]);
+      int blocks = 1 + random.nextInt(4);
+      Emitter emitter = new Emitter(length);
+      GuardedTest.run(
+          emitter,
+          pooled.emit(emitter),
+          blocks,
+          random,
+          (read, written, _) -> {
+            for (int block = 0; block < blocks; block++) {
+              for (int c = 0; c < channels; c++) {
+                assertEquals(
+                    pool(pooled, read, (long) block * pooled.windowStep() + 4L * c),
+                    written.get((long) block * pooled.resultStep() + 4L * c),
+                    1e-5,
+                    () -> told(pooled, seed));
+              }
+            }
+          });
+    }
+  }
+
+  private static double pool(PooledRun pooled, Guarded read, long first) {
+    double most = Double.NEGATIVE_INFINITY;
+    double sum = 0;
+    for (int y = 0; y < pooled.rows(); y++) {
+      for (int x = 0; x < pooled.cells(); x++) {
+        double value = read.get(first + (long) y * pooled.rowStep() + (long) x * pooled.cellStep());
+        most = Math.max(most, value);
+        sum += value;
+      }
+    }
+    double result = pooled.isMaximum() ? most : sum / (pooled.rows() * pooled.cells());
+    return Math.min(
+        Math.max(result, pooled.activation().range().min()), pooled.activation().range().max());
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void floatsAreMoved(Length length) {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      int count = 1 + random.nextInt(50);
+      int readStep = 4 * (random.nextBoolean() ? 1 : random.nextInt(4));
+      int writeStep = 4 * (random.nextBoolean() ? 1 : 1 + random.nextInt(3));
+      StridedFloats moved =
+          new StridedFloats(
+              count,
+              readStep,
+              writeStep,
+              4 * random.nextInt(60),
+              count * writeStep + 4 * random.nextInt(3));
+      int blocks = 1 + random.nextInt(4);
+      Emitter emitter = new Emitter(length);
+      GuardedTest.run(
+          emitter,
+          moved.emit(emitter),
+          blocks,
+          random,
+          (read, written, _) -> {
+            for (int block = 0; block < blocks; block++) {
+              for (int i = 0; i < count; i++) {
+                assertEquals(
+                    read.get((long) block * moved.blockReadStep() + (long) i * readStep),
+                    written.get((long) block * moved.blockWriteStep() + (long) i * writeStep),
+                    () -> told(moved, seed));
+              }
+            }
+          });
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"YMM", "ZMM"})
+  void linesAreResized(Length length) {
+    Lengths.assume(length);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      boolean isBetween = random.nextInt(4) > 0;
+      int channels = 1 + random.nextInt(40);
+      int cells = 1 + random.nextInt(6);
+      List<Column> columns = new ArrayList<>();
+      for (int i = 1 + random.nextInt(9); i > 0; i--) {
+        int left = random.nextInt(cells);
+        columns.add(new Column(left, Math.min(cells - 1, left + 1), random.nextFloat()));
+      }
+      int lineStep = random.nextBoolean() ? 0 : 4 * cells * channels;
+      ResizedLine line = new ResizedLine(isBetween, columns, lineStep, channels);
+      Emitter emitter = new Emitter(length);
+      GuardedTest.run(
+          emitter,
+          line.emit(emitter),
+          1,
+          random,
+          (read, written, other) -> {
+            for (int x = 0; x < columns.size(); x++) {
+              for (int c = 0; c < channels; c++) {
+                double wanted = between(line, columns.get(x), c, read, other.get(0));
+                assertEquals(
+                    wanted, written.get(4L * (x * channels + c)), 1e-5, () -> told(line, seed));
+              }
+            }
+          });
+    }
+  }
+
+  private static double between(ResizedLine line, Column column, int c, Guarded read, double down) {
+    long left = 4L * (column.left() * line.channels() + c);
+    long right = 4L * (column.right() * line.channels() + c);
+    if (!line.isBetween()) {
+      return read.get(left);
+    }
+    double first = read.get(left) * (1 - down) + read.get(left + line.lineStep()) * down;
+    double second = read.get(right) * (1 - down) + read.get(right + line.lineStep()) * down;
+    return first * (1 - column.along()) + second * column.along();
+  }
+}
