@@ -135,7 +135,10 @@ final class Licences {
     }
   }
 
-  /** Whether the distribution has the jar, which is then done; one that is no bundle is in ours. */
+  /**
+   * Returns true if the distribution has the jar, which is then done; one that is no bundle is in
+   * ours.
+   */
   private static boolean isInside(Path part, List<Path> inside) throws IOException {
     for (Path jar : inside) {
       if (Files.mismatch(part, jar) < 0) {

@@ -41,7 +41,10 @@ import org.osgi.framework.ServiceReference;
 import org.osgi.service.cm.Configuration;
 import org.osgi.service.cm.ConfigurationAdmin;
 
-/** What a device stored is its own: that of this code, under these settings, wherever it lies. */
+/**
+ * The stored compilations of a device are its own: that of this code, under these settings,
+ * wherever it lies.
+ */
 public class CachingIT {
   private static final String PID = "io.thalamus.npu";
 
@@ -193,7 +196,7 @@ public class CachingIT {
     assertEquals(2 * files, files().size());
   }
 
-  /** What compiles is more than the device's own bundle. */
+  /** The compiler of a device is more than its own bundle. */
   @Test
   void anAttachedFragmentMakesItAnotherBuild() throws Exception {
     assertEquals(Set.of(Origin.STORED), compile());

@@ -28,7 +28,7 @@ final class Commands implements AutoCloseable {
                 new ByteArrayOutputStream());
   }
 
-  /** What a command shows. */
+  /** Returns the text that a command shows. */
   String text(String line) throws Exception {
     return session.format(session.execute(line), Converter.INSPECT).toString();
   }

@@ -19,7 +19,7 @@ import org.osgi.framework.InvalidSyntaxException;
 import org.osgi.framework.ServiceReference;
 import org.osgi.service.condition.Condition;
 
-/** What tells other bundles that something can be used. */
+/** The conditions that tell other bundles what can be used. */
 public class ConditionsIT {
   private final BundleContext context =
       FrameworkUtil.getBundle(ConditionsIT.class).getBundleContext();

@@ -24,7 +24,8 @@ import org.osgi.framework.FrameworkUtil;
 import org.osgi.framework.ServiceReference;
 
 /**
- * What {@code nn:trace} and {@code nn:qos} show while urgent work interrupts a saturated device.
+ * The output of {@code nn:trace} and {@code nn:qos} while urgent work interrupts a saturated
+ * device.
  */
 public class QosIT {
   private static final Pattern PREEMPTIONS = Pattern.compile("\"preemptions\":(\\d+)");

@@ -76,7 +76,7 @@ public class StreamIT {
   private NeuralNetworks networks;
   private BurstStreams streams;
 
-  /** What a frame gave, and what ran where. */
+  /** The result of a frame, and its report. */
   private record Result(byte[] bytes, ExecutionReport report) {
     boolean ranOn(String device) {
       return report.steps().stream()

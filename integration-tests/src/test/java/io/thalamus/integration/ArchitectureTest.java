@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 class ArchitectureTest {
   private static final int LONGEST_BND = 10;
 
-  /** What every bundle may import. */
+  /** The packages that every bundle may import. */
   private static final List<String> FREE = List.of("java.", "javax.", "org.osgi.");
 
   private record Row(String folder, Set<String> mayImport) {

@@ -86,7 +86,7 @@ class DeclarationsTest {
     return facts;
   }
 
-  /** What the component's description, which the service's properties come from, says. */
+  /** Returns the properties in the component's description, from which the service gets them. */
   private static Map<String, String> inService(String name)
       throws IOException, ParserConfigurationException, SAXException {
     Path module = ProjectFiles.ROOT.resolve("backends").resolve(name);

@@ -9,11 +9,12 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.jar.JarFile;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,8 +25,6 @@ class EmbeddedTest {
   private static final Path USES =
       ProjectFiles.ROOT.resolve("integration-tests/src/test/resources/embedded/Uses.java");
   private static final String VECTORS = "--add-modules=jdk.incubator.vector";
-  private static final Pattern TEN_LINES =
-      Pattern.compile("```java\\n(import io\\.thalamus\\.embedded.*?)```", Pattern.DOTALL);
 
   @TempDir Path directory;
 
@@ -65,19 +64,22 @@ class EmbeddedTest {
     return outcome.out();
   }
 
-  /** The program in the README, to the letter. */
+  /** Stored compilations depend on the contracts, whose classes are no bundles here. */
   @Test
-  void theTenLinesRunAsTheyAreWritten() throws Exception {
-    Matcher lines = TEN_LINES.matcher(Files.readString(ProjectFiles.ROOT.resolve("README.md")));
-    assertTrue(lines.find());
-    assertEquals(10, lines.group(1).lines().count());
-    Path program = Files.writeString(directory.resolve("Digits.java"), lines.group(1));
-    for (String sample : List.of("digits.tflite", "digit-3.png")) {
-      Files.copy(SAMPLES.resolve(sample), directory.resolve(sample));
+  void theJarKnowsTheDigestsOfTheContracts() throws Exception {
+    StringBuilder expected = new StringBuilder();
+    for (String contract : List.of("memory", "model", "api")) {
+      Path jar = ProjectFiles.jar(ProjectFiles.ROOT.resolve("bundles").resolve(contract));
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(jar));
+      expected.append(contract + " " + HexFormat.of().withUpperCase().formatHex(digest) + " ");
     }
-    Outcome outcome = java(VECTORS, "-cp", jar().toString(), program.toString());
-    assertEquals(0, outcome.status(), outcome::err);
-    assertEquals(List.of("[3 0.973, 0 0.004, 1 0.004] on [simd]"), outcome.out());
+    try (JarFile embedded = new JarFile(jar().toFile())) {
+      byte[] text =
+          embedded
+              .getInputStream(embedded.getEntry("META-INF/thalamus/contracts.sha256"))
+              .readAllBytes();
+      assertEquals(expected.toString().strip(), new String(text).strip());
+    }
   }
 
   @Test

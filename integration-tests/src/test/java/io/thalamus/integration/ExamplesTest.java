@@ -2,6 +2,7 @@
 package io.thalamus.integration;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -9,6 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -94,7 +97,7 @@ class ExamplesTest {
     return outcome;
   }
 
-  /** What the surrounding Maven says of itself; outside of one, its defaults. */
+  /** Returns a fact about the surrounding Maven; outside of one, its defaults. */
   private static String property(String name) {
     Path home = Path.of(System.getProperty("user.home"), ".m2");
     return System.getProperty(
@@ -135,6 +138,43 @@ class ExamplesTest {
     assertEquals(List.of(ANSWER), last(1, outcome), outcome::out);
   }
 
+  /** The program and the dependency in the README, to the letter, in a project of their own. */
+  @Test
+  void theTenLinesOfTheReadmeAreAProgram() throws Exception {
+    String readme = Files.readString(ProjectFiles.ROOT.resolve("README.md"));
+    String lines = block("java", "import io.thalamus.embedded", readme);
+    assertEquals(10, lines.lines().count());
+    Path project = copy("plain");
+    Path pom = project.resolve("pom.xml");
+    String text = Files.readString(pom);
+    String changed =
+        text.replaceFirst(
+                "(?s)<dependencyManagement>.*?</dependencyManagement>\\s*<dependencies>.*?</dependencies>",
+                Matcher.quoteReplacement(
+                    "<dependencies>" + block("xml", "<dependency>", readme) + "</dependencies>"))
+            .replace("com.example.plain.Digits", "Digits")
+            .replaceAll("<argument>\\$\\{(model|picture)}</argument>", "");
+    assertFalse(changed.contains("io.thalamus.bom"), changed);
+    Files.writeString(pom, changed);
+    Files.delete(project.resolve("src/main/java/com/example/plain/Digits.java"));
+    Files.writeString(project.resolve("src/main/java/Digits.java"), lines);
+    Files.copy(MODEL, project.resolve("digits.tflite"));
+    Files.copy(PICTURE, project.resolve("digit-3.png"));
+    Outcome outcome = maven(project, "compile", "exec:exec");
+    assertEquals(List.of(ANSWER), last(1, outcome), outcome::out);
+    assertTrue(readme.contains("prints `" + ANSWER + "`"));
+  }
+
+  /** Returns the code block of a language that begins with some text. */
+  private static String block(String language, String start, String page) {
+    String quoted = Pattern.quote(start);
+    Matcher block =
+        Pattern.compile("```%s\\n(%s.*?)```".formatted(language, quoted), Pattern.DOTALL)
+            .matcher(page);
+    assertTrue(block.find(), () -> "no " + language + " block that begins with " + start);
+    return block.group(1);
+  }
+
   /** The filter by hand: y = x - level, level += y / 2, from 0. */
   @Test
   void streamKeepsItsStateFromFrameToFrame() throws Exception {
@@ -156,21 +196,52 @@ class ExamplesTest {
     assertEquals(List.of(ANSWER), last(1, outcome), outcome::out);
   }
 
+  /** From nothing to a certificate: the commands of {@code docs/devices.md}. */
   @Test
-  void deviceBringsItsKitAndIsInstalled() throws Exception {
-    Path project = copy("device");
-    maven(project, "verify");
-    Path report = project.resolve("target/surefire-reports/TEST-com.example.template.KitTest.xml");
+  void aNewDeviceBringsItsKitAndIsInstalledAndCertified() throws Exception {
+    Outcome written = thalamus("nn:new-device abacus work/abacus");
+    assertEquals(
+        List.of(
+            "  mvn -f work/abacus verify",
+            "  nn:install work/abacus/target/abacus-1.0.0.jar",
+            "  nn:certify abacus"),
+        last(3, written),
+        written::out);
+    Path project = directory.resolve("work/abacus");
+    maven(directory, "-f", "work/abacus", "verify");
+    Path report = project.resolve("target/surefire-reports/TEST-com.example.abacus.KitTest.xml");
     Matcher tests =
         Pattern.compile("<testsuite [^>]*tests=\"(\\d+)\"").matcher(Files.readString(report));
     assertTrue(tests.find());
     assertTrue(Integer.parseInt(tests.group(1)) > 100, tests::group);
     Outcome outcome =
-        thalamus("nn:install %s".formatted(project.resolve("target/template-1.0.0.jar")));
+        thalamus(
+            "nn:install work/abacus/target/abacus-1.0.0.jar; nn:certify abacus --random 20"
+                + " --packets 1");
     assertTrue(
         outcome
             .out()
-            .matches("installed template 1\\.0\\.0 in [^;]+; devices: .*\\btemplate\\b.*\\R"),
+            .matches(
+                "(?s)installed abacus 1\\.0\\.0 in [^;]+; devices: [^\\n]*\\babacus\\b.*"
+                    + "\\R[1-9]\\d* passed, 0 failed, \\d+ skipped\\R"),
         outcome::out);
+  }
+
+  /** The command writes the example and nothing else, under another name. */
+  @Test
+  void theExampleIsWhatTheCommandWrites() throws Exception {
+    thalamus("nn:new-device template %s".formatted(directory.resolve("written")));
+    Path example = copy("device");
+    assertEquals(texts(example), texts(directory.resolve("written")));
+  }
+
+  private static Map<String, String> texts(Path folder) throws IOException {
+    Map<String, String> texts = new TreeMap<>();
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        texts.put(folder.relativize(file).toString(), Files.readString(file));
+      }
+    }
+    return texts;
   }
 }

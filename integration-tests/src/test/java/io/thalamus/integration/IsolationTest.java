@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -82,5 +83,21 @@ class IsolationTest {
     assertTrue(out.contains("isolated in process"), out);
     assertTrue(out.contains("on simd"), out);
     assertTrue(out.contains("uninstalled io.thalamus.simd"), out);
+  }
+
+  @Test
+  void machineCodeRunsInAProcessOfItsOwn() throws Exception {
+    assumeTrue(
+        System.getProperty("os.name").equals("Linux")
+            && System.getProperty("os.arch").equals("amd64"),
+        "x86 needs Linux on x86-64");
+    assumeTrue(
+        Files.readString(Path.of("/proc/cpuinfo")).contains(" avx2 "), "x86 needs AVX2 and FMA");
+    Process container = start("nn:install x86 --isolated; nn:devices; nn:uninstall x86");
+    String out = new String(container.getInputStream().readAllBytes());
+    assertTrue(container.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS));
+    assertEquals(0, container.exitValue(), out);
+    assertTrue(out.contains("isolated in process"), out);
+    assertTrue(out.contains("uninstalled io.thalamus.x86"), out);
   }
 }

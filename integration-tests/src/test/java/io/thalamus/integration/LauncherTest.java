@@ -60,7 +60,7 @@ class LauncherTest {
   void theContainerRunsExactlyTheResolvedBundles() throws Exception {
     Map<String, String> resolved =
         ProjectFiles.runBundles(ProjectFiles.ROOT.resolve("launcher/thalamus.bndrun"));
-    Outcome outcome = run("--with", "cpu,simd,npu", "-c", "lb -s");
+    Outcome outcome = run("--with", "cpu,simd,npu,x86", "-c", "lb -s");
     assertEquals(0, outcome.status(), outcome::err);
     Map<String, String> running = new TreeMap<>();
     for (String line : outcome.out().lines().toList()) {
@@ -73,7 +73,7 @@ class LauncherTest {
     Set<String> wrong = new TreeSet<>();
     running.forEach(
         (name, state) -> {
-          boolean shellOnly = resolved.get(name).contains("startlevel=20");
+          boolean shellOnly = !resolved.get(name).contains("startlevel=10");
           if (!state.equals("Active") && !(shellOnly && IDLE.contains(state))) {
             wrong.add(name + " " + state);
           }
@@ -124,7 +124,7 @@ class LauncherTest {
     assertFalse(devices.contains("npu"), devices);
     Outcome missing = run("plan", digits, "--what-if", "+gpu");
     assertEquals(1, missing.status());
-    assertTrue(missing.err().contains("it has: cpu, npu, simd"), missing::err);
+    assertTrue(missing.err().contains("it has: cpu, npu, simd, x86"), missing::err);
     assertEquals(1, missing.err().lines().count(), missing::err);
   }
 
@@ -334,6 +334,19 @@ class LauncherTest {
       assertTrue(outcome.out().contains("io.thalamus.runtime"), outcome::out);
       assertEquals("", outcome.err());
     }
+  }
+
+  @Test
+  void aScriptOnStandardInputEndsWithTheStatusOfItsFirstFailure() throws Exception {
+    Process shell = start(START, Map.of(), "--with", "cpu");
+    shell
+        .getOutputStream()
+        .write("nn:info none\nnn:divices\nnn:devices > list\ncat list | grep cpu\n".getBytes());
+    Outcome outcome = outcome(shell);
+    assertEquals(1, outcome.status(), outcome::toString);
+    assertEquals(2, outcome.err().lines().count(), outcome::err);
+    assertEquals(1, outcome.out().lines().count(), outcome::out);
+    assertTrue(outcome.out().startsWith("cpu "), outcome::out);
   }
 
   @Test

@@ -13,7 +13,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Where things lie in the project, for tests over what the build made. */
+/** The places of things in the project, for tests over what the build made. */
 final class ProjectFiles {
   static final Path ROOT = Path.of(System.getProperty("thalamus.root"));
   static final Path DISTRIBUTION = ROOT.resolve("launcher/target/thalamus");

@@ -97,6 +97,17 @@ class ShellTest {
   }
 
   @Test
+  void helpSaysWhatEachCommandDoes() throws Exception {
+    Outcome all = run("help");
+    assertEquals(0, all.status(), all::err);
+    assertTrue(
+        all.out().lines().anyMatch(line -> line.matches("devices +the devices .*")), all::out);
+    assertTrue(all.out().lines().anyMatch(line -> line.startsWith("felix:")), all::out);
+    assertTrue(run("help", "run").out().startsWith("nn:run MODEL"), all::out);
+    assertEquals(2, run("help", "nosuch").status());
+  }
+
+  @Test
   void theTourShowsWhatItSays() throws Exception {
     Process process =
         new ProcessBuilder(

@@ -153,8 +153,8 @@ final class Container {
   }
 
   /**
-   * What somebody installs, updates, stops or removes counts for this process only: the next one
-   * would find a bundle cache that is no longer the distribution's.
+   * Remembers that bundles were changed, which counts for this process only: the next one would
+   * find a bundle cache that is no longer the distribution's.
    */
   private void changed(BundleEvent event) {
     int type = event.getType();
@@ -260,6 +260,12 @@ final class Container {
       throw new IllegalStateException(e);
     }
     throw new IllegalStateException("the shell did not start; see ./thalamus -c lb");
+  }
+
+  /** Stops the framework in order. */
+  void stop() throws BundleException, InterruptedException {
+    framework.stop();
+    framework.waitForStop(0);
   }
 
   /** Waits until somebody stops the framework from inside. */

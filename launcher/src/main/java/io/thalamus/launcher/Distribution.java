@@ -50,7 +50,7 @@ record Distribution(Path home, String id, List<Item> bundles, List<Device> devic
   }
 
   /**
-   * What to install for a set of devices: all of them where none was named.
+   * Returns the items to install for a set of devices: all of them where none was named.
    *
    * @throws Options.UsageException where a device has no bundle here
    */

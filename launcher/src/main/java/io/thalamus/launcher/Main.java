@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.launcher;
 
+import java.io.Console;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -130,11 +131,9 @@ public final class Main {
     container.start();
     timing.lap("bundles");
     container.problems().forEach(problem -> err.println("thalamus: " + problem));
-    int status = 0;
+    int status = container.run(request(options));
     if (interactive) {
-      container.waitForStop();
-    } else {
-      status = container.run(request(options));
+      container.stop();
     }
     timing.lap(interactive ? "shell" : "command");
     slot.discard();
@@ -193,7 +192,6 @@ public final class Main {
     // The framework would write stack traces to standard output, where results go; what does not
     // start is told in one line by the container, or by the command that wanted it.
     properties.put("felix.log.level", "0");
-    properties.put("gosh.home", home.resolve("bin").toString());
     if (interactive) {
       properties.put("felix.fileinstall.dir", storage.resolve("deploy").toString());
       properties.put("felix.fileinstall.tmpdir", storage.resolve("deploy/.tmp").toString());
@@ -217,11 +215,18 @@ public final class Main {
     switch (options.mode()) {
       case TEXT -> request.put("text", options.text());
       case FILE -> request.put("file", Path.of(options.text()));
+      case SHELL -> request.put("shell", isTerminal());
       default -> {
         // the words are the command
       }
     }
     return request;
+  }
+
+  /** Of both streams: without one of them there is nobody to edit a line. */
+  private static boolean isTerminal() {
+    Console console = System.console();
+    return console != null && console.isTerminal();
   }
 
   private static Path defaultStorage() {

@@ -32,7 +32,7 @@ record Options(
     boolean json,
     boolean timing) {
 
-  /** What the container was started for. */
+  /** The purposes of a container. */
   enum Mode {
     SHELL,
     COMMAND,

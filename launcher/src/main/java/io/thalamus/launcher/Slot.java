@@ -93,7 +93,7 @@ final class Slot {
     return directory.resolve("cache");
   }
 
-  /** Whether the cache was filled, to the end, from the distribution of this id. */
+  /** Returns true if the cache was filled, to the end, from the distribution of this id. */
   boolean isFilledFrom(String id) {
     try {
       return Files.readString(stamp()).equals(id);

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Where the time of one run goes, as laps since the start script began (or since the JVM did, where
- * the script did not say). Used by one thread.
+ * The time of one run, as laps since the start script began (or since the JVM did, where the script
+ * did not say). Used by one thread.
  */
 final class Timing {
   private record Lap(String name, long nanos) {}

@@ -115,7 +115,7 @@ record CachedProgram(
   }
 
   /**
-   * What stands in files that the device wrote itself, and are untouched.
+   * Returns the contents of files that the device wrote itself, and that are untouched.
    *
    * @throws CommandFormatException where another version of the device did
    */

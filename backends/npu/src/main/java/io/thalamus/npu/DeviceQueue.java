@@ -32,7 +32,7 @@ final class DeviceQueue implements AutoCloseable {
   private Place holder;
   private long arrivals;
 
-  /** Whether the first of the waiting ones goes before the holder. */
+  /** True if the first of the waiting ones goes before the holder. */
   private volatile boolean isUrgent;
 
   private volatile boolean isClosed;

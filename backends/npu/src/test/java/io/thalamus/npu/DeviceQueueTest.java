@@ -21,7 +21,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who gets the device next, and who leaves without it; time passes only when a test says so. */
+/**
+ * The order in which the device is given away, and departures without it; time passes only when a
+ * test says so.
+ */
 @Timeout(120)
 class DeviceQueueTest {
   private static final Failed CANCELLED = new Failed(ErrorStatus.GENERAL_FAILURE, "cancelled");

@@ -183,7 +183,7 @@ class NpuCachingTest {
     }
   }
 
-  /** What a device finds that waits for its search. */
+  /** Returns the program of a device that waits for its search. */
   private byte[] searched(int budget) throws DeviceException {
     try (NpuDevice device = device(budget, true);
         NpuPreparedModel prepared =

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What is put aside or dropped for others computes what it does when nobody disturbs it. */
+/** Streams that are put aside or dropped for others compute what they do undisturbed. */
 @Timeout(300)
 class PreemptionTest {
   private static final long SEED = 20_260_101;

@@ -3,6 +3,8 @@ package io.thalamus.simd;
 
 import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
+import io.thalamus.driver.tiles.Job;
+import io.thalamus.driver.tiles.Workers;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
@@ -11,12 +13,10 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
 import io.thalamus.simd.program.Frame;
-import io.thalamus.simd.program.Job;
 import io.thalamus.simd.program.Program;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import io.thalamus.simd.program.WarmUp;
-import io.thalamus.simd.program.Workers;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -110,7 +110,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         if (workers.isClosed()) {
           return new Failed(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
         }
-        job.open(step);
+        frame.open(step);
         if (place >= 0 && step.tiles() > 1) {
           workers.wake();
         }

@@ -25,7 +25,9 @@ public record Candidates(List<Kind> kinds, List<String> words) {
     /** The short names of devices that could be installed. */
     INSTALLABLE,
     /** The names of partition policies. */
-    POLICIES
+    POLICIES,
+    /** The commands of Thalamus, without their scope. */
+    COMMANDS
   }
 
   public Candidates {

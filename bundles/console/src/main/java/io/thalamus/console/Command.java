@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.console;
 
+import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
@@ -12,7 +14,8 @@ import org.apache.felix.service.command.Descriptor;
  *
  * <p>A subclass is a service of this type with the properties {@code osgi.command.scope} and {@code
  * osgi.command.function}, and has for each function a public method of that name, which Gogo calls
- * and lists by its {@code @Descriptor}:
+ * and lists by its {@code @Descriptor}; for one with a dash, {@link #function} says the method's
+ * name, and the component is a {@link org.apache.felix.service.command.Function} that calls it:
  *
  * <pre>{@code
  * @Descriptor("what a model is")
@@ -53,12 +56,17 @@ public abstract class Command {
   public final String description(Syntax syntax) {
     String function = syntax.command().substring(syntax.command().indexOf(':') + 1);
     return Arrays.stream(getClass().getMethods())
-        .filter(method -> method.getName().equals(function))
+        .filter(method -> function(method).equals(function))
         .map(method -> method.getAnnotation(Descriptor.class))
         .filter(Objects::nonNull)
         .map(Descriptor::value)
         .findFirst()
         .orElseThrow();
+  }
+
+  /** Returns the function of a method: its name, with a dash where that has a capital. */
+  public static String function(Method method) {
+    return method.getName().replaceAll("(?=[A-Z])", "-").toLowerCase(Locale.ROOT);
   }
 
   /**

@@ -3,6 +3,7 @@ package io.thalamus.console;
 
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -15,6 +16,7 @@ public final class Reasons {
   public static String of(IOException e) {
     return switch (e) {
       case NoSuchFileException _ -> "there is no such file";
+      case FileAlreadyExistsException _ -> "there is a file of that name";
       case AccessDeniedException _ -> "access is denied";
       case NotDirectoryException _ -> "it is not a directory";
       case FileSystemException f when f.getReason() != null -> f.getReason();

@@ -26,7 +26,7 @@ import java.util.Map;
  * is then let go, at once or when the execution under way ends, and further executions fail.
  */
 final class FramedBurst<F> implements BurstExecutor {
-  /** How many requests are remembered: frames that are under way at once take turns. */
+  /** The number of remembered requests: frames that are under way at once take turns. */
   private static final int REMEMBERED = 8;
 
   private final FramedPreparedModel<F> model;

@@ -169,6 +169,8 @@ final class KernelStep implements Step {
       return new KernelStep(index, graph, operation, definition, table, factory.compile(resolved));
     } catch (ValidationException e) {
       throw at(e);
+    } catch (RuntimeException e) {
+      throw new IllegalStateException(place() + ": its kernel's factory threw " + e, e);
     }
   }
 

@@ -31,7 +31,7 @@ public final class RequestBuffers implements AutoCloseable {
   private final long[] outputVersions;
   private boolean writes;
 
-  /** How many buffers are kept, counted from the first input to the last output. */
+  /** The number of kept buffers, counted from the first input to the last output. */
   private int kept;
 
   private RequestBuffers(ManagedBuffer[] inputs, ManagedBuffer[] outputs) {

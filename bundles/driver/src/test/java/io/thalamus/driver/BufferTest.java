@@ -48,7 +48,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What buffers promise beside what the conformance kit asks of every device. */
+/** The promises of buffers beyond those that the conformance kit asks of every device. */
 class BufferTest {
   private static final ExecutionConfig USUAL = ExecutionConfig.DEFAULT;
   private static final BufferDesc DESC = new BufferDesc(Shape.NONE);

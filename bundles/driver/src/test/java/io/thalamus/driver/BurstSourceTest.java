@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 
-/** How often a device's bundle uses the service of bursts. */
+/** The use of the service of bursts by a device's bundle. */
 class BurstSourceTest {
   private boolean isRegistered;
   private boolean isStopped;

@@ -66,7 +66,7 @@ final class Floats implements AutoCloseable {
     return values;
   }
 
-  /** Whether nothing was written into an output. */
+  /** Returns true if nothing was written into an output. */
   boolean isUntouched(int output) {
     Request.Location place = (Request.Location) outputs.get(output);
     byte[] bytes = memories.get(place.pool()).segment().toArray(ValueLayout.JAVA_BYTE);

@@ -49,7 +49,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a device of kernels promises beside right results. */
+/** The promises of a device of kernels beside right results. */
 class KernelDeviceTest {
   private static final Shape SHAPE = Shape.of(2);
   private static final ExecutionConfig USUAL = ExecutionConfig.DEFAULT;

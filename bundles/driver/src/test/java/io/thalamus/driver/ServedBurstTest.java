@@ -83,7 +83,7 @@ class ServedBurstTest {
     return device.prepare(Model.of(graph.build()), PrepareConfig.DEFAULT);
   }
 
-  /** Whatever a test did: all memory is given back. */
+  /** Checks after each test that all memory is given back. */
   @AfterEach
   void close() {
     client.close();

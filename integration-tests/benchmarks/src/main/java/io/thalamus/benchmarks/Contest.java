@@ -33,7 +33,7 @@ final class Contest {
   private final Map<Remote, List<Double>> runs = new LinkedHashMap<>();
 
   /**
-   * How long things last.
+   * The durations of a contest.
    *
    * @param seconds of all rounds
    * @param warmUpSeconds of each engine
@@ -44,7 +44,7 @@ final class Contest {
   record Settings(long seconds, long warmUpSeconds, long turnMillis, long pauseMillis, Path log) {}
 
   /**
-   * How one engine did.
+   * The result of one engine.
    *
    * @param latencyMillis all timed runs
    * @param ratios the first engine's median of a turn divided by this one's of the same round

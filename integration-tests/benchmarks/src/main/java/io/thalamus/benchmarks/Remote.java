@@ -146,7 +146,7 @@ final class Remote implements AutoCloseable {
     return outputs;
   }
 
-  /** What is known of it by now. */
+  /** Returns the facts that are known of it by now. */
   About about() throws IOException, RefusedException {
     commands.println("about");
     String[] words = answer("about");

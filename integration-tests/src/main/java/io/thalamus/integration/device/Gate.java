@@ -7,8 +7,8 @@ import org.osgi.framework.InvalidSyntaxException;
 import org.osgi.framework.ServiceReference;
 
 /**
- * What every execution of a device has to pass: a service of a test, which may hold it up, or say
- * false to have it fail. Without one all pass. Thread-safe.
+ * A gate that every execution of a device has to pass: a service of a test, which may hold it up,
+ * or say false to have it fail. Without one all pass. Thread-safe.
  */
 public final class Gate {
   /** The service property with the device's short name. */

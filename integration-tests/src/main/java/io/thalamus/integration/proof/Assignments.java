@@ -15,8 +15,8 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What requests were answered by, and the first answer of each: all later ones must be the same,
- * and so must a replay be. Thread-safe.
+ * The devices that answered requests, and the first answer of each: all later ones must be the
+ * same, and so must a replay be. Thread-safe.
  */
 final class Assignments {
   private final List<Workload> workloads;
@@ -28,7 +28,7 @@ final class Assignments {
   }
 
   /**
-   * What a request was answered by: the steps that succeeded.
+   * The way to an answer: the steps that succeeded.
    *
    * @param workload its index
    * @param request which of its requests
@@ -64,7 +64,7 @@ final class Assignments {
     return differing.get();
   }
 
-  /** How often results were replayed, and what came of it. */
+  /** The numbers of replayed results, and the differences. */
   record Replays(int same, int different, List<String> notReplayable) {}
 
   /**

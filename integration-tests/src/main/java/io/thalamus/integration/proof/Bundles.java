@@ -90,7 +90,7 @@ public final class Bundles {
     }
   }
 
-  /** How many class loaders should be gone: one for each update and removal. */
+  /** Returns the number of class loaders that should be gone: one for each update and removal. */
   public int departed() {
     return gone.size();
   }

@@ -28,7 +28,7 @@ import org.osgi.service.component.annotations.Reference;
  */
 @Component(service = BiFunction.class, property = FrameworkProof.NAME + "=chaos")
 public final class ChaosProof extends FrameworkProof {
-  /** What the JVM itself may allocate meanwhile for its own buffers. */
+  /** The bytes that the JVM itself may allocate meanwhile for its own buffers. */
   private static final long SLACK_BYTES = 1 << 20;
 
   private static final double SHARE = 1.0 / 3;
@@ -59,7 +59,7 @@ public final class ChaosProof extends FrameworkProof {
       int faults,
       long serveMillis,
       boolean timed) {
-    /** How many faults are due once so many cycles are over. */
+    /** Returns the number of faults that are due once so many cycles are over. */
     int faultsAfter(int cycle) {
       return Math.toIntExact((long) faults * cycle / Math.max(1, cycles));
     }
@@ -139,7 +139,7 @@ public final class ChaosProof extends FrameworkProof {
     return NativeMemory.now();
   }
 
-  /** How the devices come and go, and how long it takes until each serves. */
+  /** The comings and goings of the devices, and the time until each serves. */
   private final class Course {
     private final Plan plan;
     private final Bundles bundles;

@@ -42,7 +42,7 @@ final class Detections {
   }
 
   /**
-   * What is wrong with the outputs of a step, or empty.
+   * Returns the fault of the outputs of a step, or empty.
    *
    * @throws IOException where a stored output cannot be read
    */
@@ -60,7 +60,7 @@ final class Detections {
     return compare(expected, outputs, tolerance);
   }
 
-  /** What is wrong with a list, where scores may be off by {@code tolerance}, or empty. */
+  /** Returns the fault of a list, where scores may be off by {@code tolerance}, or empty. */
   static Optional<String> compare(List<byte[]> expected, List<byte[]> actual, double tolerance) {
     return new Detections(expected).compare(new Detections(actual), tolerance);
   }

@@ -25,12 +25,12 @@ public final class Figures {
     out.accept(line);
   }
 
-  /** What was found. */
+  /** Prints a figure. */
   public void figure(String name, Object value) {
     out.accept(name + " = " + value);
   }
 
-  /** What was found, with three digits behind the point. */
+  /** Prints a figure with three digits behind the point. */
   public void decimal(String name, double value) {
     figure(name, String.format(Locale.ROOT, "%.3f", value));
   }
@@ -42,7 +42,7 @@ public final class Figures {
     }
   }
 
-  /** How many promises were broken so far. */
+  /** Returns the number of promises that were broken so far. */
   public int broken() {
     return broken.get();
   }

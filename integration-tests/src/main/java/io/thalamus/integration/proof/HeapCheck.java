@@ -33,7 +33,7 @@ final class HeapCheck {
     this.context = context;
   }
 
-  /** How many class loaders of bundles the heap holds after a full collection. */
+  /** Returns the number of class loaders of bundles on the heap after a full collection. */
   long loadersOnHeap() throws JMException {
     return command("gcClassHistogram")
         .lines()
@@ -43,7 +43,7 @@ final class HeapCheck {
         .sum();
   }
 
-  /** How many bundles have one. */
+  /** Returns the number of bundles that have one. */
   long bundlesWithLoader() {
     return Arrays.stream(context.getBundle(0).getBundleContext().getBundles())
         .filter(bundle -> bundle.getBundleId() != 0)

@@ -24,7 +24,7 @@ import org.osgi.service.component.annotations.Reference;
  */
 @Component(service = BiFunction.class, property = FrameworkProof.NAME + "=hotplug")
 public final class HotPlugProof extends FrameworkProof {
-  /** How long after an install the device must serve. */
+  /** The time after an install in which the device must serve. */
   private static final long SERVED_MILLIS = 2000;
 
   /** The share of the requests that must run on the device by their own reports. */

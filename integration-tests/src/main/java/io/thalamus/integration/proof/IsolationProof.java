@@ -40,7 +40,7 @@ public final class IsolationProof extends FrameworkProof {
   private static final long PATIENCE_SECONDS = 60;
   private static final long PAUSE_MILLIS = 1;
 
-  /** How long after a kill the container must have noticed it. */
+  /** The time after a kill in which the container must have noticed it. */
   private static final double NOTICED_MILLIS = 100;
 
   private final BundleContext context;
@@ -61,7 +61,7 @@ public final class IsolationProof extends FrameworkProof {
   private record Plan(
       String device, int kills, int threads, int crashes, long serveMillis, boolean timed) {}
 
-  /** What the kills led to. */
+  /** The effects of the kills. */
   private record Kills(
       List<Double> noticedMillis, List<Double> pauseMillis, List<Double> backMillis) {}
 

@@ -43,7 +43,7 @@ final class Leftovers {
   }
 
   /**
-   * What the heap holds.
+   * The contents of the heap.
    *
    * @param loaders of bundles
    * @param bundles that have one

@@ -85,12 +85,12 @@ final class Load implements AutoCloseable {
     }
   }
 
-  /** What came of the requests so far. */
+  /** Returns the results of the requests so far. */
   Tally tally() {
     return tally;
   }
 
-  /** What the requests were answered by, with one answer of each. */
+  /** Returns the devices that answered the requests, with one answer of each. */
   Assignments assignments() {
     return assignments;
   }

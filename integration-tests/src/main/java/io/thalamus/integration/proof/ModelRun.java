@@ -24,7 +24,7 @@ import java.util.TreeSet;
 public final class ModelRun {
   private static final double MILLION = 1e6;
 
-  /** How the custom operator is called whose outputs are a list of boxes. */
+  /** The name of the custom operator whose outputs are a list of boxes. */
   private static final String DETECTIONS = "CUSTOM:TFLite_Detection_PostProcess";
 
   private final NeuralNetworks networks;
@@ -45,7 +45,7 @@ public final class ModelRun {
   }
 
   /**
-   * How a model did.
+   * The result of a model.
    *
    * @param refusal why it cannot be loaded or compiled
    * @param cases its cases, where it can
@@ -54,7 +54,7 @@ public final class ModelRun {
   public record Result(Optional<String> refusal, List<CaseResult> cases, Set<String> ranOn) {}
 
   /**
-   * How a case did.
+   * The result of a case.
    *
    * @param outputs how far they were off; none for a list of detections
    * @param equal how many outputs of all steps were compared with the twin's and equal
@@ -68,7 +68,7 @@ public final class ModelRun {
       List<String> failures) {}
 
   /**
-   * How far an output was off, over all steps.
+   * The largest error of an output, over all steps.
    *
    * @param problem where that is too far, or the output cannot be compared
    */
@@ -145,7 +145,7 @@ public final class ModelRun {
     return new CaseResult(one.name(), nanos / MILLION / one.steps(), results, equal, failures);
   }
 
-  /** How many quantized outputs equal the twin's. */
+  /** Returns the number of quantized outputs that equal the twin's. */
   private int compare(
       ModelCase one, int step, List<byte[]> outputs, List<byte[]> same, List<String> failures) {
     int equal = 0;

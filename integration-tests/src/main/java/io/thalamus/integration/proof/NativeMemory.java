@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 import javax.management.JMException;
 
 /**
- * What the process holds outside the heap, asked of the virtual machine and of Linux. A value of
- * the moment it was taken.
+ * The resources of the process outside the heap, asked of the virtual machine and of Linux. A value
+ * of the moment it was taken.
  *
  * @param arenaBytes memory of arenas and buffers, by native memory tracking; empty where the JVM
  *     was started without {@code -XX:NativeMemoryTracking=summary}

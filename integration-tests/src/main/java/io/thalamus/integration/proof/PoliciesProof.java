@@ -78,7 +78,7 @@ public final class PoliciesProof extends FrameworkProof {
       return last;
     }
 
-    /** Whether this is plainly less than any time before. */
+    /** Returns true if this is plainly less than any time before. */
     boolean isFaster(long time) {
       if (time > FASTER * best) {
         return false;

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.function.ToDoubleFunction;
 
 /**
- * How long after a moment requests that began later were served by a device. Immutable.
+ * The time after a moment until requests that began later were served by a device. Immutable.
  *
  * @param plannedMillis a compilation had moved to the device
  * @param firstMillis the first of any workload

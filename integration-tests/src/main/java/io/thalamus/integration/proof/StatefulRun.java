@@ -123,49 +123,49 @@ public final class StatefulRun implements AutoCloseable {
     return report;
   }
 
-  /** Whether the state is what it must be, bit for bit. Leaves a copy in shared memory. */
+  /** Returns true if the state is what it must be, bit for bit. Leaves a copy in shared memory. */
   public boolean isStateRight() throws NeuralNetworksException {
     byte[] actual = new byte[ELEMENTS];
     state.copyTo(MemorySegment.ofArray(actual));
     return Arrays.equals(expected, actual);
   }
 
-  /** Whether devices came or went, and the plan does not follow yet. */
+  /** Returns true if devices came or went, and the plan does not follow yet. */
   public boolean isReplanning() {
     return watched.isReplanning();
   }
 
-  /** How many executions there were. */
+  /** Returns the number of executions. */
   public int executions() {
     return executions;
   }
 
-  /** How many gave other bits than the CPU device alone. */
+  /** Returns the number that gave other bits than the CPU device alone. */
   public int wrong() {
     return wrong;
   }
 
-  /** How many failed, but for a state that died. */
+  /** Returns the number that failed, but for a state that died. */
   public int failed() {
     return failed;
   }
 
-  /** How many found that the state had died with its device. */
+  /** Returns the number that found that the state had died with its device. */
   public int dead() {
     return dead;
   }
 
-  /** How many of these did not say which memory it was. */
+  /** Returns the number of these that did not name the memory. */
   public int nameless() {
     return nameless;
   }
 
-  /** How many left the state on a device only. */
+  /** Returns the number that left the state on a device only. */
   public int onDevice() {
     return onDevice;
   }
 
-  /** What the last one said that did not succeed. */
+  /** Returns the message of the last one that did not succeed. */
   public String lastMessage() {
     return lastMessage;
   }

@@ -42,7 +42,7 @@ final class Tally {
    */
   record Request(int workload, long began, long ended, ExecutionReport report, boolean isRight) {}
 
-  /** What one device has served. */
+  /** The requests that one device has served. */
   private static final class OnDevice {
     private final AtomicLong count = new AtomicLong();
 
@@ -99,7 +99,7 @@ final class Tally {
     return devices;
   }
 
-  /** Whether a request of a workload that began later than a moment ran on a device. */
+  /** Returns true if a request of a workload that began later than a moment ran on a device. */
   boolean wasServed(int workload, String device, long moment) {
     OnDevice on = onDevices.get(device);
     long began = on == null ? 0 : on.lastBegan.get(workload);

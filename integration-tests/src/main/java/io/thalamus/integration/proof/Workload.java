@@ -32,9 +32,9 @@ public final class Workload implements AutoCloseable {
   private final List<List<byte[]>> inputs;
   private final List<List<byte[]>> expected = new ArrayList<>();
 
-  /** How one request ended. */
+  /** The end of one request. */
   public record Answer(ExecutionReport report, boolean isRight) {
-    /** Whether a step of the execution succeeded on a device. */
+    /** Returns true if a step of the execution succeeded on a device. */
     public boolean ranOn(String device) {
       return report.steps().stream()
           .anyMatch(step -> step.device().equals(device) && step.code() == ResultCode.NO_ERROR);
@@ -95,12 +95,12 @@ public final class Workload implements AutoCloseable {
     return networks.compile(loaded.model(), options);
   }
 
-  /** How many different requests there are. */
+  /** Returns the number of different requests. */
   public int requests() {
     return inputs.size();
   }
 
-  /** What the CPU device answered to a request. */
+  /** Returns the answer of the CPU device to a request. */
   public List<byte[]> expected(int request) {
     return expected.get(request % expected.size());
   }
@@ -117,7 +117,7 @@ public final class Workload implements AutoCloseable {
     return inputs.get(request % inputs.size());
   }
 
-  /** Whether the outputs of a request are those of the CPU device. */
+  /** Returns true if the outputs of a request are those of the CPU device. */
   public boolean isRight(int request, List<byte[]> outputs) {
     List<byte[]> right = expected(request);
     for (int i = 0; i < right.size(); i++) {

@@ -63,7 +63,7 @@ public final class WrongAnswersProof extends FrameworkProof {
   private record Plan(long requests, String rate, long seed, long seconds) {}
 
   /**
-   * What one run saw.
+   * The counts of one run.
    *
    * @param onDevice executions that the device took part in
    * @param wrong answers that it gave, to probes too

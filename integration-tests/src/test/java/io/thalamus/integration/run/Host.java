@@ -32,6 +32,8 @@ final class Host implements AutoCloseable {
   private static final int INTERACTIVE_LEVEL = 20;
   private static final long PATIENCE_MILLIS = 10_000;
   private static final long PAUSE_MILLIS = 20;
+  private static final String LOG = "org.osgi.service.log.LogReaderService";
+  private static final String FELIX_LOG = "org.apache.felix.log";
 
   private final Framework framework;
   private final Path storage;
@@ -66,7 +68,7 @@ final class Host implements AutoCloseable {
     boolean isUp = false;
     try {
       framework.start();
-      host.install(jars(root, without));
+      host.install(jars(root, without, hasLog(framework)));
       isUp = true;
     } finally {
       if (!isUp) {
@@ -76,7 +78,13 @@ final class Host implements AutoCloseable {
     return host;
   }
 
-  private static List<Path> jars(Path root, List<String> without) throws IOException {
+  /** Equinox has a log of its own; beside it, Felix's keeps class loaders of departed bundles. */
+  private static boolean hasLog(Framework framework) {
+    return framework.getBundleContext().getServiceReference(LOG) != null;
+  }
+
+  private static List<Path> jars(Path root, List<String> without, boolean hasLog)
+      throws IOException {
     Path home = root.resolve("launcher/target/thalamus");
     List<Path> jars = new ArrayList<>();
     for (String line : Files.readAllLines(home.resolve("bin/bundles"))) {
@@ -87,7 +95,8 @@ final class Host implements AutoCloseable {
       boolean isForTerminals =
           Integer.parseInt(words[0]) >= INTERACTIVE_LEVEL
               && !words[2].matches("(io\\.thalamus|org\\.osgi)\\..*");
-      if (!isForTerminals && (!isDevice || isStarted(name, without))) {
+      boolean isLog = hasLog && words[2].equals(FELIX_LOG);
+      if (!isForTerminals && !isLog && (!isDevice || isStarted(name, without))) {
         jars.add(home.resolve(words[1]));
       }
     }

@@ -57,6 +57,11 @@ public final class Main {
                   + " --device cpu --seed 1)",
               List.of()),
           new InFramework(
+              "endings",
+              "executions that are cancelled, and whose bursts and compilations are closed, at"
+                  + " random moments (--endings 10000 --devices cpu,simd --seed 1)",
+              List.of()),
+          new InFramework(
               "isolation",
               "requests while the process of an isolated device is killed, and one that crashes"
                   + " (--kills 100 --threads 4 --device simd --crashes 3 --serve 100 --timed 1"

@@ -5,7 +5,7 @@ import io.thalamus.integration.proof.Figures;
 import io.thalamus.integration.proof.Settings;
 import java.nio.file.Path;
 
-/** What the simulated accelerator claims of itself, beside what others say. */
+/** The claims of the simulated accelerator, beside published figures. */
 final class Npu implements Proof {
   private static final String PUBLISHED =
       "backends/npu/src/test/resources/io/thalamus/npu/timing/scale-sim.csv";

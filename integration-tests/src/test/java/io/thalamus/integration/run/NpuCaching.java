@@ -25,8 +25,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * How long the accelerator takes to compile a model, to compile and store it, and to restore it, by
- * the tilings that were tried. A restored model has the cycles and the trace of the original.
+ * The time that the accelerator takes to compile a model, to compile and store it, and to restore
+ * it, by the tilings that were tried. A restored model has the cycles and the trace of the
+ * original.
  *
  * @param folder of the public models; empty where they are not here
  * @param rounds of which the median counts

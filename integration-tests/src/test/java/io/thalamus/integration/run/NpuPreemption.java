@@ -19,7 +19,7 @@ import io.thalamus.vectors.ModelDirectory;
 import java.util.concurrent.FutureTask;
 
 /**
- * What the accelerator does while the last model runs with LOW all the time and the first comes
+ * The work of the accelerator while the last model runs with LOW all the time and the first comes
  * with HIGH now and then: the work of the device by its own report.
  *
  * @param search says where the models are

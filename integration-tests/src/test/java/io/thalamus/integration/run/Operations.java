@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
 
 /** Writes which operation is there on which types, and which device has it. */
 final class Operations implements Proof {
-  /** Where the page belongs, below the project's root. */
+  /** The place of the page, below the project's root. */
   static final String PAGE = "docs/operations.md";
 
   /** The command that writes it. */

@@ -220,6 +220,15 @@ class ProofsTest {
   }
 
   @Test
+  void whoeverIsRefusedIsServedLater() throws Exception {
+    List<String> lines =
+        run("admission", List.of("simd", "npu"), "--submissions", "24000", "--wave", "12000");
+    lines.stream()
+        .filter(line -> line.matches("(capacity|offered|served|returns|mostOpen|held).*"))
+        .forEach(this::tell);
+  }
+
+  @Test
   void unknownOptionsAreWrongUsage() throws Exception {
     try (Host host = Host.start(ROOT, List.of())) {
       for (List<String> wrong : List.of(List.of("--no-such", "x"), List.of("--dir"))) {

@@ -22,7 +22,7 @@ record QueueTraffic(long messages, long pollNanos) {
   static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   /**
-   * What a reader found.
+   * The findings of a reader.
    *
    * @param messages how many came
    * @param lost how many numbers were passed over

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** How long one command takes from the start script to the end of the process. */
+/** The time that one command takes from the start script to the end of the process. */
 final class StartUp implements Proof {
   private static final double MILLION = 1e6;
 

@@ -289,7 +289,7 @@ public sealed interface Command {
 
   /** A real factor: {@code mantissa * 2^(shift - 31)}. */
   record Factor(int mantissa, int shift) {
-    /** Where none is needed. */
+    /** The factor that stands for none. */
     public static final Factor NONE = new Factor(0, 0);
   }
 

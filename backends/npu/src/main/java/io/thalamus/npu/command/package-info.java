@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the device is told to do: commands, their binary form, and the file that holds a compiled
- * model. {@code docs/npu.md} is the description for people; the field names here are those used
- * there.
+ * The orders for the device: commands, their binary form, and the file that holds a compiled model.
+ * {@code docs/npu.md} is the description for people; the field names here are those used there.
  */
 package io.thalamus.npu.command;

@@ -18,7 +18,10 @@ interface Lowering {
   List<Layer<?>> lower(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context);
 
-  /** Whether the result is the first input with other dimensions, and there is no layer at all. */
+  /**
+   * Returns true if the result is the first input with other dimensions, and there is no layer at
+   * all.
+   */
   default boolean isAlias() {
     return false;
   }

@@ -8,8 +8,8 @@ import io.thalamus.npu.command.Command.Requantize;
 import io.thalamus.npu.command.Command.Window;
 
 /**
- * What the vector unit computes on float16: in float32, rounded when it is stored. Sums are added
- * in the order of the window's cells. Stateless; commands have been checked.
+ * The vector unit's work on float16: in float32, rounded when it is stored. Sums are added in the
+ * order of the window's cells. Stateless; commands have been checked.
  */
 final class FloatUnit {
   private FloatUnit() {}

@@ -14,9 +14,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What is live on the chip before each command of a stream: what a later command reads before
- * another one writes it. Found by going back over the commands from the next barrier, where mostly
- * nothing is live. Immutable and thread-safe; commands have been checked.
+ * The values that are live on the chip before each command of a stream: those that a later command
+ * reads before another one writes it. Found by going back over the commands from the next barrier,
+ * where mostly nothing is live. Immutable and thread-safe; commands have been checked.
  */
 final class Liveness {
   private final Command[] commands;
@@ -48,7 +48,7 @@ final class Liveness {
     return new Context(live.scratchpad, live.sums, live.floatSums);
   }
 
-  /** What is live at one place. */
+  /** The values that are live at one place. */
   private static final class Live implements Footprint.Visitor {
     private final BitSet scratchpad = new BitSet();
     private final BitSet sums = new BitSet();

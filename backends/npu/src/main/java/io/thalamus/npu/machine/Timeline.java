@@ -24,10 +24,10 @@ import io.thalamus.npu.timing.Work;
 import java.util.Arrays;
 
 /**
- * When each command would run on hardware: the model of time. Each engine takes its commands in
- * order; a command starts when its engine is free and nobody before it is still at work on a bank
- * that it reads or writes. Not thread-safe; depends on nothing but the commands, so that the same
- * stream gives the same times.
+ * The schedule of commands on hardware: the model of time. Each engine takes its commands in order;
+ * a command starts when its engine is free and nobody before it is still at work on a bank that it
+ * reads or writes. Not thread-safe; depends on nothing but the commands, so that the same stream
+ * gives the same times.
  */
 public final class Timeline implements Footprint.Visitor {
   /** Cycles from a command's issue to its first result, on array and vector unit. */
@@ -68,8 +68,8 @@ public final class Timeline implements Footprint.Visitor {
   }
 
   /**
-   * When each command starts and ends, on which engine, and what it is: one a line. Depends on
-   * nothing but the arguments, to the byte.
+   * Returns a line for each command: its start and end, its engine and its kind. Depends on nothing
+   * but the arguments, to the byte.
    */
   public static String trace(
       Executable executable, Architecture architecture, OperatingPoint point) {

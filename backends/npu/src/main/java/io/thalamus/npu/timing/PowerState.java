@@ -37,10 +37,10 @@ public final class PowerState {
   private OperatingPoint point = OperatingPoints.IDLE;
   private long now;
 
-  /** When the clock runs; in the past once it does. Only while not idle. */
+  /** The moment from which the clock runs; in the past once it does. Only while not idle. */
   private long runsFrom;
 
-  /** When the last use ended; only without an execution. */
+  /** The end of the last use; only without an execution. */
   private long lastUse;
 
   private int executions;

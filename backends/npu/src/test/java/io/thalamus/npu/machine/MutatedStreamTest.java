@@ -141,7 +141,7 @@ class MutatedStreamTest {
         WEIGHTS);
   }
 
-  /** Whether the file runs; fails on any exception but those named for it. */
+  /** Returns true if the file runs; fails on any exception but those named for it. */
   private static boolean runs(byte[] file, Random random) {
     try {
       Executable executable = ExecutableFormat.read(file);

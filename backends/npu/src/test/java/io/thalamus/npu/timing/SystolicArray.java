@@ -19,7 +19,10 @@ final class SystolicArray {
     return cycles;
   }
 
-  /** What streams is left (t x k), what stays is right (k x n); both are folded over the array. */
+  /**
+   * The streaming operand is left (t x k), the stationary one right (k x n); both are folded over
+   * the array.
+   */
   int[][] stationaryOperand(int[][] left, int[][] right) {
     int[][] result = new int[left.length][right[0].length];
     for (int k = 0; k < right.length; k += rows) {

@@ -40,7 +40,8 @@ public final class Convolution {
   }
 
   /**
-   * Whether shapes and weights are known, channels stand last and the activation can be fused.
+   * Returns true if shapes and weights are known, channels stand last and the activation can be
+   * fused.
    *
    * @param ownArguments between the strides and the activation
    */
@@ -62,9 +63,9 @@ public final class Convolution {
     return isNhwc && Weighted.isClampPossible(operation, activation);
   }
 
-  /** What both convolutions, and fully connected layers, say of themselves. */
+  /** The common part of both convolutions and of fully connected layers. */
   record Weighted(Lowering lowering) implements Lowering {
-    /** Whether the shape of the data, filter and bias are known. */
+    /** Returns true if the shape of the data, filter and bias are known. */
     static boolean isPossible(OperationView operation) {
       return operation.input(0).isShapeKnown()
           && operation.input(0).type().isTensor()
@@ -73,7 +74,7 @@ public final class Convolution {
           && operation.input(1).isShapeKnown();
     }
 
-    /** Whether the activation at an index is none that float kernels cannot clamp by bits. */
+    /** Returns true if float kernels can clamp the activation at an index by bits. */
     static boolean isClampPossible(OperationView operation, int activation) {
       return operation.input(activation).value().isPresent()
           && (operation.input(0).type() != TENSOR_FLOAT32

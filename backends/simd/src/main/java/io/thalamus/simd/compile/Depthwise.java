@@ -25,7 +25,7 @@ import java.util.Arrays;
  * integers are exact, since there are few taps. Immutable and thread-safe.
  */
 public final class Depthwise implements Step {
-  /** Whether the inputs of three lines fit into registers beside the weights. */
+  /** True if the inputs of three lines fit into registers beside the weights. */
   private static final boolean ARE_REGISTERS_MANY = Lanes.COUNT >= 16;
 
   private final Tensor source;
@@ -47,7 +47,7 @@ public final class Depthwise implements Step {
 
   private final boolean isThreeByThree;
 
-  /** Whether the input is read where it stands. */
+  /** True if the input is read in its place. */
   private final boolean inPlace;
 
   /** Pixels of a copied line. */
@@ -149,7 +149,7 @@ public final class Depthwise implements Step {
     return (blockLines - 1) * height.stride() + height.reach();
   }
 
-  /** Where lines are copied: these, and behind them one line of sums. */
+  /** Room for copied lines, if there are any: these, and behind them one line of sums. */
   @Override
   public int scratchFloats() {
     return inPlace ? 0 : (inputLines() * lineWidth + output.dimension(2)) * channels;

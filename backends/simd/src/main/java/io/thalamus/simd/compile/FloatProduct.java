@@ -25,7 +25,7 @@ public final class FloatProduct implements Step {
   private final Clamp clamp;
   private final Grid grid;
 
-  /** Where in the depth the parts begin that are copied at a time, and the depth. */
+  /** The beginnings in the depth of the parts that are copied at a time, and the depth. */
   private final int[] parts;
 
   /**
@@ -67,7 +67,7 @@ public final class FloatProduct implements Step {
       rows.added(frame.floats, added.offset() + first * columns, columns);
     }
     for (int part = 0; part < parts.length - 1; part++) {
-      if (part > 0 && frame.job().isOver(scratch)) {
+      if (part > 0 && frame.isOver(scratch)) {
         return;
       }
       int from = parts[part];

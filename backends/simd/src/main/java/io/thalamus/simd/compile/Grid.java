@@ -6,8 +6,7 @@ import io.thalamus.simd.kernel.Rows;
 import io.thalamus.simd.program.Budget;
 
 /**
- * How the result of a matrix product is cut into tiles: blocks of rows times ranges of columns.
- * Immutable.
+ * The tiles of the result of a matrix product: blocks of rows times ranges of columns. Immutable.
  *
  * @param rows of the result
  * @param columns of the result

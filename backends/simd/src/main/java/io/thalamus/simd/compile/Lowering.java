@@ -21,12 +21,15 @@ public interface Lowering {
    */
   Step lower(Node node, Tensors tensors, Budget budget);
 
-  /** Whether the result is the first input with other dimensions, and there is no step at all. */
+  /**
+   * Returns true if the result is the first input with other dimensions, and there is no step at
+   * all.
+   */
   default boolean isAlias() {
     return false;
   }
 
-  /** Whether an input is read from the frame; constants that are packed are not. */
+  /** Returns true if an input is read from the frame; constants that are packed are not. */
   default boolean reads(ResolvedOperation operation, int input) {
     return operation.view().has(input) && Tensors.isStored(operation.view().input(input).type());
   }
@@ -36,12 +39,12 @@ public interface Lowering {
     return FusedActivation.NONE;
   }
 
-  /** Whether a tensor of the result's shape can be added within the step. */
+  /** Returns true if a tensor of the result's shape can be added within the step. */
   default boolean takesAddition(ResolvedOperation operation) {
     return false;
   }
 
-  /** Whether results can be clamped within the step. */
+  /** Returns true if results can be clamped within the step. */
   default boolean takesActivation(ResolvedOperation operation) {
     return false;
   }

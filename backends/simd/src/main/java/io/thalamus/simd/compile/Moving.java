@@ -37,7 +37,7 @@ final class Moving implements Lowering {
     }
   }
 
-  /** Whether the shape of the tensor, and the values behind it, are known. */
+  /** Returns true if the shape of the tensor, and the values behind it, are known. */
   private static boolean isPossible(OperationView operation) {
     return operation.input(0).isShapeKnown()
         && IntStream.range(1, operation.inputs().size())

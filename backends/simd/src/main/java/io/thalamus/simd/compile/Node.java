@@ -48,14 +48,14 @@ public record Node(
     return new Node(operation, inputs, result, lowering, OptionalInt.of(other), next);
   }
 
-  /** Whether nothing has been fused into it that another addition would come after. */
+  /** Returns true if nothing has been fused into it that another addition would come after. */
   boolean takesAddition() {
     return lowering.takesAddition(operation)
         && added.isEmpty()
         && activation == FusedActivation.NONE;
   }
 
-  /** Whether its result can be clamped by the activation that follows. */
+  /** Returns true if its result can be clamped by the activation that follows. */
   boolean takesActivation() {
     return lowering.takesActivation(operation) && activation == FusedActivation.NONE;
   }

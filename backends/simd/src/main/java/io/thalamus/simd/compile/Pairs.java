@@ -37,7 +37,7 @@ public record Pairs(
     }
   }
 
-  /** Whether the runs are long enough. */
+  /** Returns true if the runs are long enough. */
   static boolean isPossible(Shape first, Shape second, Shape result) {
     List<Axis> axes = axes(first, second, result);
     return axes.isEmpty() || axes.getLast().size() >= SHORTEST || axes.size() == 1;

@@ -39,7 +39,7 @@ public record Patches(
   }
 
   /**
-   * Where the depth is cut into parts that are copied and multiplied one after the other: 0,
+   * Returns the cuts of the depth into parts that are copied and multiplied one after the other: 0,
    * bounds, the depth. Whole taps, or where a tap is longer than a part, even pieces of its
    * channels.
    */

@@ -122,7 +122,7 @@ public final class Pooling {
       return line % outputHeight * height.stride() - height.before();
     }
 
-    /** Where the input of an output line's batch begins. */
+    /** Returns the beginning of the input of an output line's batch. */
     int batchAt(int line) {
       return input.offset()
           + line / outputHeight * input.dimension(1) * input.dimension(2) * input.dimension(3);

@@ -33,7 +33,7 @@ public final class QuantizedProduct implements Step {
   private final Tensor output;
   private final Grid grid;
 
-  /** Where in the depth the parts begin, and one behind the last. */
+  /** The beginnings of the parts in the depth, and one behind the last. */
   private final int[] parts;
 
   /**
@@ -94,7 +94,7 @@ public final class QuantizedProduct implements Step {
     rows.addNothing();
     boolean isWhole = parts.length == 2;
     for (int part = 0; part < parts.length - 1; part++) {
-      if (part > 0 && frame.job().isOver(scratch)) {
+      if (part > 0 && frame.isOver(scratch)) {
         return;
       }
       int from = parts[part];

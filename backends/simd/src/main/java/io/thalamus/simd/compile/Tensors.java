@@ -13,7 +13,7 @@ public final class Tensors {
     this.tensors = tensors;
   }
 
-  /** Whether tensors of a type stand in frames. */
+  /** Returns true if tensors of a type stand in frames. */
   static boolean isStored(OperandType type) {
     return type == OperandCode.TENSOR_FLOAT32
         || type == OperandCode.TENSOR_QUANT8_ASYMM
@@ -25,12 +25,12 @@ public final class Tensors {
     return tensors[operand];
   }
 
-  /** What a node reads as its input number {@code index}. */
+  /** Returns the tensor of a node's input number {@code index}. */
   Tensor input(Node node, int index) {
     return tensors[node.inputs().get(index)];
   }
 
-  /** What a node writes. */
+  /** Returns the tensor of a node's output. */
   Tensor output(Node node) {
     return tensors[node.output()];
   }

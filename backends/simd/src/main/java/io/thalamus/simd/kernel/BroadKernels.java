@@ -28,7 +28,7 @@ public final class BroadKernels {
   /** Rows of a group. */
   static final int ROWS = 6;
 
-  /** Whether there are registers for so many sums. */
+  /** True if there are registers for so many sums. */
   static final boolean FIT = COUNT >= 16;
 
   private static final ByteOrder NATIVE = ByteOrder.nativeOrder();

@@ -17,7 +17,7 @@ public record Clamp(int low, int high) {
   /** Changes nothing. */
   public static final Clamp NONE = new Clamp(Integer.MIN_VALUE, Integer.MAX_VALUE);
 
-  /** Whether an activation can be applied so: its range begins at 0, or it has none. */
+  /** Returns true if an activation can be applied so: its range begins at 0, or it has none. */
   public static boolean isPossible(FusedActivation activation) {
     return activation != FusedActivation.RELU1;
   }

@@ -17,7 +17,7 @@ import jdk.incubator.vector.VectorOperators;
  * @param sign -1 where there is a second rounding, else 0
  */
 public record Factor(int mantissa, boolean isNegative, int shift, int half, int sign) {
-  /** Whether whole vectors can be multiplied by a factor: below 1, rounded twice. */
+  /** Returns true if whole vectors can be multiplied by a factor: below 1, rounded twice. */
   public static boolean isPossible(Requantization factor) {
     return factor.rounding() == Rounding.DOUBLE && factor.shift() <= 0 && factor.shift() >= -31;
   }

@@ -90,7 +90,7 @@ public final class PackedMatrix {
     return array;
   }
 
-  /** Where in the array a place of {@link #offset} is. */
+  /** Returns the index in the array of a place of {@link #offset}. */
   static int index(long offset) {
     return Lanes.LEAD + (int) (offset / Float.BYTES);
   }
@@ -112,7 +112,7 @@ public final class PackedMatrix {
     return left > Lanes.COUNT ? 2 * Lanes.COUNT : Lanes.COUNT;
   }
 
-  /** Where a row stands in the panel that begins at a column, in bytes. */
+  /** Returns the place of a row in the panel that begins at a column, in bytes. */
   long offset(int column, int row) {
     return ((long) rows * column + (long) row * width(column)) * Float.BYTES;
   }

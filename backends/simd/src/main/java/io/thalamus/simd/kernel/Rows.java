@@ -16,7 +16,7 @@ public final class Rows {
    */
   public static final int DISTANCE = LONGEST + Math.max(16, Lanes.COUNT);
 
-  /** Whether the scalar twin of the kernels multiplies. */
+  /** True if the scalar twin of the kernels multiplies. */
   public boolean areScalar;
 
   /** Rows of the block. */
@@ -35,7 +35,7 @@ public final class Rows {
   int resultAt;
   int resultDistance;
 
-  /** Whether rows of the result have room for whole panels; nothing may be added then. */
+  /** True if rows of the result have room for whole panels; nothing may be added then. */
   boolean isPadded;
 
   /** For rows or columns of the result of which some do not exist. */

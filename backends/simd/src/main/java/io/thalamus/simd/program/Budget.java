@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.program;
 
+import io.thalamus.driver.tiles.Job;
 import io.thalamus.simd.kernel.Lanes;
 
 /**
- * How work is divided into tiles. Results do not depend on it. Immutable.
+ * The division of work into tiles. Results do not depend on it. Immutable.
  *
  * @param threads that compute an execution together
  * @param leastWork of a tile, in operations of a whole vector

@@ -4,7 +4,7 @@ package io.thalamus.simd.program;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.kernel.Rows;
 
-/** What one thread needs within a tile. The contents mean nothing between two tiles. */
+/** The memory of one thread within a tile. The contents mean nothing between two tiles. */
 public final class Scratch {
   /** Elements of {@link #repeatedFloats} and {@link #repeatedBytes}. */
   public static final int LONGEST_RUN = 2048;

@@ -35,7 +35,7 @@ public final class Stored {
     return values;
   }
 
-  /** What stored bytes must be exclusive-ored with to be signed. */
+  /** Returns the bits by whose exclusive or stored bytes become signed. */
   static int flip(OperandType type) {
     return type == OperandCode.TENSOR_QUANT8_ASYMM ? 0x80 : 0;
   }

@@ -24,12 +24,12 @@ public record Tensor(OperandView view, int offset) {
     return Math.toIntExact(view.shape().elementCount());
   }
 
-  /** Whether the elements are floats, not bytes. */
+  /** Returns true if the elements are floats, not bytes. */
   public boolean isFloat() {
     return view.type().elementSize() == Float.BYTES;
   }
 
-  /** What stored bytes must be exclusive-ored with to be signed: 0x80 for unsigned ones. */
+  /** Returns the bits by whose exclusive or stored bytes become signed: 0x80 for unsigned ones. */
   public int flip() {
     return Stored.flip(view.type());
   }

@@ -24,7 +24,7 @@ public final class WarmUp implements AutoCloseable {
   /** Shorter programs are run so long: the JVM compiles what has run often. */
   private static final long LEAST_NANOS = 300_000_000L;
 
-  /** Where vectors are no faster after so long, the scalar twins stay for the time being. */
+  /** The time after which the scalar twins stay for now if vectors are no faster. */
   private static final long MOST_NANOS = 20_000_000_000L;
 
   /** From a vain attempt to the next one; doubled with each. */
@@ -32,7 +32,7 @@ public final class WarmUp implements AutoCloseable {
 
   private static final System.Logger LOG = System.getLogger(WarmUp.class.getPackageName());
 
-  /** Where a device begins. */
+  /** The stages of a device. */
   public enum Stage {
     /** With scalar kernels until vectors are fast. */
     COLD,
@@ -54,7 +54,10 @@ public final class WarmUp implements AutoCloseable {
   private Thread thread;
   private long pauseNanos = PAUSE_NANOS;
 
-  /** When the next attempt may begin, by {@link System#nanoTime}; read where there is a pause. */
+  /**
+   * The moment from which the next attempt may begin, by {@link System#nanoTime}; read where there
+   * is a pause.
+   */
   private long notBefore;
 
   private boolean isPausing;
@@ -71,7 +74,7 @@ public final class WarmUp implements AutoCloseable {
     this.mostNanos = mostNanos;
   }
 
-  /** Whether a program runs on vectors. */
+  /** Returns true if a program runs on vectors. */
   public boolean isWarm(Program program) {
     if (stage != Stage.COLD) {
       return stage == Stage.ALWAYS_WARM;
@@ -85,7 +88,7 @@ public final class WarmUp implements AutoCloseable {
     return true;
   }
 
-  /** How long an execution on the scalar twins took. */
+  /** Takes the time of an execution on the scalar twins. */
   public void scalarNanos(long nanos) {
     scalarNanos = nanos;
   }

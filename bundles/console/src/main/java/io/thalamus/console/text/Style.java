@@ -2,7 +2,7 @@
 package io.thalamus.console.text;
 
 /**
- * Where a result will be read. Immutable.
+ * The reader of a result. Immutable.
  *
  * @param json whether it is wanted as one JSON object on one line
  * @param colour whether the reader understands ANSI colours

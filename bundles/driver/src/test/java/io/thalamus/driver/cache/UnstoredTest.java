@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What becomes of files, and who is told, where a compilation cannot be stored. */
+/** The fate of files, and the messages, when a compilation cannot be stored. */
 class UnstoredTest {
   private static final PerformanceInfo COST = new PerformanceInfo(1, 1);
   private static final DeviceInfo INFO =

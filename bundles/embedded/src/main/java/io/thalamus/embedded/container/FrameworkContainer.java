@@ -64,6 +64,9 @@ public final class FrameworkContainer implements Container {
   public FrameworkContainer(Map<String, String> properties) throws Exception {
     Map<String, String> configuration = new HashMap<>(properties);
     configuration.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, contracts());
+    // Of the contracts' classes the framework knows no contents, but stored compilations depend on
+    // them.
+    configuration.put("thalamus.digests", text("contracts.sha256"));
     // The JDK's Flight Recorder adds calls of it to the code of each event.
     configuration.put(Constants.FRAMEWORK_BOOTDELEGATION, "jdk.jfr.internal.event");
     // A JVM has one factory of URL handlers, and it is the program's.
@@ -99,13 +102,16 @@ public final class FrameworkContainer implements Container {
     return String.join(",", packages);
   }
 
-  private void startBundles() throws IOException, BundleException {
-    String names;
-    try (InputStream stream = Container.open("bundles.txt")) {
-      names = new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+  private static String text(String name) throws IOException {
+    try (InputStream stream = Container.open(name)) {
+      return new String(stream.readAllBytes(), StandardCharsets.UTF_8).strip();
     }
+  }
+
+  private void startBundles() throws IOException, BundleException {
+    String names = text("bundles.txt");
     List<Bundle> bundles = new ArrayList<>();
-    for (String name : names.strip().split(",")) {
+    for (String name : names.split(",")) {
       try (InputStream stream = Container.open("bundles/" + name)) {
         bundles.add(context.installBundle(name, stream));
       }

@@ -3,8 +3,7 @@ package io.thalamus.shell.bundles;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.List;
-import org.apache.felix.gogo.runtime.Reflective;
+import java.util.function.Consumer;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.CommandSessionListener;
 import org.osgi.framework.BundleException;
@@ -27,8 +26,8 @@ import org.osgi.service.log.LogReaderService;
     service = {DeployLog.class, CommandSessionListener.class},
     immediate = true)
 public final class DeployLog implements CommandSessionListener, LogListener {
-  /** The session variable in which the interactive shell keeps JLine's reader. */
-  private static final String READER = ".reader";
+  /** The session variable with a consumer of lines, which the interactive shell sets. */
+  private static final String NOTICES = "nn.notices";
 
   private static final String FILE_INSTALL = "org.apache.felix.fileinstall";
   private static final int MOST_WAITING = 20;
@@ -63,19 +62,18 @@ public final class DeployLog implements CommandSessionListener, LogListener {
   public void say(String line) {
     synchronized (lock) {
       if (waiting.size() < MOST_WAITING) {
-        waiting.add("thalamus: " + line);
+        waiting.add(line);
       }
       show();
     }
   }
 
+  @SuppressWarnings("unchecked") // of lines, as the shell sets it
   private void show() {
     while (shell != null && !waiting.isEmpty()) {
       String line = waiting.remove();
-      try {
-        Reflective.invoke(shell, shell.get(READER), "printAbove", List.of(line));
-      } catch (Exception noSuchReader) {
-        shell.getConsole().println(line);
+      if (shell.get(NOTICES) instanceof Consumer<?> notices) {
+        ((Consumer<String>) notices).accept(line);
       }
     }
   }
@@ -83,7 +81,7 @@ public final class DeployLog implements CommandSessionListener, LogListener {
   @Override
   public void beforeExecute(CommandSession session, CharSequence command) {
     synchronized (lock) {
-      if (shell == null && session.get(READER) != null) {
+      if (shell == null && session.get(NOTICES) != null) {
         shell = session;
         show();
       }

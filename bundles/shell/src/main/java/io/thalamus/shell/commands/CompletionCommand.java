@@ -6,9 +6,7 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.console.Candidates;
 import io.thalamus.console.Candidates.Kind;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Syntax;
-import io.thalamus.shell.batch.UnknownCommand;
 import io.thalamus.shell.bundles.DeviceBundles;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.ResidentModel;
@@ -26,9 +24,9 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * The commands that the interactive shell's profile calls: they register what Tab offers, offer
- * words for a place on the line, and answer a word that is no command. The scope keeps them out of
- * what Tab offers for a command. Thread-safe.
+ * The commands that the interactive shell's profile calls: they register what Tab offers, and offer
+ * words for a place on the line. The scope keeps them out of what Tab offers for a command.
+ * Thread-safe.
  *
  * <p>Everything comes from the {@link Syntax} of the commands that are here, in any bundle.
  */
@@ -37,8 +35,7 @@ import org.osgi.service.component.annotations.Reference;
     property = {
       "osgi.command.scope=_nn",
       "osgi.command.function=complete",
-      "osgi.command.function=candidates",
-      "osgi.command.function=unknown"
+      "osgi.command.function=candidates"
     })
 public final class CompletionCommand {
   /** JLine's own command that registers what Tab offers. */
@@ -111,13 +108,6 @@ public final class CompletionCommand {
     return List.of();
   }
 
-  /** Fails with the commands that a name could mean. */
-  @Descriptor("the answer to a word that is no command")
-  public void unknown(CommandSession session, @Descriptor("the word") String name)
-      throws CommandException {
-    throw UnknownCommand.of(session, name);
-  }
-
   private List<Command> commands() throws InvalidSyntaxException {
     return context.getServiceReferences(Command.class, null).stream()
         .map(context::getService)
@@ -139,6 +129,11 @@ public final class CompletionCommand {
               yield available;
             }
             case POLICIES -> networks.policies();
+            case COMMANDS ->
+                commands().stream()
+                    .flatMap(command -> command.syntaxes().stream())
+                    .map(syntax -> syntax.command().substring("nn:".length()))
+                    .toList();
           });
     }
     return words;

@@ -14,6 +14,7 @@ import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
 import io.thalamus.shell.execution.TimedInference;
+import io.thalamus.shell.execution.Warmth;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
 import io.thalamus.shell.results.RunResult;
@@ -57,12 +58,13 @@ public final class RunCommand extends Command {
                   .option("top", "N", "how many classes to show (5)")
                   .option("mean", "M", "pictures: fed = (value - M) / S, or one M for each channel")
                   .option("std", "S", "pictures: see --mean")
-                  .option("repeat", "N", "execute N times, show the median time")
+                  .option("repeat", "N", "execute N times, show the median time of the warm ones")
                   .option("deadline", "MS", "the time that the execution may take")));
 
   private static final int USUAL_TOP = 5;
 
   private final Models models;
+  private final Warmth warmth = new Warmth();
 
   /** Called by the component runtime. */
   @Activate
@@ -117,6 +119,7 @@ public final class RunCommand extends Command {
       return RunResult.of(
           model.loaded(),
           outcome,
+          warmth.add(compilation, outcome.nanos()),
           classes(values, outcome, labels, top),
           origins,
           invocation.style());

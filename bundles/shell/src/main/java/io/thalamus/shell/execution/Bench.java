@@ -29,9 +29,10 @@ import java.util.function.Consumer;
  */
 public final class Bench {
   private static final int ROUNDS = 6;
-  private static final int MOST_WARM_UPS = 5_000;
   private static final double WARM_UP_SHARE = 0.25;
-  private static final long LONGEST_WARM_UP_NANOS = 2_000_000_000;
+
+  /** A shorter measurement is not worth the time of a whole warm-up. */
+  private static final long SHORT_NANOS = 1_000_000_000;
 
   private final NeuralNetworks networks;
   private final CompilationCache cache;
@@ -46,6 +47,7 @@ public final class Bench {
    * @param policy the one asked for; empty for none
    * @param nanos of each execution, sorted
    * @param seconds that the measured rounds took
+   * @param isCold whether the warm-up was too short for warm executions
    * @param coldNanos of the first compilation
    * @param warmNanos of the second
    * @param copied by the last execution
@@ -56,6 +58,7 @@ public final class Bench {
       Optional<String> policy,
       long[] nanos,
       double seconds,
+      boolean isCold,
       long coldNanos,
       long warmNanos,
       CopiedBytes copied,
@@ -108,11 +111,12 @@ public final class Bench {
         progress.accept("compiling");
         all.add(new Contender(options));
       }
-      long warmUp = Math.min(LONGEST_WARM_UP_NANOS, (long) (time.toNanos() * WARM_UP_SHARE));
+      long warmUp =
+          time.toNanos() < SHORT_NANOS ? (long) (time.toNanos() * WARM_UP_SHARE) : Warmth.NANOS;
       for (Contender contender : all) {
         progress.accept("warming up");
-        contender.round(executor, warmUp, MOST_WARM_UPS);
-        contender.forget();
+        contender.round(executor, warmUp, Warmth.EXECUTIONS);
+        contender.warmedUp();
       }
       for (int round = 0; round < ROUNDS; round++) {
         progress.accept("measuring, round " + (round + 1) + " of " + ROUNDS);
@@ -137,6 +141,7 @@ public final class Bench {
     private final List<CacheOutcome> caching;
     private final List<long[]> nanos = new ArrayList<>();
     private long spent;
+    private boolean isCold;
     private String ranOn = "";
     private CopiedBytes copied = CopiedBytes.NONE;
 
@@ -200,7 +205,10 @@ public final class Bench {
       return Arrays.copyOf(times, count);
     }
 
-    void forget() {
+    /** Forgets the times, which were those of a warm-up. */
+    void warmedUp() {
+      long executions = nanos.stream().mapToLong(times -> times.length).sum();
+      isCold = !Warmth.isWarm(spent, Math.toIntExact(executions));
       nanos.clear();
       spent = 0;
     }
@@ -209,7 +217,15 @@ public final class Bench {
       long[] sorted = nanos.stream().flatMapToLong(Arrays::stream).sorted().toArray();
       String device = options.devices().isEmpty() ? ranOn : String.join("+", options.devices());
       return new Figures(
-          device, options.policy(), sorted, spent / 1e9, coldNanos, warmNanos, copied, caching);
+          device,
+          options.policy(),
+          sorted,
+          spent / 1e9,
+          isCold,
+          coldNanos,
+          warmNanos,
+          copied,
+          caching);
     }
 
     void close() {

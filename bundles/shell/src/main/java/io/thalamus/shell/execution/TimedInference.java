@@ -10,7 +10,6 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.text.Units;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
 
@@ -23,14 +22,9 @@ public final class TimedInference {
   /**
    * The last answer, and all times.
    *
-   * @param nanos how long each execution took, sorted
+   * @param nanos how long each execution took, in their order
    */
-  public record Outcome(Answer answer, long[] nanos) {
-    /** Returns the time in the middle. */
-    public long median() {
-      return nanos[nanos.length / 2];
-    }
-  }
+  public record Outcome(Answer answer, long[] nanos) {}
 
   /**
    * An inference with these inputs.
@@ -68,7 +62,6 @@ public final class TimedInference {
       }
       all[i] = nanos;
     }
-    Arrays.sort(all);
     return new Outcome(last, all);
   }
 }

@@ -47,6 +47,10 @@ public record BenchResult(String model, int threads, List<Bench.Figures> figures
     }
     Lines lines = new Lines().add(table.text());
     for (Bench.Figures one : figures) {
+      if (one.isCold()) {
+        lines.add(
+            one.name() + ": cold, since it hardly warmed up; --seconds 1 or more warms it up");
+      }
       lines.add(one.name() + ": " + copies(one.copied()));
       if (!one.caching().isEmpty()) {
         lines.add(one.name() + ": warm is " + CachePhrases.describe(one.caching()));
@@ -112,6 +116,7 @@ public record BenchResult(String model, int threads, List<Bench.Figures> figures
     return Json.object(
         "device", one.device(),
         "policy", one.policy(),
+        "cold", one.isCold(),
         "threads", threads,
         "median", Duration.ofNanos(one.quantile(0.5)),
         "p90", Duration.ofNanos(one.quantile(P90)),

@@ -80,6 +80,7 @@ public record DevicesResult(
             : Units.plural(health.failures(), "failed call")
                 + ", in quarantine "
                 + Units.plural(health.quarantines(), "time"));
+    health.lastFailure().ifPresent(failure -> facts.row("the last failure", failure));
     if (health.samples() > 0) {
       facts.row(
           "second opinions",

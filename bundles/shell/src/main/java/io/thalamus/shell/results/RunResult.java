@@ -18,6 +18,7 @@ import io.thalamus.shell.tensor.Classification;
 import io.thalamus.shell.tensor.TensorSummary;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +26,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * The answer of {@code nn:run}. Immutable.
+ * The answer of {@code nn:run}. Times are of the warm executions, or of all where none was warm.
+ * Immutable.
  *
  * @param outputs in order
  * @param classes the best classes, where the only output is one score for each class
@@ -34,6 +36,7 @@ import java.util.stream.Collectors;
  * @param givenUp attempts that failed and were repeated
  * @param caching where each step came from; empty where no caching was asked for
  * @param times how often it was executed
+ * @param cold how many of these executions were cold, the first ones
  * @param median the time of one execution
  * @param fastest the least time of one execution
  */
@@ -46,6 +49,7 @@ public record RunResult(
     List<StepReport> givenUp,
     List<CacheOutcome> caching,
     int times,
+    int cold,
     Duration median,
     Duration fastest,
     Style style)
@@ -58,6 +62,7 @@ public record RunResult(
   public static RunResult of(
       LoadedModel model,
       TimedInference.Outcome outcome,
+      int cold,
       Optional<Classification> classes,
       List<CacheOutcome> caching,
       Style style) {
@@ -75,6 +80,9 @@ public record RunResult(
         givenUp.add(step);
       }
     }
+    long[] all = outcome.nanos();
+    long[] sorted = Arrays.copyOfRange(all, cold == all.length ? 0 : cold, all.length);
+    Arrays.sort(sorted);
     return new RunResult(
         model.path().toString(),
         outputs,
@@ -83,9 +91,10 @@ public record RunResult(
         report.steps(),
         givenUp,
         caching,
-        outcome.nanos().length,
-        Duration.ofNanos(outcome.median()),
-        Duration.ofNanos(outcome.nanos()[0]),
+        all.length,
+        cold,
+        Duration.ofNanos(sorted[sorted.length / 2]),
+        Duration.ofNanos(sorted[0]),
         style);
   }
 
@@ -127,9 +136,15 @@ public record RunResult(
                         + " on "
                         + style.bold(entry.getKey()))
             .collect(Collectors.joining(", "));
-    String time = Units.time(median);
+    String time = Units.time(median) + (cold == times ? ", cold" : "");
     if (times > 1) {
-      time += " (median of " + times + ", fastest " + Units.time(fastest) + ")";
+      boolean isMixed = cold > 0 && cold < times;
+      time +=
+          " (median of %s%s, fastest %s)"
+              .formatted(
+                  Units.count(isMixed ? times - cold : times),
+                  isMixed ? " after %s cold".formatted(Units.count(cold)) : "",
+                  Units.time(fastest));
     }
     String from = caching.isEmpty() ? "" : " (" + CachePhrases.describe(caching) + ")";
     return lines.add(time + (where.isEmpty() ? "" : ": " + where) + from).toString();
@@ -138,17 +153,27 @@ public record RunResult(
   @Override
   public Object data() {
     return Json.object(
-        "model", model,
-        "outputs", outputs.stream().map(this::fields).toList(),
-        "ranOn", ranOn,
+        "model",
+        model,
+        "outputs",
+        outputs.stream().map(this::fields).toList(),
+        "ranOn",
+        ranOn,
         "givenUp",
-            Optional.of(givenUp.stream().map(RunResult::attempt).toList())
-                .filter(attempts -> !attempts.isEmpty()),
-        "duration", median,
-        "times", Optional.of(times).filter(count -> count > 1),
-        "fastest", Optional.of(fastest).filter(_ -> times > 1),
-        "caching", Optional.of(caching).filter(all -> !all.isEmpty()).map(CachePhrases::describe),
-        "steps", steps);
+        Optional.of(givenUp.stream().map(RunResult::attempt).toList())
+            .filter(attempts -> !attempts.isEmpty()),
+        "duration",
+        median,
+        "cold",
+        cold,
+        "times",
+        Optional.of(times).filter(count -> count > 1),
+        "fastest",
+        Optional.of(fastest).filter(_ -> times > 1),
+        "caching",
+        Optional.of(caching).filter(all -> !all.isEmpty()).map(CachePhrases::describe),
+        "steps",
+        steps);
   }
 
   private Object fields(Output output) {

@@ -5,16 +5,9 @@ import java.util.List;
 import org.jline.reader.CompletingParsedLine;
 import org.jline.reader.ParsedLine;
 import org.jline.reader.Parser;
-import org.jline.reader.impl.LineReaderImpl;
 
 /** A parser for Tab whose lines can hold candidates with spaces, as Gogo's cannot. Stateless. */
 record Completion(Parser parser) implements Parser {
-  static void mend(Object reader) {
-    if (reader instanceof LineReaderImpl lines && !(lines.getParser() instanceof Completion)) {
-      lines.setParser(new Completion(lines.getParser()));
-    }
-  }
-
   @Override
   public ParsedLine parse(String line, int cursor, ParseContext context) {
     ParsedLine parsed = parser.parse(line, cursor, context);

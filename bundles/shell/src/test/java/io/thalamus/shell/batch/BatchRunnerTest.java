@@ -53,6 +53,11 @@ class BatchRunnerTest {
       throw new Refusal();
     }
 
+    public String load() {
+      System.getLogger("io.thalamus.test").log(System.Logger.Level.WARNING, "no {0}", "room");
+      return "loaded";
+    }
+
     public String first() {
       return "1st";
     }
@@ -97,7 +102,8 @@ class BatchRunnerTest {
     for (String name : List.of("echo", "one", "fail", "refuse", "first", "second")) {
       processor.addCommand("nn", commands, name);
     }
-    runner = new BatchRunner(processor, new EmptyLog());
+    processor.addCommand("nn", commands, "load");
+    runner = new BatchRunner(processor, new EmptyLog(), null, null);
   }
 
   @AfterEach
@@ -168,6 +174,19 @@ class BatchRunnerTest {
   }
 
   @Test
+  void whatDoesNotOutliveTheProcessSaysSoAndWarningsComeLast() {
+    assertEquals(0, run("load"));
+    assertEquals("loaded\n", out());
+    assertEquals(
+        "thalamus: load holds for this process, which ends now; the shell, -c and -f go on with"
+            + " it\nthalamus: no room\n",
+        err());
+    err.reset();
+    assertEquals(0, run("text", "nn:load", List.of(), false));
+    assertEquals("thalamus: no room\n", err());
+  }
+
+  @Test
   void anUnknownCommandNamesItsNeighbours() {
     assertEquals(2, run("ecco"));
     assertEquals("thalamus: no command ecco; did you mean echo?\n", err());
@@ -182,9 +201,63 @@ class BatchRunnerTest {
   @Test
   void textHasGogosCommandsAfterThoseOfThalamus() {
     String text = "each [1 2] { one $it }; first | grep st; first | grep nothing";
+    assertEquals(1, run("text", text, List.of(), false), "grep finds nothing in the last line");
+    assertEquals(List.of(List.of("1"), List.of("2")), seen);
+    assertEquals("1st\n", out());
+    assertEquals("", err());
+  }
+
+  @Test
+  void aFailureInAnyStageOfAPipeIsTheStatus() {
+    assertEquals(2, run("text", "refuse | grep x", List.of(), false));
+    assertEquals("thalamus: no such option\n", err());
+    assertEquals(0, run("text", "refuse | grep x; first | grep 1", List.of(), false));
+    assertEquals("1st\n", out());
+  }
+
+  @Test
+  void textJoinsStatementsByTheirStatus() {
+    String text = "fail || first; first && second; refuse && first || second";
+    assertEquals(0, run("text", text, List.of(), false));
+    assertEquals("1st\n1st\n2nd\n2nd\n", out());
+    assertEquals("thalamus: the device is lost\nthalamus: no such option\n", err());
+  }
+
+  @Test
+  void anExitEndsTheTextFromAnyDepthWithItsStatus() {
+    assertEquals(7, run("text", "first; each [1 2] { exit 7 }\nsecond", List.of(), false));
+    assertEquals("1st\n", out());
+    assertEquals("", err());
+    assertEquals(1, run("text", "first | grep no; quit", List.of(), false), "as it was so far");
+    assertEquals(2, run("text", "exit now", List.of(), false));
+  }
+
+  @Test
+  void aResultGoesWhereTheOutputOfItsCommandGoes(@TempDir Path directory) throws Exception {
+    Path file = directory.resolve("a file");
+    String text = "first > '" + file + "'; second >> '" + file + "'; first";
+    assertEquals(0, run("text", text, List.of(), false), this::err);
+    assertEquals("1st\n2nd\n", Files.readString(file));
+    assertEquals("1st\n", out());
+    assertEquals(0, run("text", "first > $1", List.of(file.toString()), false), this::err);
+    assertEquals("1st\n", Files.readString(file));
+  }
+
+  @Test
+  void aStatementMayGoOnInTheNextLine() {
+    String text = "each [1 2] {\n  one $it\n}\nfirst |\ngrep 1\nfirst &&\nsecond";
     assertEquals(0, run("text", text, List.of(), false), this::err);
     assertEquals(List.of(List.of("1"), List.of("2")), seen);
-    assertTrue(out().contains("1st"), this::out);
+    assertEquals("1st\n1st\n2nd\n", out());
+    assertEquals(2, run("text", "first &&", List.of(), false));
+  }
+
+  @Test
+  void manyLinesAreRunAsTheyAreRead(@TempDir Path directory) throws Exception {
+    Path script =
+        Files.writeString(directory.resolve("s"), "one 1\n".repeat(5_000) + "fail\none 1");
+    assertEquals(1, run("file", script, List.of(), false));
+    assertEquals(5_000, seen.size());
   }
 
   @Test

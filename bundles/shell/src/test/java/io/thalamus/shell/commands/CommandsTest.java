@@ -190,14 +190,15 @@ class CommandsTest {
                 1,
                 DeviceDescription.State.QUARANTINED,
                 "execute did not return in time",
-                new DeviceHealth(7, 2, Optional.of(until), 100, 1, List.of(stuck))),
+                new DeviceHealth(
+                    7, 2, Optional.of(until), 100, 1, List.of(stuck), Optional.of("execute: why"))),
             FakeNetworks.device("old", 1, DeviceDescription.State.LEAVING, "it waits"),
             FakeNetworks.device(
                 "gone",
                 1,
                 DeviceDescription.State.LEAKED,
                 "it has left",
-                new DeviceHealth(1, 1, Optional.empty(), 0, 0, List.of(stuck))));
+                new DeviceHealth(1, 1, Optional.empty(), 0, 0, List.of(stuck), Optional.empty())));
     String time =
         DateTimeFormatter.ofPattern("HH:mm:ss").format(until.atZone(ZoneId.systemDefault()));
     String thread =
@@ -213,6 +214,7 @@ class CommandsTest {
         terminal.type("nn:devices").strip().replaceAll("\\s+", " "));
     String all = terminal.type("nn:devices -v");
     assertTrue(all.contains("failures           7 failed calls, in quarantine 2 times\n"), all);
+    assertTrue(all.contains("the last failure   execute: why\n"), all);
     assertTrue(all.contains("second opinions    100, of which differ 1\n"), all);
     String json = terminal.type("nn:devices --json");
     assertTrue(
@@ -220,7 +222,8 @@ class CommandsTest {
             "\"health\":{\"failures\":7,\"quarantines\":2,"
                 + "\"quarantinedUntil\":\"2026-01-01T12:00:03Z\",\"samples\":100,\"mismatches\":1,"
                 + "\"stuckCalls\":[{\"thread\":\"thalamus-call-3\",\"call\":\"execute\","
-                + "\"classLoader\":\"io.thalamus.npu 0.1.0 [12]\",\"ageMillis\":12000}]}"),
+                + "\"classLoader\":\"io.thalamus.npu 0.1.0 [12]\",\"ageMillis\":12000}],"
+                + "\"lastFailure\":\"execute: why\"}"),
         json);
   }
 

@@ -112,7 +112,9 @@ class DescriptorTest {
       assertEquals(declared, completed, syntax.command());
       assertTrue(declared.containsAll(Set.of("json", "help")), syntax.command());
       assertEquals(
-          syntax.operands().isEmpty(), syntax.candidates(List.of()).equals(Candidates.NONE));
+          syntax.operands().isEmpty(),
+          syntax.candidates(List.of()).equals(Candidates.NONE)
+              && syntax.candidates(List.of("x")).equals(Candidates.NONE));
     }
   }
 
@@ -124,7 +126,7 @@ class DescriptorTest {
       String function = syntax.command().substring("nn:".length());
       List<Method> methods =
           Arrays.stream(command.getClass().getMethods())
-              .filter(method -> method.getName().equals(function))
+              .filter(method -> Command.function(method).equals(function))
               .filter(method -> method.isAnnotationPresent(Descriptor.class))
               .toList();
       assertEquals(1, methods.size());

@@ -63,7 +63,7 @@ class JsonContractTest {
       "name,model,part,device,version,files,sizeBytes,lastUsed,isBeingWritten";
   private static final String PERFORMANCE = "{execTime,powerUsage}";
   private static final String FIGURES =
-      "device,threads,medianMillis,p90Millis,p99Millis,throughput,coldCompileMillis,"
+      "device,cold,threads,medianMillis,p90Millis,p99Millis,throughput,coldCompileMillis,"
           + "warmCompileMillis,argumentsInBytes,argumentsOutBytes,deviceInBytes,deviceOutBytes,"
           + "temporariesBytes";
 
@@ -149,7 +149,8 @@ class JsonContractTest {
             Optional.of(Instant.EPOCH),
             2,
             1,
-            List.of(new StuckCall("t", "execute", "l", Duration.ofSeconds(1))));
+            List.of(new StuckCall("t", "execute", "l", Duration.ofSeconds(1))),
+            Optional.of("execute: it broke"));
     String before =
         "id,name,type,version,featureLevel,featureLevelNumber,state,reason,"
             + "health{failures,quarantines,";
@@ -175,7 +176,7 @@ class JsonContractTest {
     assertFields(
         "{devices[{"
             + before
-            + "quarantinedUntil,samples,mismatches,stuckCalls[{thread,call,classLoader,ageMillis}]},"
+            + "quarantinedUntil,samples,mismatches,stuckCalls[{thread,call,classLoader,ageMillis}],lastFailure},"
             + after
             + "}]}",
         "nn:devices");
@@ -225,7 +226,7 @@ class JsonContractTest {
     String outputs =
         "{model,outputs[{name,type,shape[],scale,zeroPoint,min,max,mean,values[],"
             + "top[{index,label,score}]}],ranOn{cpu},";
-    assertFields(outputs + "millis,steps[" + step + "]}", "nn:run m.tflite random:1");
+    assertFields(outputs + "millis,cold,steps[" + step + "]}", "nn:run m.tflite random:1");
     networks.steps =
         List.of(
             new StepReport("simd", 1, Duration.ofMillis(5), ResultCode.OP_FAILED),
@@ -233,7 +234,7 @@ class JsonContractTest {
     networks.caching = List.of(new CacheOutcome("cpu", 1, CacheOutcome.Origin.RESTORED));
     assertFields(
         outputs
-            + "givenUp[{device,operations,code}],millis,times,fastestMillis,caching,steps["
+            + "givenUp[{device,operations,code}],millis,cold,times,fastestMillis,caching,steps["
             + step
             + "]}",
         "nn:run m.tflite random:1 --repeat 2 --cache c");
@@ -251,7 +252,7 @@ class JsonContractTest {
                 Optional.of(new Durations(Optional.empty(), time, Optional.empty(), time))));
     assertFields(
         outputs
-            + "millis,steps["
+            + "millis,cold,steps["
             + step.replace("}", ",durations{inDriverMillis,fencedInDriverMillis}}]}"),
         "nn:run m.tflite random:1");
   }
@@ -265,7 +266,7 @@ class JsonContractTest {
         "{model,"
             + FIGURES
             + ",warmCompile,executions,vs{"
-            + FIGURES.replace("device,threads", "device,policy,threads")
+            + FIGURES.replace("device,cold", "device,policy,cold")
             + ",warmCompile,executions},ratio}",
         bench + "--vs-policy greedy --cache c");
   }

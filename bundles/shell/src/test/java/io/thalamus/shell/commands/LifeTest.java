@@ -147,10 +147,11 @@ class LifeTest {
             "temporariesBytes")) {
       assertTrue(json.contains("\"" + field + "\":"), field + " in " + json);
     }
-    assertTrue(json.contains("\"device\":\"cpu\",\"threads\":2"), json);
+    assertTrue(json.matches(".*\"device\":\"cpu\",\"cold\":(true|false),\"threads\":2,.*"), json);
     String text =
         terminal.type("nn:bench digits/model.tflite random:5 --seconds 0.1 --device simd --vs cpu");
-    List<String> lines = text.lines().toList();
+    // How many executions fit into a short warm-up depends on the machine.
+    List<String> lines = text.lines().filter(line -> !line.contains(": cold, ")).toList();
     assertTrue(lines.get(1).startsWith("simd "), text);
     assertTrue(lines.get(2).startsWith("cpu "), text);
     assertEquals("simd: an execution copies nothing", lines.get(3));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.commands;
 
+import io.thalamus.console.Command;
 import io.thalamus.console.ResultConverter;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -29,7 +30,7 @@ final class Terminal implements AutoCloseable {
     for (Object command : commands) {
       for (Method method : command.getClass().getMethods()) {
         if (method.isAnnotationPresent(Descriptor.class)) {
-          processor.addCommand("nn", command, method.getName());
+          processor.addCommand("nn", command, Command.function(method));
         }
       }
     }

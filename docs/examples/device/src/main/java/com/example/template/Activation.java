@@ -17,7 +17,7 @@ final class Activation {
     table.add(OperationCode.RELU, Activation::relu, OperandCode.TENSOR_FLOAT32);
   }
 
-  /** Whatever can be known beforehand is read here, once; the kernel only computes. */
+  /** Reads here, once, all that can be known beforehand; the kernel only computes. */
   private static Kernel relu(ResolvedOperation operation) {
     long count = operation.outputShape(0).elementCount();
     return (inputs, outputs, scratch, work) -> {

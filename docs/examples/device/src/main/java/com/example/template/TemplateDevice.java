@@ -37,7 +37,7 @@ public final class TemplateDevice extends KernelDevice {
   }
 
   private static DeviceInfo facts(String version) {
-    // A little more than the reference's 1: nobody prefers a template.
+    // A little more than the reference's 1: what both take goes to the reference.
     PerformanceInfo slow = PerformanceInfo.of(1.5f);
     return DeviceInfo.builder("example-template", version)
         .type(DeviceType.OTHER)

@@ -51,7 +51,7 @@ public interface Engine {
     /** The bytes of each output of the last run. */
     List<byte[]> outputs() throws Exception;
 
-    /** What is behind it, for example how many operations ran on which device. */
+    /** Returns a note on its background, for example how many operations ran on which device. */
     String note();
 
     @Override
@@ -64,12 +64,14 @@ public interface Engine {
         new ArrayList<>(
             List.of(
                 new ThalamusEngine("simd", Way.RUNTIME),
+                new ThalamusEngine("x86", Way.RUNTIME),
                 new ThalamusEngine("cpu", Way.RUNTIME),
                 new ThalamusEngine("simd", Way.BURST),
                 new ThalamusEngine("simd", Way.LISTENER),
                 new ThalamusEngine("simd", Way.ISOLATED),
                 new ThalamusEngine("simd", Way.ISOLATED_SLEEPING),
-                new ThalamusEngine("simd", Way.DRIVER)));
+                new ThalamusEngine("simd", Way.DRIVER),
+                new ThalamusEngine("x86", Way.DRIVER)));
     ServiceLoader.load(Engine.class).forEach(engines::add);
     return engines;
   }

@@ -24,7 +24,7 @@ import java.util.Set;
  * @param way how the device is reached
  */
 record ThalamusEngine(String device, Way way) implements Engine {
-  /** Where the distribution lies; set by {@code integration-tests/run}. */
+  /** The folder of the distribution; set by {@code integration-tests/run}. */
   static final String HOME = "thalamus.home";
 
   @Override

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What runs models: ours, and whatever peers are on the class path. */
+/** The engines that run models: ours, and whatever peers are on the class path. */
 package io.thalamus.benchmarks.engine;

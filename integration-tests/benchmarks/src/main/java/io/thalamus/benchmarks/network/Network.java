@@ -23,13 +23,13 @@ public record Network(String name, Size input, List<Layer> layers) {
 
   /** Height, width and channels of a value. */
   public record Size(int height, int width, int channels) {
-    /** How many elements. */
+    /** Returns the number of elements. */
     public int elements() {
       return height * width * channels;
     }
   }
 
-  /** What follows a layer at once. */
+  /** The functions that follow a layer at once. */
   public enum Activation {
     NONE,
     RELU,
@@ -41,7 +41,7 @@ public record Network(String name, Size input, List<Layer> layers) {
     /** The values it reads. */
     List<Integer> reads();
 
-    /** What it writes. */
+    /** Returns the size that it writes. */
     Size size();
   }
 
@@ -51,7 +51,8 @@ public record Network(String name, Size input, List<Layer> layers) {
    * @param kind how they are used
    * @param from the value it reads
    * @param kernel height and width of the window; 1 for a dense layer
-   * @param stride in both directions; padding is always TensorFlow's SAME
+   * @param stride in both directions; padding is TensorFlow's SAME, or none where the output says
+   *     so
    * @param weights OHWI; 1HWC for a depthwise layer
    * @param bias one for each channel
    */
@@ -65,7 +66,7 @@ public record Network(String name, Size input, List<Layer> layers) {
       float[] weights,
       float[] bias)
       implements Layer {
-    /** How weights are used. */
+    /** The uses of weights. */
     public enum Kind {
       CONVOLUTION,
       DEPTHWISE,

@@ -90,7 +90,7 @@ public final class OnnxFile {
       case Weighted weighted -> convolution(value, weighted);
       case MaxPool pool -> {
         NodeProto.Builder node = node("MaxPool", name(value), name(pool.from()));
-        window(node, network.size(pool.from()), pool.kernel(), pool.stride());
+        window(node, network.size(pool.from()), pool.size(), pool.kernel(), pool.stride());
         graph.addNode(node);
       }
       case GlobalAverage average ->
@@ -120,21 +120,26 @@ public final class OnnxFile {
     graph.addInitializer(tensor("bias_" + value, layer.bias(), channels));
     NodeProto.Builder node =
         node("Conv", name(value), name(layer.from()), "weights_" + value, "bias_" + value);
-    window(node, from, k, layer.stride());
+    window(node, from, layer.size(), k, layer.stride());
     node.addAttribute(number("group", depthwise ? channels : 1));
     activated(node, layer.activation(), value);
   }
 
   private void dense(int value, Weighted layer) {
-    int inputs = network.size(layer.from()).elements();
+    Size from = network.size(layer.from());
+    int inputs = from.elements();
+    int places = from.height() * from.width();
+    float[] weights = transposed(layer.weights(), layer.size().channels(), places, from.channels());
     int channels = layer.size().channels();
     graph.addNode(
         node("Flatten", "flat_" + value, name(layer.from())).addAttribute(number("axis", 1)));
-    graph.addInitializer(tensor("weights_" + value, layer.weights(), channels, inputs));
+    graph.addInitializer(tensor("weights_" + value, weights, channels, inputs));
     graph.addInitializer(tensor("bias_" + value, layer.bias(), channels));
-    graph.addNode(
+    activated(
         node("Gemm", name(value), "flat_" + value, "weights_" + value, "bias_" + value)
-            .addAttribute(number("transB", 1)));
+            .addAttribute(number("transB", 1)),
+        layer.activation(),
+        value);
   }
 
   /** Adds a node and, where it has an activation, a node for that, which writes the value. */
@@ -165,17 +170,17 @@ public final class OnnxFile {
     return result;
   }
 
-  private static void window(NodeProto.Builder node, Size from, int kernel, int stride) {
-    int[] rows = padding(from.height(), kernel, stride);
-    int[] columns = padding(from.width(), kernel, stride);
+  private static void window(NodeProto.Builder node, Size from, Size to, int kernel, int stride) {
+    int[] rows = padding(from.height(), to.height(), kernel, stride);
+    int[] columns = padding(from.width(), to.width(), kernel, stride);
     node.addAttribute(numbers("kernel_shape", kernel, kernel));
     node.addAttribute(numbers("strides", stride, stride));
     node.addAttribute(numbers("pads", rows[0], columns[0], rows[1], columns[1]));
   }
 
-  /** TensorFlow's SAME: the odd element of padding comes last. */
-  private static int[] padding(int size, int kernel, int stride) {
-    int total = Math.max(0, (Math.ceilDiv(size, stride) - 1) * stride + kernel - size);
+  /** TensorFlow's SAME, or VALID where the output is smaller: an odd element comes last. */
+  private static int[] padding(int size, int output, int kernel, int stride) {
+    int total = Math.max(0, (output - 1) * stride + kernel - size);
     return new int[] {total / 2, total - total / 2};
   }
 

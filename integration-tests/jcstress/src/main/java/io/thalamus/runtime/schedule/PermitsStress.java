@@ -24,16 +24,21 @@ public final class PermitsStress {
   private static final Application APPLICATION = new Application("stress");
   private static final int ROUNDS = 3;
 
-  /** How many checkpoints a holder passes at most: time for another one to ask. */
+  /** The largest number of checkpoints that a holder passes: time for another one to ask. */
   private static final int CHECKPOINTS = 1_000;
 
-  /** How often one that waits goes to sleep: far more often than anything here takes. */
+  /**
+   * The number of times that one that waits goes to sleep: far more often than anything here takes.
+   */
   private static final int SLEEPS = 1_000;
 
   private PermitsStress() {}
 
   /** Permits, and the number of faults that were seen. */
   private static final class Watch {
+    /** True for a thread that was about to sleep and has not read the clock since. */
+    private static final ThreadLocal<Boolean> SLEEPING = ThreadLocal.withInitial(() -> false);
+
     final Permits permits;
     private final AtomicInteger releasing = new AtomicInteger();
     private final AtomicInteger working = new AtomicInteger();
@@ -46,11 +51,15 @@ public final class PermitsStress {
 
     /**
      * Returns a time that stands still. The clock is read by whoever looks again after a sleep,
-     * which mends a lost wake-up: so it is seen here, before that.
+     * which mends a lost wake-up: so it is seen here, before that. It is also read in the middle of
+     * handing permits over, when one may be free that the next one is about to get.
      */
     private long nanoTime() {
+      boolean looksAgain = SLEEPING.get();
+      SLEEPING.set(false);
       // In this order: who gives a permit back needs the lock for that while somebody waits.
-      if (Thread.holdsLock(permits)
+      if (looksAgain
+          && Thread.holdsLock(permits)
           && permits.waiting() != 0
           && permits.held() < permits.count()
           && releasing.get() == 0) {
@@ -108,6 +117,7 @@ public final class PermitsStress {
 
     @Override
     protected long nanosLeft() {
+      Watch.SLEEPING.set(true);
       if (++sleeps > SLEEPS) {
         isStopped = true;
       }

@@ -18,7 +18,7 @@ public final class JobStress {
   private static final int TILES = 5;
   private static final int STEPS = 3;
 
-  /** How often a helper looks for work: longer than a job mostly takes. */
+  /** The number of looks of a helper for work: longer than a job mostly takes. */
   private static final int LOOKS = 200;
 
   /** Empty, so that all jobs may share it. */

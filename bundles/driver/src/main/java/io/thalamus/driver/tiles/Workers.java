@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.simd.program;
+package io.thalamus.driver.tiles;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -23,8 +23,8 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class Workers implements AutoCloseable {
   /**
-   * How long the place of a caller is kept for the next one. A helper that took it could be in a
-   * tile when that one comes.
+   * The time for which the place of a caller is kept for the next one. A helper that took it could
+   * be in a tile when that one comes.
    */
   private static final long KEPT_NANOS = 1_000_000;
 
@@ -45,7 +45,7 @@ public final class Workers implements AutoCloseable {
   /** Callers that execute and are not in a pause. */
   private final AtomicInteger callers = new AtomicInteger();
 
-  /** How many callers there were when one of several left last, and until when that counts. */
+  /** The number of callers when one of several left last, and the moment until which it counts. */
   private volatile int lastCallers;
 
   private volatile long lastCallersEndNanos;
@@ -118,7 +118,7 @@ public final class Workers implements AutoCloseable {
     callers.incrementAndGet();
   }
 
-  /** Whether a helper, from 1 on, would not be one thread too many. */
+  /** Returns true if a helper, from 1 on, would not be one thread too many. */
   boolean mayHelp(int participant) {
     int room = threads - participant;
     return callers.get() <= room
@@ -180,7 +180,7 @@ public final class Workers implements AutoCloseable {
     private final int participant;
     private volatile boolean sleeping;
 
-    /** Whether something was being executed when this thread looked last. */
+    /** True if something was being executed when this thread looked last. */
     private boolean sawJob;
 
     Worker(int participant) {

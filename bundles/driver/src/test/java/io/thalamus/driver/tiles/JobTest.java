@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.simd.program;
+package io.thalamus.driver.tiles;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -22,8 +22,6 @@ import org.junit.jupiter.api.Test;
 /** A job whose caller stands back takes its tiles with it. */
 class JobTest {
   private static final int TILES = 200;
-  private static final Program NOTHING =
-      new Program(List.of(), List.of(), List.of(), List.of(), 0, 0);
 
   private final AtomicIntegerArray runs = new AtomicIntegerArray(TILES);
   private final AtomicInteger begun = new AtomicInteger();
@@ -33,16 +31,11 @@ class JobTest {
    * A step whose caller does not get on before a helper has run a tile too. The helper takes its
    * time, so that tiles are left when the caller pauses.
    */
-  private final class Slow implements Step {
+  private final class Slow implements Tiles {
     private final Thread caller = Thread.currentThread();
 
     @Override
-    public int tiles() {
-      return TILES;
-    }
-
-    @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
+    public void run(int participant, int tile) {
       begun.incrementAndGet();
       runs.incrementAndGet(tile);
       if (Thread.currentThread() != caller) {
@@ -101,12 +94,11 @@ class JobTest {
 
   @Test
   void helpersTakeNoTilesWhileTheCallerIsPaused() {
-    Frame frame = new Frame(NOTHING, 2);
     Pausing control = new Pausing();
     try (Workers workers = new Workers(2, "thalamus-test")) {
-      Job job = frame.job();
+      Job job = new Job();
       int place = workers.register(job);
-      job.open(new Slow());
+      job.open(new Slow(), TILES);
       workers.wake();
       assertNull(job.finish(ExecutionConfig.DEFAULT.with(control), workers));
       workers.unregister(place);
@@ -121,7 +113,7 @@ class JobTest {
   @Test
   void callersAndHelpersAreNoMoreThanTheThreads() {
     try (Workers workers = new Workers(3, "thalamus-test")) {
-      Job job = new Frame(NOTHING, 3).job();
+      Job job = new Job();
       List<Boolean> alone = List.of(true, true);
       List<Boolean> beside = List.of(true, false);
       int first = workers.register(job);
@@ -144,17 +136,17 @@ class JobTest {
   }
 
   /** A step of one tile with many parts. */
-  private static final class Parts implements Step {
+  private static final class Parts implements Tiles {
+    private final Job job;
     private int passed;
 
-    @Override
-    public int tiles() {
-      return 1;
+    Parts(Job job) {
+      this.job = job;
     }
 
     @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
-      for (int part = 0; part < TILES && !frame.job().isOver(scratch); part++) {
+    public void run(int participant, int tile) {
+      for (int part = 0; part < TILES && !job.isOver(participant); part++) {
         passed++;
       }
     }
@@ -166,14 +158,14 @@ class JobTest {
     ExecutionControl control =
         () -> asked.incrementAndGet() <= 3 ? Signal.CONTINUE : Signal.CANCELLED;
     try (Workers workers = new Workers(1, "thalamus-test")) {
-      Job job = new Frame(NOTHING, 1).job();
-      Parts parts = new Parts();
-      job.open(parts);
+      Job job = new Job();
+      Parts parts = new Parts(job);
+      job.open(parts, 1);
       Failed failed = job.finish(ExecutionConfig.DEFAULT.with(control), workers);
       assertEquals(ErrorStatus.GENERAL_FAILURE, failed.status());
       assertEquals(3, parts.passed);
-      Parts whole = new Parts();
-      job.open(whole);
+      Parts whole = new Parts(job);
+      job.open(whole, 1);
       assertNull(job.finish(ExecutionConfig.DEFAULT, workers), "the next one begins anew");
       assertEquals(TILES, whole.passed);
     }
@@ -186,7 +178,6 @@ class JobTest {
   /** As the warm-up runs tiles. */
   @Test
   void outsideOfAnExecutionNoTileIsOver() {
-    Frame frame = new Frame(NOTHING, 1);
-    assertFalse(frame.job().isOver(frame.scratch(0)));
+    assertFalse(new Job().isOver(0));
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.simd.program;
+package io.thalamus.driver.tiles;
 
 import io.thalamus.driver.Checkpoint;
 import io.thalamus.hal.ExecutionConfig;
@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The tiles of one step at a time, claimed one by one by whoever has time. Belongs to one frame and
- * is used for one step after the other; {@link Workers} help.
+ * The tiles of one step at a time, claimed one by one by whoever has time. Belongs to one execution
+ * at a time and is used for one step after the other; {@link Workers} help.
  *
  * <pre>
  * state    | round: 24 bits | end of the tiles left: 20 bits | first tile left: 20 bits |
@@ -33,15 +33,17 @@ public final class Job {
   /** Turns of a loop that lasts some 20 microseconds: less than parking and waking costs twice. */
   private static final int SPINS = 2000;
 
-  private final Frame frame;
   private final AtomicLong state = new AtomicLong();
   private final AtomicInteger done = new AtomicInteger();
-  private Step step;
+  private Tiles step;
 
   /** Of the step; read by those who have claimed one, which keeps it as it is. */
   private int tiles;
 
-  /** What the caller passes checkpoints with, from {@link #finish} on until it ends. */
+  /**
+   * The configuration with which the caller passes checkpoints, from {@link #finish} on until it
+   * ends.
+   */
   private ExecutionConfig config;
 
   private Workers workers;
@@ -52,11 +54,7 @@ public final class Job {
   private volatile Thread waiting;
   private volatile Throwable failure;
 
-  Job(Frame frame) {
-    this.frame = frame;
-  }
-
-  /** Whether a tile is left to be claimed. */
+  /** Returns true if a tile is left to be claimed. */
   boolean hasWork() {
     return hasWork(state.get());
   }
@@ -96,7 +94,7 @@ public final class Job {
     // As long as this tile is not done, all of this stays.
     int all = tiles;
     try {
-      step.run(frame, frame.scratch(participant), tile);
+      step.run(participant, tile);
     } catch (RuntimeException | Error e) {
       // The owner of the frame throws it; a helper lives on.
       failure = e;
@@ -110,10 +108,14 @@ public final class Job {
     }
   }
 
-  /** Makes the tiles of a step available to others. */
-  public void open(Step next) {
+  /**
+   * Makes the tiles of a step available to others.
+   *
+   * @param count of the tiles; at least 1, at most {@link #MAX_TILES}
+   */
+  public void open(Tiles next, int count) {
     step = next;
-    tiles = next.tiles();
+    tiles = count;
     done.set(0);
     long round = (state.get() >>> (2 * FIELD)) + 1;
     state.set((round << (2 * FIELD)) | ((long) tiles << FIELD));
@@ -158,9 +160,11 @@ public final class Job {
    * Returns whether a tile that has long parts is to be left as it is, since the execution ends.
    * Called between two parts; in the thread of the caller this passes the checkpoint. Tiles that
    * are only warmed up belong to no execution, and none of them is over.
+   *
+   * @param participant who runs the tile
    */
-  public boolean isOver(Scratch scratch) {
-    if (config != null && scratch == frame.scratch(0) && stopped == null) {
+  public boolean isOver(int participant) {
+    if (config != null && participant == 0 && stopped == null) {
       stopped = pass(config, workers);
     }
     return stopped != null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.shell.batch;
+package io.thalamus.shell.session;
 
 import io.thalamus.console.CommandException;
 import java.util.List;
@@ -25,7 +25,7 @@ public final class UnknownCommand {
   }
 
   /** Returns the commands that a session knows, with their scopes. */
-  static Set<String> commands(CommandSession session) {
+  public static Set<String> commands(CommandSession session) {
     Set<String> names = new TreeSet<>();
     if (session.get(".commands") instanceof Iterable<?> all) {
       all.forEach(name -> names.add(String.valueOf(name)));

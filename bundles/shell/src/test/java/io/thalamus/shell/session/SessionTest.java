@@ -2,11 +2,15 @@
 package io.thalamus.shell.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.io.StringReader;
 import java.lang.reflect.Field;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.felix.gogo.runtime.CommandProcessorImpl;
 import org.apache.felix.gogo.runtime.threadio.ThreadIOImpl;
@@ -20,12 +24,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Over a real Gogo, without a framework. */
-class SessionMendsTest {
+class SessionTest {
   private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+  private final List<String> errors = new ArrayList<>();
   private int turns;
   private int left;
   private ThreadIOImpl streams;
-  private CommandSession session;
+  private Session session;
+  private Script script;
 
   /** Commands of a bundle. */
   public final class Commands {
@@ -37,6 +43,11 @@ class SessionMendsTest {
 
     public void live() {
       System.out.println("live");
+    }
+
+    public void complain() throws Exception {
+      System.err.println("3 of 4 are done");
+      throw new InterruptedException();
     }
 
     public void turn() {
@@ -58,13 +69,13 @@ class SessionMendsTest {
     streams = new ThreadIOImpl();
     streams.start();
     CommandProcessorImpl processor = new CommandProcessorImpl(streams);
-    processor.addListener(new SessionMends());
     Commands commands = new Commands();
-    for (String name : List.of("interrupted", "live", "turn", "loop")) {
-      processor.addCommand("t", commands, name);
+    for (String name : List.of("interrupted", "live", "complain", "turn", "loop")) {
+      processor.addCommand("nn", commands, name);
     }
     PrintStream screen = new PrintStream(out, true);
-    session = processor.createSession(new ByteArrayInputStream(new byte[0]), screen, screen);
+    session = new Session(processor, new ByteArrayInputStream(new byte[0]), screen, screen);
+    script = new Script(session, errors::add, () -> false);
   }
 
   @AfterEach
@@ -74,19 +85,37 @@ class SessionMendsTest {
   }
 
   @Test
-  void aCommandThatPrintsWhenInterruptedDoesNotMuteTheSession() throws Exception {
-    session.execute("interrupted");
-    session.execute("interrupted | interrupted");
+  void aCommandThatPrintsWhenInterruptedDoesNotMuteTheSession() {
+    script.run("interrupted");
+    script.run("interrupted | interrupted");
     out.reset();
-    session.execute("live");
+    script.run("live");
     assertEquals("live\n", out.toString());
   }
 
   @Test
-  void aLoopKeepsNoneOfItsTurns() throws Exception {
-    session.execute("loop { turn }");
+  void aLoopKeepsNoneOfItsTurns() {
+    script.run("loop { turn }");
     assertEquals(100, turns);
     assertEquals(0, left);
+  }
+
+  @Test
+  void ofAnInterruptedLineOnlyTheComplaintsAboutThatAreKeptBack() throws Exception {
+    session.errors().hold();
+    script.run("complain | live");
+    assertEquals("live\n", out.toString());
+    session.errors().release();
+    assertEquals("live\n3 of 4 are done\n", out.toString());
+  }
+
+  @Test
+  void standardInputGoesOnAfterAFailureAndKeepsItsStatus() throws Exception {
+    BufferedReader typed = new BufferedReader(new StringReader("live\nlvie\n'\nlive'\nlive\n"));
+    assertEquals(2, script.run(typed, false));
+    assertEquals("live\n\nlive\nlive\n", out.toString());
+    assertEquals(1, errors.size(), errors::toString);
+    assertFalse(script.isEnded());
   }
 
   @Test
