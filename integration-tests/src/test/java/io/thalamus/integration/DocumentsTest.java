@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -25,11 +24,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The pages for people against what is there: links, commands and their options, paths, and what
- * the README shows of a session. {@link ExamplesTest} runs the README's Java.
+ * The pages for people against what is there: commands and their options, paths, and what the
+ * README shows of a session. {@link PagesTest} follows the links; {@link ExamplesTest} runs the
+ * README's Java.
  */
 class DocumentsTest {
-  private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
   private static final Pattern TIME =
       Pattern.compile("\\d[\\d.,]* (ns|us|ms|s)\\b(, cold)?( \\(median[^)]*\\))?");
   private static final Pattern SHELL = Pattern.compile("nn:([a-z][a-z-]*)([^;|'`]*)");
@@ -79,38 +78,6 @@ class DocumentsTest {
     assertTrue(process.waitFor(5, TimeUnit.MINUTES));
     assertEquals(0, process.exitValue(), Files.readString(errors));
     return out;
-  }
-
-  /** A heading's address, as the usual viewers make it. */
-  private static Set<String> anchors(Path page) throws IOException {
-    return Files.readAllLines(page).stream()
-        .filter(line -> line.startsWith("#"))
-        .map(line -> line.replaceFirst("#+ *", "").toLowerCase(Locale.ROOT))
-        .map(line -> line.replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-'))
-        .collect(Collectors.toSet());
-  }
-
-  @Test
-  void linksLeadSomewhere() throws Exception {
-    List<String> broken = new ArrayList<>();
-    int links = 0;
-    for (Path page : pages()) {
-      for (MatchResult link : LINK.matcher(Files.readString(page)).results().toList()) {
-        String[] parts = link.group(1).split("#", 2);
-        if (parts[0].contains("://")) {
-          continue;
-        }
-        links++;
-        Path target = parts[0].isEmpty() ? page : page.resolveSibling(parts[0]).normalize();
-        boolean isThere =
-            Files.exists(target) && (parts.length == 1 || anchors(target).contains(parts[1]));
-        if (!isThere) {
-          broken.add(name(page) + ": " + link.group(1));
-        }
-      }
-    }
-    assertEquals(List.of(), broken);
-    assertTrue(links > 50, () -> "few links were found");
   }
 
   /** Each command to the options that its help names. */
