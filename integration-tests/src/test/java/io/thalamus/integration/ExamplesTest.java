@@ -196,7 +196,7 @@ class ExamplesTest {
     assertEquals(List.of(ANSWER), last(1, outcome), outcome::out);
   }
 
-  /** From nothing to a certificate: the commands of {@code docs/devices.md}. */
+  /** From nothing to a certificate: the commands of {@code docs/writing-a-device.md}. */
   @Test
   void aNewDeviceBringsItsKitAndIsInstalledAndCertified() throws Exception {
     Outcome written = thalamus("nn:new-device abacus work/abacus");

@@ -46,7 +46,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /**
  * Runs each operator of public models alone, on the input that TensorFlow Lite's reference kernels
  * had there, and compares with what they computed: 8-bit results must be equal to the bit, real
- * ones within the rule of docs/conformance-data.md.
+ * ones within the rule of docs/internals/conformance-data.md.
  */
 class LayersTest {
   private final CpuDevice device = new CpuDevice("1.0.0");

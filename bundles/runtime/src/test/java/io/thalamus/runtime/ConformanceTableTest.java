@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The tests that {@code docs/conformance.md} names in place of AOSP's exist. */
+/** The tests that {@code docs/internals/conformance.md} names in place of AOSP's exist. */
 class ConformanceTableTest {
   private static final Path ROOT = Path.of(System.getProperty("thalamus.root"));
   private static final Pattern NAME = Pattern.compile("`(\\w+Test)\\.(\\w+)`");
@@ -22,7 +22,7 @@ class ConformanceTableTest {
 
   @Test
   void everyNamedTestExists() throws IOException {
-    String page = Files.readString(ROOT.resolve("docs/conformance.md"));
+    String page = Files.readString(ROOT.resolve("docs/internals/conformance.md"));
     List<MatchResult> names =
         Stream.of(
                 "\n## Partitioning\n",

@@ -51,7 +51,10 @@ public record ModelCase(
    * @param spread by engine, the largest absolute difference from "ref"
    */
   public record Output(StoredTensor tensor, double maxAbs, Map<String, Double> spread) {
-    /** The rule of docs/conformance-data.md: {@code |a - b| <= 1e-4 * max_abs + 10 * spread}. */
+    /**
+     * The rule of docs/internals/conformance-data.md: {@code |a - b| <= 1e-4 * max_abs + 10 *
+     * spread}.
+     */
     private static final double FLOAT_RELATIVE = 1e-4;
 
     private static final double FLOAT_SPREADS = 10;

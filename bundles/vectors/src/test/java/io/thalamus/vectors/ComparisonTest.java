@@ -48,8 +48,8 @@ class ComparisonTest {
   }
 
   /**
-   * The table of docs/conformance-data.md: the largest difference accepted and the smallest
-   * refused.
+   * The table of docs/internals/conformance-data.md: the largest difference accepted and the
+   * smallest refused.
    */
   @ParameterizedTest
   @CsvSource({

@@ -49,7 +49,10 @@ final class NpuCycles {
       return array.dataflow() == Dataflow.WEIGHT_STATIONARY;
     }
 
-    /** Why a row of the other dataflow is off; the causes are those of {@code docs/npu.md}. */
+    /**
+     * Why a row of the other dataflow is off; the causes are those of {@code
+     * docs/internals/npu.md}.
+     */
     String cause() {
       if (isBound()) {
         return "";

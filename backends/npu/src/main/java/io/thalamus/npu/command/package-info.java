@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The orders for the device: commands, their binary form, and the file that holds a compiled model.
- * {@code docs/npu.md} is the description for people; the field names here are those used there.
+ * {@code docs/internals/npu.md} is the description for people; the field names here are those used
+ * there.
  */
 package io.thalamus.npu.command;

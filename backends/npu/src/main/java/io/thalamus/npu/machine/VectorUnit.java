@@ -14,8 +14,8 @@ import io.thalamus.operations.FixedPointFunctions;
 import java.util.Arrays;
 
 /**
- * The vector unit on 8-bit types, by the rules of {@code docs/quantization.md}. Stateless; commands
- * have been checked.
+ * The vector unit on 8-bit types, by the rules of {@code docs/internals/quantization.md}.
+ * Stateless; commands have been checked.
  */
 final class VectorUnit {
   private VectorUnit() {}

@@ -29,7 +29,7 @@ public final class PublicModel {
    * @param name of the model's folder
    * @param reader of its format
    * @param isExact whether outputs equal the reference engine's bit for bit; else they keep the
-   *     rule of docs/conformance-data.md
+   *     rule of docs/internals/conformance-data.md
    */
   public static void assertRight(Device device, String name, ModelReader reader, boolean isExact)
       throws Exception {
