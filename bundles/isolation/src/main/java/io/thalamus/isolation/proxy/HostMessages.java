@@ -8,7 +8,6 @@ import io.thalamus.isolation.wire.DeviceCodec;
 import io.thalamus.isolation.wire.Encoder;
 import io.thalamus.isolation.wire.MessageType;
 import io.thalamus.isolation.wire.WireFormatException;
-import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import java.io.IOException;
@@ -133,8 +132,9 @@ public final class HostMessages implements Connection.Receiver, AutoCloseable {
       connection.reply(call, question.ask(burst));
     } catch (DeviceException e) {
       connection.fail(call, e.status(), e.getMessage(), e.retryAfter());
-    } catch (SharedMemoryException | IllegalStateException e) {
-      connection.fail(call, ErrorStatus.GENERAL_FAILURE, String.valueOf(e.getMessage()));
+    } catch (RuntimeException e) {
+      // The client's callback may throw anything; the device waits for an answer.
+      connection.fail(call, ErrorStatus.GENERAL_FAILURE, e.toString());
     }
   }
 

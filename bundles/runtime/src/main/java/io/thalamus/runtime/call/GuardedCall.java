@@ -200,6 +200,11 @@ class GuardedCall<T> implements Runnable {
     return terms.name();
   }
 
+  /** Returns until when the device takes the call. */
+  Terms.Admission admission() {
+    return terms.admission();
+  }
+
   /** Returns the time since the call began. */
   Duration age() {
     return Duration.ofNanos(time.nanoTime() - startNanos);

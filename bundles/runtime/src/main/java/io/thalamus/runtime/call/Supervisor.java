@@ -406,13 +406,16 @@ public final class Supervisor {
   }
 
   /**
-   * Waits as {@link #await} does, forgets the driver, and has all callers go on without an answer.
+   * Waits as {@link #await} does, forgets the driver, and has the callers go on without an answer,
+   * except those that give something back to it: a departure waits for these.
    *
    * @return how many calls still run
    */
   public int leave(long end) {
     int left = inFlight.leave(end, this::stuck);
-    abandon();
+    calls.stream()
+        .filter(call -> call.admission() != Admission.ALWAYS)
+        .forEach(call -> call.abandon(Abandonment.LEFT));
     return left;
   }
 

@@ -206,6 +206,15 @@ class SupervisorTest {
   }
 
   @Test
+  void whatGivesSomethingBackIsWaitedForWhenTheDeviceHasLeft() throws Exception {
+    Future<Answer<String>> closing = startHanging(terms(Admission.ALWAYS, Optional.of(LIMIT)));
+    assertEquals(1, supervisor.leave(time.nanoTime()));
+    assertEquals(List.of(), supervisor.stuckCalls(), "somebody waits for it");
+    gate.countDown();
+    assertEquals(new Answered<>("done"), get(closing));
+  }
+
+  @Test
   void withoutAThreadNothingIsCalledButWhatCloses() {
     callThreads.shutdown();
     Answer<String> answer = supervisor.call(guarded(), (asked, control) -> "done", late::add);

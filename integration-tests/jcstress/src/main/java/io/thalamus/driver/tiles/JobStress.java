@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.simd.program;
+package io.thalamus.driver.tiles;
 
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl.Signal;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
@@ -21,10 +20,6 @@ public final class JobStress {
   /** The number of looks of a helper for work: longer than a job mostly takes. */
   private static final int LOOKS = 200;
 
-  /** Empty, so that all jobs may share it. */
-  private static final Frame FRAME =
-      new Frame(new Program(List.of(), List.of(), List.of(), List.of(), 0, 0), 2);
-
   private static final ExecutionConfig CANCELLED =
       ExecutionConfig.DEFAULT.with(() -> Signal.CANCELLED);
 
@@ -36,17 +31,12 @@ public final class JobStress {
 
   private JobStress() {}
 
-  /** A step that counts the runs of each tile by plain writes, which its owner must see. */
-  private static final class Counted implements Step {
+  /** Tiles that count the runs of each tile by plain writes, which its owner must see. */
+  private static final class Counted implements Tiles {
     private final int[] runs = new int[TILES];
 
     @Override
-    public int tiles() {
-      return TILES;
-    }
-
-    @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
+    public void run(int participant, int tile) {
       runs[tile]++;
     }
 
@@ -88,7 +78,7 @@ public final class JobStress {
   @Outcome(id = "0, 0", expect = Expect.ACCEPTABLE, desc = "each tile once, before its step ends")
   @State
   public static class StepAfterStep {
-    private final Job job = new Job(FRAME);
+    private final Job job = new Job();
     private final Counted[] steps = new Counted[STEPS];
 
     public StepAfterStep() {
@@ -101,8 +91,8 @@ public final class JobStress {
     public void owner(II_Result r) {
       int wrong = 0;
       for (Counted step : steps) {
-        job.open(step);
-        job.finish(ExecutionConfig.DEFAULT, null);
+        job.open(step, TILES);
+        job.finish(ExecutionConfig.DEFAULT, WORKERS);
         wrong += step.wrong();
       }
       r.r1 = wrong;
@@ -126,18 +116,18 @@ public final class JobStress {
   @Outcome(id = "0, 0", expect = Expect.ACCEPTABLE, desc = "no tile twice, none after the end")
   @State
   public static class CancelledStep {
-    private final Job job = new Job(FRAME);
+    private final Job job = new Job();
     private final Counted cancelled = new Counted();
     private final Counted next = new Counted();
     private int atEnd;
 
     @Actor
     public void owner() {
-      job.open(cancelled);
-      job.finish(CANCELLED, null);
+      job.open(cancelled, TILES);
+      job.finish(CANCELLED, WORKERS);
       atEnd = cancelled.total();
-      job.open(next);
-      job.finish(ExecutionConfig.DEFAULT, null);
+      job.open(next, TILES);
+      job.finish(ExecutionConfig.DEFAULT, WORKERS);
     }
 
     @Actor
@@ -158,14 +148,14 @@ public final class JobStress {
   @State
   public static class Places {
     private static int execute() {
-      Job job = new Job(FRAME);
+      Job job = new Job();
       int place = WORKERS.register(job);
       int wrong = place >= 0 && HOLDERS.incrementAndGet(place) == 1 ? 0 : 1;
       for (int i = 0; i < STEPS; i++) {
         Counted step = new Counted();
-        job.open(step);
+        job.open(step, TILES);
         WORKERS.wake();
-        job.finish(ExecutionConfig.DEFAULT, null);
+        job.finish(ExecutionConfig.DEFAULT, WORKERS);
         wrong += step.wrong();
       }
       if (place >= 0) {
