@@ -25,6 +25,14 @@ import java.util.stream.Stream;
  * last: without it there is no distribution.
  */
 final class Assemble {
+  /** Where a resource of the index is: attribute, and file of the exporter. */
+  private static final Pattern URL =
+      Pattern.compile("(<attribute name=\"url\" value=\")export/thalamus/([^\"/]+)\"");
+
+  /** bnd's stand-in for the folders of a jar that are meant for some versions of Java. */
+  private static final Pattern VERSIONED =
+      Pattern.compile("(?s)\\s*<requirement namespace=\"bnd.multirelease\">.*?</requirement>");
+
   private final Path module;
   private final String version;
   private final Path launcher;
@@ -56,7 +64,7 @@ final class Assemble {
     }
     Files.copy(launcher, fresh.resolve("bin/launcher.jar"));
     Files.copy(framework, fresh.resolve("bin/framework.jar"));
-    bundles();
+    index(bundles());
     Files.writeString(fresh.resolve("bin/version"), version + "\n");
     Files.writeString(fresh.resolve("bin/id"), id() + "\n");
     Files.deleteIfExists(home.resolve("finished"));
@@ -67,9 +75,14 @@ final class Assemble {
     System.out.println("distribution: " + home);
   }
 
-  /** Copies what the resolver chose and lists it with start levels for the launcher. */
-  private void bundles() throws IOException {
+  /**
+   * Copies what the resolver chose and lists it with start levels for the launcher.
+   *
+   * @return the name of each exported file to its place in the distribution
+   */
+  private Map<String, String> bundles() throws IOException {
     Map<String, Integer> levels = startLevels();
+    Map<String, String> places = new TreeMap<>();
     List<String> lines = new ArrayList<>();
     List<Path> jars;
     try (Stream<Path> files = Files.list(module.resolve("target/export/thalamus"))) {
@@ -93,12 +106,44 @@ final class Assemble {
       }
       String place = (device ? "devices/" : "bundles/") + name + ".jar";
       Files.copy(jar, fresh.resolve(place));
+      places.put(jar.getFileName().toString(), place);
       lines.add(level + " " + place + " " + name);
     }
     if (!levels.isEmpty()) {
       throw new IllegalStateException("in -runbundles but not exported: " + levels.keySet());
     }
     Files.write(fresh.resolve("bin/bundles"), lines);
+    return places;
+  }
+
+  /**
+   * Writes the repository index for other OSGi products, out of the indexer's: with the places of
+   * the distribution, without what is none of its bundles and what only bnd could install, and
+   * without the time of its making, so that two builds give the same bytes.
+   */
+  private void index(Map<String, String> places) throws IOException {
+    String made = Files.readString(module.resolve("target/index.xml"));
+    Matcher resources = Pattern.compile("(?s)\\s*<resource>.*?</resource>").matcher(made);
+    StringBuilder index = new StringBuilder();
+    int left = places.size();
+    while (resources.find()) {
+      Matcher url = URL.matcher(VERSIONED.matcher(resources.group()).replaceAll(""));
+      String place = url.find() ? places.get(url.group(2)) : null;
+      if (place == null) {
+        resources.appendReplacement(index, "");
+      } else {
+        String resource = url.replaceFirst(result -> result.group(1) + place + '"');
+        resources.appendReplacement(index, Matcher.quoteReplacement(resource));
+        left--;
+      }
+    }
+    if (left != 0) {
+      throw new IllegalStateException(left + " bundles are not in the index");
+    }
+    resources.appendTail(index);
+    Files.writeString(
+        fresh.resolve("index.xml"),
+        index.toString().replaceFirst("increment=[\"'][0-9]+[\"']", "increment=\"0\""));
   }
 
   /** Symbolic name to start level, as {@code -runbundles} of the resolved file gives them. */

@@ -11,6 +11,8 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicyOption;
 import org.osgi.service.log.LogEntry;
 import org.osgi.service.log.LogLevel;
 import org.osgi.service.log.LogListener;
@@ -41,18 +43,26 @@ public final class DeployLog implements CommandSessionListener, LogListener {
   /**
    * Called by the component runtime.
    *
-   * @param log what to listen to
+   * @param log what to listen to, or null where there is no log
    */
   @Activate
-  public DeployLog(@Reference LogReaderService log) {
+  public DeployLog(
+      @Reference(
+              cardinality = ReferenceCardinality.OPTIONAL,
+              policyOption = ReferencePolicyOption.GREEDY)
+          LogReaderService log) {
     this.log = log;
-    log.addLogListener(this);
+    if (log != null) {
+      log.addLogListener(this);
+    }
   }
 
   /** Lets go of session and log. */
   @Deactivate
   public void close() {
-    log.removeLogListener(this);
+    if (log != null) {
+      log.removeLogListener(this);
+    }
     synchronized (lock) {
       shell = null;
     }
