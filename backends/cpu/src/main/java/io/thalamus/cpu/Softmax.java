@@ -7,8 +7,6 @@ import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
-import io.thalamus.operations.FixedPoint;
-import io.thalamus.operations.FixedPointFunctions;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Softmax.Parameters;
@@ -74,8 +72,6 @@ final class Softmax {
 
   /** TensorFlow Lite's reference for both 8-bit types, with gemmlowp's fixed-point functions. */
   private static Kernel storedProbabilities(ResolvedOperation operation) {
-    // Sums of exponentials have 12 integer bits, which is room for 4,096 of them.
-    int sumBits = 12;
     Elements elements = Elements.of(operation.view().output().type());
     IntRange range = IntRange.of((OperandCode) operation.view().output().type());
     int zeroPoint = operation.view().output().zeroPoint();
@@ -89,34 +85,19 @@ final class Softmax {
               for (long i = first; i < end; i += step) {
                 max = Math.max(max, elements.getInt(inputs[0], i));
               }
-              int sum = 0;
+              long sum = 0;
               for (long i = first; i < end; i += step) {
                 int difference = elements.getInt(inputs[0], i) - max;
-                if (difference >= scores.leastDifference()) {
-                  sum += FixedPoint.roundingDivideByPowerOfTwo(exp(scores, difference), sumBits);
-                }
+                sum += StoredScores.term(scores.exponential(difference));
               }
-              int headroom = Integer.numberOfLeadingZeros(sum);
-              int reciprocal =
-                  FixedPointFunctions.oneOverOnePlus((sum << headroom) - Integer.MIN_VALUE);
-              int shift = sumBits - headroom + 31 - 8;
+              int reciprocal = StoredScores.reciprocal(sum);
+              int shift = StoredScores.shift(sum);
               for (long i = first; i < end; i += step) {
                 int difference = elements.getInt(inputs[0], i) - max;
-                int probability = 0;
-                if (difference >= scores.leastDifference()) {
-                  probability =
-                      FixedPoint.roundingDivideByPowerOfTwo(
-                          FixedPoint.saturatingRoundingDoublingHighMul(
-                              reciprocal, exp(scores, difference)),
-                          shift);
-                }
+                int probability =
+                    StoredScores.probability(scores.exponential(difference), reciprocal, shift);
                 elements.setInt(outputs[0], i, range.clamp(probability + zeroPoint));
               }
             });
-  }
-
-  private static int exp(StoredScores scores, int difference) {
-    return FixedPointFunctions.expOnNegative(
-        scores.toExponent().apply(difference), StoredScores.INTEGER_BITS);
   }
 }

@@ -38,6 +38,7 @@ import io.thalamus.npu.command.ExecutableFormat;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.timing.ArrayTiming;
 import io.thalamus.npu.timing.Dataflow;
+import io.thalamus.tck.check.EqualScores;
 import io.thalamus.tck.check.TestGraph;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
@@ -102,6 +103,13 @@ class NpuDeviceTest {
 
   private static byte[] file(NpuPreparedModel prepared) {
     return ExecutableFormat.write(prepared.program().machine().executable());
+  }
+
+  @Test
+  void scoresThatHardlyDifferHaveSmallProbabilities() throws Exception {
+    try (NpuDevice device = device(1, true, 1)) {
+      EqualScores.check(device, Integer.MAX_VALUE);
+    }
   }
 
   @ParameterizedTest

@@ -13,6 +13,8 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.simd.program.WarmUp;
+import io.thalamus.tck.check.EqualScores;
 import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -348,6 +350,13 @@ class FamiliesTest {
             graph.output(type, out, shape));
         check(graph, type, "softmax " + type + Arrays.toString(shape) + beta, values(type, shape));
       }
+    }
+  }
+
+  @Test
+  void scoresThatHardlyDifferHaveSmallProbabilities() throws DeviceException {
+    try (SimdDevice device = Twins.device("simd", WarmUp.Stage.ALWAYS_WARM)) {
+      EqualScores.check(device, Integer.MAX_VALUE);
     }
   }
 

@@ -10,8 +10,10 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.IntRange;
+import io.thalamus.tck.check.EqualScores;
 import io.thalamus.tck.check.TestGraph;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
+import io.thalamus.x86.kernel.ByteSoftmax;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -30,11 +32,11 @@ class StoredOperationsTest {
     byte[][] fill(TestGraph graph, Random random, OperandCode type);
   }
 
-  private void compare(Length length, Source source) throws Exception {
-    Lengths.assume(length);
+  private void compare(Level level, Source source) throws Exception {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
-    try (X86Device device = Lengths.device(length)) {
+    try (X86Device device = Levels.device(level)) {
       for (int round = 0; round < ROUNDS; round++) {
         try (TestGraph graph = new TestGraph()) {
           OperandCode type =
@@ -45,7 +47,7 @@ class StoredOperationsTest {
           TestGraph.assertSame(expected, TestGraph.run(device, graph.model(), inputs), message);
           TestGraph.assertSame(
               expected,
-              GuardedProgram.run(device, length, graph.model(), random, inputs),
+              GuardedProgram.run(device, level, graph.model(), random, inputs),
               message + ", guarded");
         }
       }
@@ -71,10 +73,10 @@ class StoredOperationsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void sumsAndProductsEqualTheReference(Length length) throws Exception {
+  @EnumSource
+  void sumsAndProductsEqualTheReference(Level level) throws Exception {
     compare(
-        length,
+        level,
         (graph, random, type) -> {
           OperationCode code =
               List.of(OperationCode.ADD, OperationCode.SUB, OperationCode.MUL)
@@ -111,10 +113,10 @@ class StoredOperationsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void functionsEqualTheReference(Length length) throws Exception {
+  @EnumSource
+  void functionsEqualTheReference(Level level) throws Exception {
     compare(
-        length,
+        level,
         (graph, random, type) -> {
           OperationCode code =
               List.of(
@@ -142,10 +144,10 @@ class StoredOperationsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void poolsEqualTheReference(Length length) throws Exception {
+  @EnumSource
+  void poolsEqualTheReference(Level level) throws Exception {
     compare(
-        length,
+        level,
         (graph, random, type) -> {
           OperationCode code =
               random.nextBoolean() ? OperationCode.AVERAGE_POOL_2D : OperationCode.MAX_POOL_2D;
@@ -182,10 +184,10 @@ class StoredOperationsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void meansEqualTheReference(Length length) throws Exception {
+  @EnumSource
+  void meansEqualTheReference(Level level) throws Exception {
     compare(
-        length,
+        level,
         (graph, random, type) -> {
           int[] shape = shape(random);
           Quantization quantization = quantization(random, type, 0.05);
@@ -207,10 +209,10 @@ class StoredOperationsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void probabilitiesEqualTheReference(Length length) throws Exception {
+  @EnumSource
+  void probabilitiesEqualTheReference(Level level) throws Exception {
     compare(
-        length,
+        level,
         (graph, random, type) -> {
           int[] shape = {1 + random.nextInt(4), 1 + random.nextInt(300)};
           int input = graph.input(type, quantization(random, type, 0.05), shape);
@@ -230,10 +232,18 @@ class StoredOperationsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void floatsAreStoredAsByTheReference(Length length) throws Exception {
+  @EnumSource
+  void scoresThatHardlyDifferHaveSmallProbabilities(Level level) throws Exception {
+    try (X86Device device = Levels.device(level)) {
+      EqualScores.check(device, ByteSoftmax.MOST);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void floatsAreStoredAsByTheReference(Level level) throws Exception {
     compare(
-        length,
+        level,
         (graph, random, type) -> {
           int count = 1 + random.nextInt(70);
           Quantization quantization = quantization(random, type, 0.1);
@@ -258,10 +268,10 @@ class StoredOperationsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void storedBytesAreFloatsAsByTheReference(Length length) throws Exception {
+  @EnumSource
+  void storedBytesAreFloatsAsByTheReference(Level level) throws Exception {
     compare(
-        length,
+        level,
         (graph, random, type) -> {
           int count = 1 + random.nextInt(70);
           int input = graph.input(type, quantization(random, type, 0.1), count);

@@ -47,12 +47,55 @@ public final class Softmax {
     /** Integer bits of the exponents. */
     public static final int INTEGER_BITS = 5;
 
+    /** Integer bits of sums of exponentials. */
+    private static final int SUM_BITS = 12;
+
+    /** Fraction bits of a probability. */
+    private static final int RESULT_BITS = 8;
+
     static StoredScores of(float beta, float scale) {
       double factor =
           Math.min((double) beta * scale * (1 << (31 - INTEGER_BITS)), (1L << 31) - 1.0);
       Requantization toExponent = Requantization.of(factor, Rounding.DOUBLE);
       return new StoredScores(
           toExponent, -FixedPointFunctions.radius(INTEGER_BITS, toExponent.shift()));
+    }
+
+    /** Returns the exponential of a difference, which is not positive, with no integer bits. */
+    public int exponential(int difference) {
+      return difference < leastDifference
+          ? 0
+          : FixedPointFunctions.expOnNegative(toExponent.apply(difference), INTEGER_BITS);
+    }
+
+    /** Returns what an exponential adds to the sum of a line. */
+    public static int term(int exponential) {
+      return FixedPoint.roundingDivideByPowerOfTwo(exponential, SUM_BITS);
+    }
+
+    /** Returns 1 over the sum of a line, shifted so that it begins with its highest bit. */
+    public static int reciprocal(long sum) {
+      int headroom = Long.numberOfLeadingZeros(sum) - Integer.SIZE;
+      return FixedPointFunctions.oneOverOnePlus((int) (sum << headroom) - Integer.MIN_VALUE);
+    }
+
+    /** Returns the bits that a product with the reciprocal of a sum has too many. */
+    public static int shift(long sum) {
+      return SUM_BITS + 2 * Integer.SIZE - 1 - RESULT_BITS - Long.numberOfLeadingZeros(sum);
+    }
+
+    /**
+     * Returns a probability, counted from the least stored value; it may be 256.
+     *
+     * @param reciprocal of the sum
+     * @param shift of the sum
+     */
+    public static int probability(int exponential, int reciprocal, int shift) {
+      // Products are below 2^31: shifted by more bits than that, they round to 0.
+      return shift >= Integer.SIZE
+          ? 0
+          : FixedPoint.roundingDivideByPowerOfTwo(
+              FixedPoint.saturatingRoundingDoublingHighMul(reciprocal, exponential), shift);
     }
   }
 

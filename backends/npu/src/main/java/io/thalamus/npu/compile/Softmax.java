@@ -5,7 +5,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.npu.machine.Footprint;
 import io.thalamus.operations.ElementTypes;
-import io.thalamus.operations.FixedPointFunctions;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Softmax.Parameters;
 import io.thalamus.operations.Softmax.StoredScores;
@@ -43,11 +42,7 @@ final class Softmax {
     ByteBuffer table =
         ByteBuffer.allocate(Footprint.TABLE * Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
     for (int below = 0; below < Footprint.TABLE; below++) {
-      table.putInt(
-          -below >= scores.leastDifference()
-              ? FixedPointFunctions.expOnNegative(
-                  scores.toExponent().apply(-below), StoredScores.INTEGER_BITS)
-              : 0);
+      table.putInt(scores.exponential(-below));
     }
     return Constant.of(table.array());
   }

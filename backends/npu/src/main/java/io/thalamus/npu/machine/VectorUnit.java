@@ -10,7 +10,7 @@ import io.thalamus.npu.command.Command.Requantize;
 import io.thalamus.npu.command.Command.Softmax;
 import io.thalamus.npu.command.Command.Window;
 import io.thalamus.operations.FixedPoint;
-import io.thalamus.operations.FixedPointFunctions;
+import io.thalamus.operations.Softmax.StoredScores;
 import java.util.Arrays;
 
 /**
@@ -172,26 +172,21 @@ final class VectorUnit {
   /** Stored scores with the highest bit of signed ones turned are ordered as unsigned. */
   private static void probabilities(
       Softmax softmax, byte[] pad, int[] exponentials, int from, int to, int turn, int largest) {
-    // Sums of exponentials have 12 integer bits, as in the reference.
-    int sumBits = 12;
     int max = 0;
     for (int i = 0; i < softmax.depth(); i++) {
       max = Math.max(max, (pad[from + i] & 0xFF) ^ turn);
     }
-    int sum = 0;
+    long sum = 0;
     for (int i = 0; i < softmax.depth(); i++) {
       int below = max - ((pad[from + i] & 0xFF) ^ turn);
-      sum += FixedPoint.roundingDivideByPowerOfTwo(exponentials[below], sumBits);
+      sum += StoredScores.term(exponentials[below]);
     }
-    int headroom = Integer.numberOfLeadingZeros(sum);
-    int reciprocal = FixedPointFunctions.oneOverOnePlus((sum << headroom) - Integer.MIN_VALUE);
-    int shift = sumBits - headroom + 31 - 8;
+    int reciprocal = StoredScores.reciprocal(sum);
+    int shift = StoredScores.shift(sum);
     for (int i = 0; i < softmax.depth(); i++) {
       // Where results stand upon scores, a score may have been overwritten by a larger one.
       int below = max - ((pad[from + i] & 0xFF) ^ turn) & 0xFF;
-      int probability =
-          FixedPoint.roundingDivideByPowerOfTwo(
-              FixedPoint.saturatingRoundingDoublingHighMul(reciprocal, exponentials[below]), shift);
+      int probability = StoredScores.probability(exponentials[below], reciprocal, shift);
       pad[to + i] = (byte) Math.min(probability + softmax.zero(), largest);
     }
   }

@@ -8,8 +8,6 @@ import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
-import io.thalamus.operations.FixedPoint;
-import io.thalamus.operations.FixedPointFunctions;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Softmax.Parameters;
 import io.thalamus.operations.Softmax.StoredScores;
@@ -134,23 +132,13 @@ public final class Softmax {
 
   /** As the reference does it, but for exponentials that are looked up. */
   private static final class OnBytes extends Lines {
-    /** Integer bits of sums of exponentials: room for 4,096 of them. */
-    private static final int SUM_BITS = 12;
-
-    /** Fraction bits of a probability. */
-    private static final int RESULT_BITS = 8;
-
     /** By difference from the largest score, which is not negative here; 0 where too large. */
     private final int[] powers = new int[256];
 
     OnBytes(StoredScores scores, Tensor input, Tensor output, Budget budget) {
       super(input, output, budget);
       for (int i = 0; i < powers.length; i++) {
-        if (-i >= scores.leastDifference()) {
-          powers[i] =
-              FixedPointFunctions.expOnNegative(
-                  scores.toExponent().apply(-i), StoredScores.INTEGER_BITS);
-        }
+        powers[i] = scores.exponential(-i);
       }
     }
 
@@ -162,20 +150,16 @@ public final class Softmax {
       for (int i = 0; i < size; i++) {
         max = Math.max(max, (byte) (bytes[from + i] ^ flip));
       }
-      int sum = 0;
+      long sum = 0;
       for (int i = 0; i < size; i++) {
-        int power = powers[max - (byte) (bytes[from + i] ^ flip)];
-        sum += FixedPoint.roundingDivideByPowerOfTwo(power, SUM_BITS);
+        sum += StoredScores.term(powers[max - (byte) (bytes[from + i] ^ flip)]);
       }
-      int headroom = Integer.numberOfLeadingZeros(sum);
-      int reciprocal = FixedPointFunctions.oneOverOnePlus((sum << headroom) - Integer.MIN_VALUE);
-      int shift = SUM_BITS - headroom + Integer.SIZE - 1 - RESULT_BITS;
+      int reciprocal = StoredScores.reciprocal(sum);
+      int shift = StoredScores.shift(sum);
       int resultFlip = output.flip();
       for (int i = 0; i < size; i++) {
         int power = powers[max - (byte) (bytes[from + i] ^ flip)];
-        int probability =
-            FixedPoint.roundingDivideByPowerOfTwo(
-                FixedPoint.saturatingRoundingDoublingHighMul(reciprocal, power), shift);
+        int probability = StoredScores.probability(power, reciprocal, shift);
         // Results are counted from the least stored value.
         int signed = Math.min(probability + Byte.MIN_VALUE, Byte.MAX_VALUE);
         bytes[to + i] = (byte) (signed ^ resultFlip);

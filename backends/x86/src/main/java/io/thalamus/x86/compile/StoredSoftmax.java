@@ -6,8 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.ElementTypes;
-import io.thalamus.operations.FixedPoint;
-import io.thalamus.operations.FixedPointFunctions;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
@@ -21,9 +19,6 @@ import java.util.Optional;
 
 /** 8-bit SOFTMAX along the innermost axis. */
 public final class StoredSoftmax {
-  /** Integer bits of sums of exponentials. */
-  private static final int SUM_BITS = 12;
-
   /** Scores of a call: some tens of microseconds. */
   private static final int LONGEST = 1 << 13;
 
@@ -58,14 +53,10 @@ public final class StoredSoftmax {
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     StoredScores scores = operation.parameters(Parameters.class).quantized().orElseThrow();
     ByteBuffer tables = ByteBuffer.allocate(ByteSoftmax.TABLES).order(ByteOrder.LITTLE_ENDIAN);
-    for (int i = 0; i < ByteTable.SIZE && -i >= scores.leastDifference(); i++) {
-      int power =
-          FixedPointFunctions.expOnNegative(
-              scores.toExponent().apply(-i), StoredScores.INTEGER_BITS);
+    for (int i = 0; i < ByteTable.SIZE; i++) {
+      int power = scores.exponential(-i);
       tables.putLong(i * Long.BYTES, power);
-      tables.putLong(
-          ByteSoftmax.TABLES / 2 + i * Long.BYTES,
-          FixedPoint.roundingDivideByPowerOfTwo(power, SUM_BITS));
+      tables.putLong(ByteSoftmax.TABLES / 2 + i * Long.BYTES, StoredScores.term(power));
     }
     long constant = program.constant(tables.array());
     Shape shape = operation.inputShape(0);
