@@ -26,7 +26,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.Machine;
 import io.thalamus.x86.compile.Activation;
@@ -174,8 +174,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   protected PreparedModel compile(Model model, PrepareConfig config)
       throws ValidationException, DeviceException {
     checkRunning();
-    Length length = length();
-    Program program = compile(StaticGraph.resolve(model.main(), catalog()), length, config);
+    Program program = compile(StaticGraph.resolve(model.main(), catalog()), level(), config);
     PreparedModel prepared = load(model, program);
     if (CachedProgram.isCacheable(model.main())) {
       store(CachedProgram.arguments(model.main()), program, settings(), config);
@@ -183,9 +182,9 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     return prepared;
   }
 
-  private Length length() throws DeviceException {
+  private Level level() throws DeviceException {
     return machine
-        .longest()
+        .best()
         .orElseThrow(() -> new DeviceException(ErrorStatus.GENERAL_FAILURE, machine.reason()));
   }
 
@@ -241,9 +240,9 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   }
 
   /** Compiles a graph of supported operations. */
-  Program compile(StaticGraph graph, Length length, PrepareConfig config)
+  Program compile(StaticGraph graph, Level level, PrepareConfig config)
       throws ValidationException, DeviceException {
-    return GraphCompiler.compile(graph, table, catalog(), length, config);
+    return GraphCompiler.compile(graph, table, catalog(), level, config);
   }
 
   /** Refuses further work and ends the threads; runs end at their next call of a function. */

@@ -16,7 +16,7 @@ public final class X86Start {
   @Activate
   public X86Start(ComponentContext context) {
     Machine machine = Machine.probe();
-    if (machine.longest().isPresent()) {
+    if (machine.best().isPresent()) {
       context.enableComponent(X86Device.COMPONENT);
     } else {
       LOG.log(Level.WARNING, "the device x86 is not available: {0}", machine.reason());

@@ -18,12 +18,11 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.tck.caching.CacheFiles;
 import io.thalamus.tck.check.TestGraph;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.Machine;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -49,10 +48,9 @@ class CachingTest {
     engine.close();
   }
 
-  private X86Device device(String version, Length length) {
-    Lengths.assume(length);
-    return new X86Device(
-        version, new Machine(Optional.of(length), ""), 1, engine, BurstSource.NONE);
+  private X86Device device(String version, Level level) {
+    Levels.assume(level);
+    return new X86Device(version, Machine.of(level), 1, engine, BurstSource.NONE);
   }
 
   /** Twice the input, or 0 where that is negative. */
@@ -93,7 +91,7 @@ class CachingTest {
 
   @Test
   void codeComesBackAndComputes() throws Exception {
-    try (X86Device device = device("1.0.0", Length.YMM);
+    try (X86Device device = device("1.0.0", Level.AVX2);
         TestGraph graph = new TestGraph()) {
       Model model = model(graph);
       CacheFiles files = store(device);
@@ -111,7 +109,7 @@ class CachingTest {
 
   @Test
   void noByteMayDiffer() throws Exception {
-    try (X86Device device = device("1.0.0", Length.YMM)) {
+    try (X86Device device = device("1.0.0", Level.AVX2)) {
       CacheFiles files = store(device);
       for (String name : List.of("model0", "data0")) {
         Path file = directory.resolve(name);
@@ -136,12 +134,12 @@ class CachingTest {
 
   @Test
   void anotherVersionOrProcessorCompilesAnew() throws Exception {
-    try (X86Device device = device("1.0.0", Length.YMM);
-        X86Device newer = device("1.0.1", Length.YMM)) {
+    try (X86Device device = device("1.0.0", Level.AVX2);
+        X86Device newer = device("1.0.1", Level.AVX2)) {
       assertRefused(store(device), newer, "another version");
     }
-    try (X86Device device = device("1.0.0", Length.ZMM);
-        X86Device shorter = device("1.0.0", Length.YMM)) {
+    try (X86Device device = device("1.0.0", Level.AVX512);
+        X86Device shorter = device("1.0.0", Level.AVX2)) {
       assertRefused(store(device), shorter, "a processor with shorter vectors");
     }
   }

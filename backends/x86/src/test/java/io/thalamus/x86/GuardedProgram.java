@@ -5,7 +5,7 @@ import io.thalamus.driver.StaticGraph;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Model;
 import io.thalamus.operations.OperationCatalog;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.SystemCalls;
 import io.thalamus.x86.compile.Program;
@@ -23,12 +23,12 @@ final class GuardedProgram {
   private GuardedProgram() {}
 
   /** Returns the first output. */
-  static byte[] run(X86Device device, Length length, Model model, Random random, byte[]... inputs)
+  static byte[] run(X86Device device, Level level, Model model, Random random, byte[]... inputs)
       throws Exception {
     Program program =
         device.compile(
             StaticGraph.resolve(model.main(), OperationCatalog.standard()),
-            length,
+            level,
             PrepareConfig.DEFAULT);
     MemorySegment constants = MemorySegment.ofArray(program.constants());
     MemorySegment frame = MemorySegment.ofArray(new byte[(int) program.memory()]);

@@ -3,26 +3,27 @@ package io.thalamus.x86;
 
 import io.thalamus.tck.junit.PublicModel;
 import io.thalamus.tflite.TfliteReader;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
+import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Trained public models that the device runs as a whole. */
 class ModelsTest {
+  private static final List<String> MODELS =
+      List.of(
+          "mobilenet_v2_100_224_uint8",
+          "resnet8_cifar_int8",
+          "kws_dscnn_int8",
+          "ad01_autoencoder_int8");
+
   @ParameterizedTest
-  @CsvSource({
-    "mobilenet_v2_100_224_uint8, YMM",
-    "mobilenet_v2_100_224_uint8, ZMM",
-    "resnet8_cifar_int8, YMM",
-    "resnet8_cifar_int8, ZMM",
-    "kws_dscnn_int8, YMM",
-    "kws_dscnn_int8, ZMM",
-    "ad01_autoencoder_int8, YMM",
-    "ad01_autoencoder_int8, ZMM"
-  })
-  void computesAsTheEnginesDo(String name, Length length) throws Exception {
-    try (X86Device device = Lengths.device(length)) {
-      PublicModel.assertRight(device, name, new TfliteReader(), true);
+  @EnumSource
+  void computesAsTheEnginesDo(Level level) throws Exception {
+    try (X86Device device = Levels.device(level)) {
+      for (String model : MODELS) {
+        PublicModel.assertRight(device, model, new TfliteReader(), true);
+      }
     }
   }
 }

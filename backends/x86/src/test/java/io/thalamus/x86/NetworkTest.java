@@ -16,12 +16,11 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.tck.check.TestGraph;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.Machine;
 import io.thalamus.x86.compile.Program;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -123,10 +122,10 @@ class NetworkTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void noNumberOfThreadsChangesABit(Length length) throws Exception {
-    Lengths.assume(length);
-    Machine machine = new Machine(Optional.of(length), "");
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void noNumberOfThreadsChangesABit(Level level) throws Exception {
+    Levels.assume(level);
+    Machine machine = Machine.of(level);
     int shared = 0;
     for (int i = 0; i < NETWORKS; i++) {
       int channels = new int[] {5, 16, 40}[i % 3];
@@ -140,7 +139,7 @@ class NetworkTest {
           try (X86Device device =
               new X86Device("1.0.0", machine, threads, new NoCacheEngine(), BurstSource.NONE)) {
             StaticGraph resolved = StaticGraph.resolve(model.main(), OperationCatalog.standard());
-            Program program = device.compile(resolved, length, PrepareConfig.DEFAULT);
+            Program program = device.compile(resolved, level, PrepareConfig.DEFAULT);
             shared += (int) program.groups().stream().filter(Program.Group::isShared).count();
             byte[] actual = TestGraph.run(device, model, input);
             first = first == null ? actual : first;

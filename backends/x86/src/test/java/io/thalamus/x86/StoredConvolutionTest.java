@@ -12,7 +12,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.IntRange;
 import io.thalamus.tck.check.TestGraph;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -114,22 +114,22 @@ class StoredConvolutionTest {
     }
   }
 
-  private void compare(Length length, Layer layer, String message) throws Exception {
-    try (X86Device device = Lengths.device(length)) {
+  private void compare(Level level, Layer layer, String message) throws Exception {
+    try (X86Device device = Levels.device(level)) {
       byte[] expected = TestGraph.run(cpu, layer.graph.model(), layer.data);
       TestGraph.assertSame(
           expected, TestGraph.run(device, layer.graph.model(), layer.data), message);
       TestGraph.assertSame(
           expected,
-          GuardedProgram.run(device, length, layer.graph.model(), layer.random, layer.data),
+          GuardedProgram.run(device, level, layer.graph.model(), layer.random, layer.data),
           message + ", guarded");
     }
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void convolutionsEqualTheReference(Length length) throws Exception {
-    Lengths.assume(length);
+  @EnumSource
+  void convolutionsEqualTheReference(Level level) throws Exception {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
@@ -186,15 +186,15 @@ class StoredConvolutionTest {
         int output = layer.output(depth, batch, roomY / strideY + 1, roomX / strideX + 1, outputs);
         graph.operation(
             isDepthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D, in, output);
-        compare(length, layer, "round " + round + ", seed " + seed);
+        compare(level, layer, "round " + round + ", seed " + seed);
       }
     }
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void productsEqualTheReference(Length length) throws Exception {
-    Lengths.assume(length);
+  @EnumSource
+  void productsEqualTheReference(Level level) throws Exception {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
@@ -207,7 +207,7 @@ class StoredConvolutionTest {
         List<Integer> in =
             List.of(layer.input, filter, layer.bias(units), graph.int32(pick(random, ACTIVATIONS)));
         graph.operation(OperationCode.FULLY_CONNECTED, in, layer.output(size, batch, units));
-        compare(length, layer, "round " + round + ", seed " + seed);
+        compare(level, layer, "round " + round + ", seed " + seed);
       }
     }
   }

@@ -68,8 +68,8 @@ public enum Binary {
   VPACKUSWB(Encoding.of(1, 1, 0x67)),
   /** AVX512_VNNI: sums of four products of bytes, unsigned ones of the first, are added. */
   VPDPBUSD(Encoding.of(2, 1, 0x50).with(Kind.EVEX)),
-  /** AVX512_VNNI: sums of two products of 16-bit integers are added. */
-  VPDPWSSD(Encoding.of(2, 1, 0x52).with(Kind.EVEX));
+  /** AVX_VNNI: the same. */
+  VPDPBUSD_VEX(Encoding.of(2, 1, 0x50).with(Kind.VEX));
 
   private final Encoding encoding;
 

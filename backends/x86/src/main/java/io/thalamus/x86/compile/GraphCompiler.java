@@ -12,7 +12,7 @@ import io.thalamus.model.Operation;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 
@@ -22,9 +22,9 @@ public final class GraphCompiler {
   private final ProgramBuilder program;
   private final Place[] places;
 
-  private GraphCompiler(StaticGraph graph, Length length) {
+  private GraphCompiler(StaticGraph graph, Level level) {
     this.graph = graph;
-    program = new ProgramBuilder(length);
+    program = new ProgramBuilder(level);
     places = new Place[graph.shapes().size()];
   }
 
@@ -39,10 +39,10 @@ public final class GraphCompiler {
       StaticGraph graph,
       OperationTable<Lowering> table,
       OperationCatalog catalog,
-      Length length,
+      Level level,
       PrepareConfig config)
       throws ValidationException, DeviceException {
-    return new GraphCompiler(graph, length).compile(table, catalog, config);
+    return new GraphCompiler(graph, level).compile(table, catalog, config);
   }
 
   private Program compile(

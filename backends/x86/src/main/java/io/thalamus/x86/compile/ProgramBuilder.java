@@ -4,7 +4,7 @@ package io.thalamus.x86.compile;
 import io.thalamus.driver.LifetimePlan;
 import io.thalamus.driver.LifetimePlan.Value;
 import io.thalamus.model.Shape;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
@@ -27,6 +27,9 @@ import java.util.Set;
  */
 final class ProgramBuilder {
   private static final int ALIGNMENT = 64;
+
+  /** Bytes behind each place that belong to it, and may be read: what is there means nothing. */
+  private static final int SLACK = 64;
 
   /** Bytes that calls access below which a second thread does not pay: some microseconds. */
   private static final long LEAST_SHARED = 1 << 17;
@@ -57,8 +60,8 @@ final class ProgramBuilder {
 
   private record Constant(long from, Place to) {}
 
-  ProgramBuilder(Length length) {
-    emitter = new Emitter(length);
+  ProgramBuilder(Level level) {
+    emitter = new Emitter(level);
   }
 
   Emitter emitter() {
@@ -134,7 +137,7 @@ final class ProgramBuilder {
 
   private void call(Call call) {
     Function function = call.function();
-    check(function.read(), call.blocks(), call.from(), call.read().bytes());
+    check(function.read(), call.blocks(), call.from(), call.read().bytes() + SLACK);
     check(function.written(), call.blocks(), call.to(), call.written().bytes());
     check(
         function.other(),
@@ -187,7 +190,7 @@ final class ProgramBuilder {
                 .map(
                     place ->
                         new Value(
-                            (place.bytes() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
+                            (place.bytes() + SLACK + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
                             place.first(),
                             place.last()))
                 .toList());

@@ -22,11 +22,7 @@ final class StoredChannels {
     this.output = output;
     scaling = layer.scaling();
     length = StoredLayer.length(program.emitter(), layer.channels());
-    int tail = layer.channels() % Rescale.pair(length);
-    this.source =
-        layer.isPadded() || tail > 0
-            ? layer.copy(program, source, false, Rescale.pair(length))
-            : source;
+    this.source = layer.isPadded() ? layer.copy(program, source, false) : source;
   }
 
   void emit() {

@@ -75,13 +75,12 @@ record StoredLayer(
    * Copies the source, with its padding.
    *
    * @param isWide whether to words less the zero point
-   * @param slack bytes behind that may be read
    */
-  Place copy(ProgramBuilder program, Place from, boolean isWide, int slack) {
+  Place copy(ProgramBuilder program, Place from, boolean isWide) {
     int size = isWide ? Short.BYTES : 1;
     int row = sourceWidth * channels;
     long padded = (long) paddedWidth() * channels * size;
-    Place to = program.place(batches * paddedHeight() * padded + slack);
+    Place to = program.place(batches * paddedHeight() * padded);
     int before = width.before() * channels;
     int after = width.after() * channels;
     Emitter emitter = program.emitter();

@@ -7,6 +7,7 @@ import io.thalamus.x86.kernel.StoredProduct;
 import io.thalamus.x86.kernel.StoredProduct.Form;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 
 /** A layer whose results see all channels: panels of weights, and calls for each. Used once. */
 final class StoredProducts {
@@ -34,8 +35,9 @@ final class StoredProducts {
     boolean isJoined = layer.width().dilation() == 1;
     run = layer.channels() * (isJoined ? layer.width().size() : 1);
     runs = isJoined ? 1 : layer.width().size();
-    form = Form.WORDS;
-    this.source = layer.copy(program, source, true, Integer.BYTES);
+    boolean hasDot = program.emitter().level().dot().isPresent();
+    form = !hasDot ? Form.WORDS : layer.isSigned() ? Form.SIGNED_BYTES : Form.BYTES;
+    this.source = hasDot && !layer.isPadded() ? source : layer.copy(program, source, !hasDot);
   }
 
   /** Emits the functions of all panels, and their calls panel by panel: weights stay in a cache. */
@@ -56,28 +58,48 @@ final class StoredProducts {
   }
 
   private void panel(Length length, int vectors, int channel, int channels) {
-    long panel = program.constant(pack(length, vectors, channel, channels));
+    int correction = form == Form.WORDS ? 0 : correction(channel, channels);
+    long panel = program.constant(pack(length, vectors, channel, channels, correction));
     int results = layer.resultWidth();
-    int blocks = Math.ceilDiv(results, StoredProduct.mostRows(length, form, false, vectors));
+    int most = StoredProduct.mostRows(length, form, correction != 0, vectors);
+    int blocks = Math.ceilDiv(results, most);
     int rows = Math.ceilDiv(results, blocks);
     int whole = results / rows;
     int rest = results % rows;
-    StoredProduct product = product(length, vectors, channels, rows);
+    StoredProduct product = product(length, correction, vectors, channels, rows);
     for (int line = 0; line < layer.batches() * layer.resultHeight(); line++) {
       call(product, line, 0, whole, channel, panel);
       if (rest > 0) {
-        StoredProduct last = product(length, vectors, channels, rest);
+        StoredProduct last = product(length, correction, vectors, channels, rest);
         call(last, line, whole * rows, 1, channel, panel);
       }
     }
   }
 
-  private StoredProduct product(Length length, int vectors, int channels, int rows) {
+  /** Returns what the weights of some channels must be made less by, to be signed bytes. */
+  private int correction(int channel, int channels) {
+    int depth = depth();
+    int least = 0;
+    int largest = 0;
+    for (int i = channel * depth; i < (channel + channels) * depth; i++) {
+      least = Math.min(least, layer.weights()[i]);
+      largest = Math.max(largest, layer.weights()[i]);
+    }
+    return Math.max(largest - Byte.MAX_VALUE, 0) + Math.min(least - Byte.MIN_VALUE, 0);
+  }
+
+  /** Returns the weights of a channel. */
+  private int depth() {
+    return layer.height().size() * runs * run;
+  }
+
+  private StoredProduct product(
+      Length length, int correction, int vectors, int channels, int rows) {
     int cell = layer.channels() * form.bytes();
     return new StoredProduct(
         length,
         form,
-        0,
+        correction,
         rows,
         vectors,
         channels,
@@ -117,16 +139,14 @@ final class StoredProducts {
   }
 
   /** The numbers of the channels, then the weights of each group. */
-  private byte[] pack(Length length, int vectors, int channel, int channels) {
+  private byte[] pack(Length length, int vectors, int channel, int channels, int correction) {
     int pair = Rescale.pair(length);
     int lanes = length.bytes() / Integer.BYTES;
     int lines = layer.height().size() * runs;
     int groups = Math.ceilDiv(run, form.group());
     int bytes = (scaling.rescale().arrays() + lines * groups) * vectors * length.bytes();
     ByteBuffer packed = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    int[] bias = new int[channels];
-    System.arraycopy(layer.bias(), channel, bias, 0, channels);
-    scaling.write(packed, length, vectors, channel, channels, bias);
+    scaling.write(packed, length, vectors, channel, channels, bias(channel, channels));
     int begin = packed.position();
     for (int c = 0; c < channels; c++) {
       int element = c / pair * 2 * lanes + Rescale.position(length, c % pair);
@@ -134,12 +154,37 @@ final class StoredProducts {
         int weights = ((channel + c) * lines + line) * run;
         for (int i = 0; i < run; i++) {
           int group = line * groups + i / form.group();
-          int at = begin + group * vectors * length.bytes() + element * Integer.BYTES;
+          int at =
+              begin
+                  + group * vectors * length.bytes()
+                  + element * Integer.BYTES
+                  + i % form.group() * form.bytes();
           int weight = layer.weights()[weights + i];
-          packed.putShort(at + i % form.group() * Short.BYTES, (short) weight);
+          if (form == Form.WORDS) {
+            packed.putShort(at, (short) weight);
+          } else {
+            packed.put(at, (byte) (weight - correction));
+          }
         }
       }
     }
     return packed.array();
+  }
+
+  /** What the sums of some channels begin with. */
+  private int[] bias(int channel, int channels) {
+    int[] bias = Arrays.copyOfRange(layer.bias(), channel, channel + channels);
+    if (form != Form.WORDS) {
+      // Bytes are not made less by their zero point: all sums are.
+      int zeroPoint =
+          layer.accumulation().inputZeroPoint() - (form == Form.SIGNED_BYTES ? Byte.MIN_VALUE : 0);
+      int depth = depth();
+      for (int c = 0; c < channels; c++) {
+        for (int i = 0; i < depth; i++) {
+          bias[c] -= zeroPoint * layer.weights()[(channel + c) * depth + i];
+        }
+      }
+    }
+    return bias;
   }
 }

@@ -8,6 +8,7 @@ import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.asm.Mask;
 import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Unary;
@@ -24,12 +25,17 @@ public final class Emitter {
   private static final Mask TAIL = new Mask(1);
 
   private final Assembler assembler = new Assembler();
-  private final Length length;
+  private final Level level;
   private final Map<Object, Function> functions = new HashMap<>();
 
-  /** An emitter of functions on vectors of a length. */
-  public Emitter(Length length) {
-    this.length = length;
+  /** An emitter of functions that use the instructions of a level. */
+  public Emitter(Level level) {
+    this.level = level;
+  }
+
+  /** Returns which instructions functions may use. */
+  public Level level() {
+    return level;
   }
 
   Assembler assembler() {
@@ -38,16 +44,16 @@ public final class Emitter {
 
   /** Returns how long vectors are. */
   public Length length() {
-    return length;
+    return level.length();
   }
 
   /** Returns the floats of a vector. */
   public int lanes() {
-    return length.bytes() / Float.BYTES;
+    return length().bytes() / Float.BYTES;
   }
 
   Vector vector(int number) {
-    return new Vector(length, number);
+    return new Vector(length(), number);
   }
 
   /** Returns the function of a key, which is emitted where there is none. */
@@ -68,7 +74,7 @@ public final class Emitter {
 
   /** Has {@link #loadTail} and {@link #storeTail} access some floats; changes rax or a vector. */
   void setTail(int floats, Vector scratch) {
-    if (length == Length.ZMM) {
+    if (length() == Length.ZMM) {
       assembler.mov(Gpr.RAX, (1L << floats) - 1);
       assembler.kmovw(TAIL, Gpr.RAX);
     } else {
@@ -79,7 +85,7 @@ public final class Emitter {
   }
 
   void loadTail(Vector to, Vector scratch, Address from) {
-    if (length == Length.ZMM) {
+    if (length() == Length.ZMM) {
       assembler.load(Move.VMOVUPS, to, TAIL, from);
     } else {
       assembler.vmaskmovps(to, scratch, from);
@@ -87,7 +93,7 @@ public final class Emitter {
   }
 
   void storeTail(Address to, Vector scratch, Vector from) {
-    if (length == Length.ZMM) {
+    if (length() == Length.ZMM) {
       assembler.store(Move.VMOVUPS, to, TAIL, from);
     } else {
       assembler.vmaskmovps(to, scratch, from);

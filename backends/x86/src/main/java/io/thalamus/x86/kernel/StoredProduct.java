@@ -9,6 +9,7 @@ import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
@@ -23,7 +24,8 @@ import java.util.Arrays;
  *
  * @param length of vectors
  * @param form of elements and weights
- * @param correction times the sum of what a result sees is added to each of its sums
+ * @param correction times the sum of the unsigned bytes that a result sees is added to each of its
+ *     sums: what all weights have been made less by, to be signed bytes
  * @param rows results of a block
  * @param vectors of channels, an even number
  * @param channels of the panel
@@ -55,9 +57,9 @@ public record StoredProduct(
   public enum Form {
     /** Words less their zero points, by vpmaddwd. */
     WORDS(2),
-    /** Unsigned bytes and signed weights, by vpdpbusd. */
+    /** Unsigned bytes, by {@link Level#dot}. */
     BYTES(4),
-    /** Signed bytes, which are made unsigned by adding 128. */
+    /** Signed bytes, which are made unsigned by adding 128, by {@link Level#dot}. */
     SIGNED_BYTES(4);
 
     private final int group;
@@ -141,7 +143,7 @@ public record StoredProduct(
     }
     a.lea(Gpr.RAX, Address.at(Gpr.R8, rescale.arrays() * vectors * length.bytes()));
     a.mov(Gpr.RDI, Gpr.RDX);
-    loops(a);
+    loops(emitter);
     for (int row = 0; row < rows; row++) {
       if (correction != 0) {
         Vector seenSum = seenSum(row);
@@ -169,7 +171,8 @@ public record StoredProduct(
   }
 
   /** Moves rdi over all taps, and rax over their weights. */
-  private void loops(Assembler a) {
+  private void loops(Emitter emitter) {
+    Assembler a = emitter.assembler();
     Label nextLine = new Label();
     Label nextTap = new Label();
     a.mov(Gpr.R11, height);
@@ -182,12 +185,12 @@ public record StoredProduct(
       a.mov(Gpr.R10, rounds);
       Label again = new Label();
       a.bind(again);
-      groups(a, UNROLLED, false);
+      groups(emitter, UNROLLED, false);
       a.emit(Alu.SUB, Gpr.R10, 1);
       a.jump(Condition.NOT_EQUAL, again);
     }
-    groups(a, whole % UNROLLED, false);
-    groups(a, groups() - whole, true);
+    groups(emitter, whole % UNROLLED, false);
+    groups(emitter, groups() - whole, true);
     advance(a, widthStep - groups() * Integer.BYTES);
     a.emit(Alu.SUB, Gpr.RSI, 1);
     a.jump(Condition.NOT_EQUAL, nextTap);
@@ -202,7 +205,8 @@ public record StoredProduct(
     }
   }
 
-  private void groups(Assembler a, int count, boolean isPartial) {
+  private void groups(Emitter emitter, int count, boolean isPartial) {
+    Assembler a = emitter.assembler();
     for (int i = 0; i < count; i++) {
       for (int v = 0; v < vectors; v++) {
         Address weights = Address.at(Gpr.RAX, (i * vectors + v) * length.bytes());
@@ -211,7 +215,7 @@ public record StoredProduct(
       for (int row = 0; row < rows; row++) {
         Address at = Address.at(Gpr.RDI, row * rowStep + i * Integer.BYTES);
         a.emit(Unary.VPBROADCASTD, vector(SEEN), at);
-        multiply(a, row, isPartial);
+        multiply(emitter, row, isPartial);
       }
     }
     if (count > 0) {
@@ -220,7 +224,8 @@ public record StoredProduct(
     }
   }
 
-  private void multiply(Assembler a, int row, boolean isPartial) {
+  private void multiply(Emitter emitter, int row, boolean isPartial) {
+    Assembler a = emitter.assembler();
     Vector seen = vector(SEEN);
     if (form == Form.WORDS) {
       Vector product = vector(PRODUCT);
@@ -233,16 +238,17 @@ public record StoredProduct(
     if (form == Form.SIGNED_BYTES) {
       a.emit(Binary.VXORPS, seen, seen, flip());
     }
+    Binary dot = emitter.level().dot().orElseThrow();
     for (int v = 0; v < vectors; v++) {
-      a.emit(Binary.VPDPBUSD, sum(row, v), seen, vector(WEIGHTS + v));
+      a.emit(dot, sum(row, v), seen, vector(WEIGHTS + v));
     }
     if (correction != 0) {
       if (isPartial) {
         int[] ones = new int[length.bytes() / Integer.BYTES];
         Arrays.fill(ones, 0x01010101 >>> Byte.SIZE * (form.group() - run % form.group()));
-        a.emit(Binary.VPDPBUSD, seenSum(row), seen, Address.at(a.constant(ones)));
+        a.emit(dot, seenSum(row), seen, Address.at(a.constant(ones)));
       } else {
-        a.emit(Binary.VPDPBUSD, seenSum(row), seen, ones());
+        a.emit(dot, seenSum(row), seen, ones());
       }
     }
   }

@@ -5,16 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.thalamus.x86.asm.Level;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** Pages of code by the system's own account, and machines that cannot run the device. */
 class ExecutableMemoryTest {
   @Test
   void pagesAreWritableOrExecutableAndGoneInTheEnd() throws IOException {
-    assumeTrue(Machine.probe().longest().isPresent(), () -> Machine.probe().reason());
+    assumeTrue(Machine.probe().best().isPresent(), () -> Machine.probe().reason());
     long fresh = SystemCalls.map(4096);
     assertEquals("rw-p", rights(fresh));
     SystemCalls.unmap(fresh, 4096);
@@ -51,10 +54,17 @@ class ExecutableMemoryTest {
         "start java with --enable-native-access=ALL-UNNAMED",
         Machine.probe("Linux", "amd64", false).reason());
     String lacks = "this processor lacks AVX2 or FMA, or the system does not keep their state";
-    assertEquals(lacks, Machine.of(0, 0, 0).reason());
-    assertEquals(lacks, Machine.of(-1, ~(1 << 5), -1).reason());
-    assertEquals(lacks, Machine.of(-1, -1, 3).reason());
-    assertEquals("YMM", Machine.of(-1, -1, 7).longest().orElseThrow().name());
-    assertEquals("ZMM", Machine.of(-1, -1, 0xE7).longest().orElseThrow().name());
+    assertEquals(lacks, Machine.of(0, 0, 0, 0, 0).reason());
+    assertEquals(lacks, Machine.of(-1, ~(1 << 5), -1, -1, -1).reason());
+    assertEquals(lacks, Machine.of(-1, -1, -1, -1, 3).reason());
+  }
+
+  @Test
+  void levelsAreThoseOfProcessorAndSystem() {
+    assertEquals(Set.of(Level.AVX2), Machine.of(-1, -1, -1, 0, 7).levels());
+    assertEquals(Set.of(Level.AVX2, Level.AVX_VNNI), Machine.of(-1, -1, -1, -1, 7).levels());
+    assertEquals(Set.of(Level.AVX2, Level.AVX512), Machine.of(-1, -1, 0, 0, 0xE7).levels());
+    assertEquals(EnumSet.allOf(Level.class), Machine.of(-1, -1, -1, -1, 0xE7).levels());
+    assertEquals(Level.AVX512_VNNI, Machine.of(-1, -1, 1 << 11, 0, 0xE7).best().orElseThrow());
   }
 }

@@ -4,8 +4,8 @@ package io.thalamus.x86.kernel;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.operations.FusedActivation;
-import io.thalamus.x86.Lengths;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.Levels;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.kernel.ResizedLine.Column;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,16 +22,16 @@ class GuardedFloatsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void singleFloatsAreMapped(Length length) {
-    Lengths.assume(length);
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void singleFloatsAreMapped(Level level) {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     Mapped.Kind[] kinds = Mapped.Kind.values();
     for (int round = 0; round < ROUNDS; round++) {
       Mapped mapped = new Mapped(kinds[round % kinds.length], 1 + random.nextInt(70));
       float scale = random.nextBoolean() ? 1 : 100;
-      Emitter emitter = new Emitter(length);
+      Emitter emitter = new Emitter(level);
       GuardedTest.run(
           emitter,
           mapped.emit(emitter),
@@ -64,15 +64,15 @@ class GuardedFloatsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void rowsBecomeProbabilities(Length length) {
-    Lengths.assume(length);
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void rowsBecomeProbabilities(Level level) {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
       SoftmaxRows rows = new SoftmaxRows(1 + random.nextInt(60), random.nextInt(3) * 0.75f + 0.5f);
       int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(length);
+      Emitter emitter = new Emitter(level);
       GuardedTest.run(
           emitter,
           rows.emit(emitter),
@@ -96,9 +96,9 @@ class GuardedFloatsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void windowsArePooled(Length length) {
-    Lengths.assume(length);
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void windowsArePooled(Level level) {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
@@ -118,7 +118,7 @@ class GuardedFloatsTest {
               4 * (channels + random.nextInt(3)),
               activations[random.nextInt(activations.length)]);
       int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(length);
+      Emitter emitter = new Emitter(level);
       GuardedTest.run(
           emitter,
           pooled.emit(emitter),
@@ -154,9 +154,9 @@ class GuardedFloatsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void floatsAreMoved(Length length) {
-    Lengths.assume(length);
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void floatsAreMoved(Level level) {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
@@ -171,7 +171,7 @@ class GuardedFloatsTest {
               4 * random.nextInt(60),
               count * writeStep + 4 * random.nextInt(3));
       int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(length);
+      Emitter emitter = new Emitter(level);
       GuardedTest.run(
           emitter,
           moved.emit(emitter),
@@ -191,9 +191,9 @@ class GuardedFloatsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void linesAreResized(Length length) {
-    Lengths.assume(length);
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void linesAreResized(Level level) {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
@@ -207,7 +207,7 @@ class GuardedFloatsTest {
       }
       int lineStep = random.nextBoolean() ? 0 : 4 * cells * channels;
       ResizedLine line = new ResizedLine(isBetween, columns, lineStep, channels);
-      Emitter emitter = new Emitter(length);
+      Emitter emitter = new Emitter(level);
       GuardedTest.run(
           emitter,
           line.emit(emitter),

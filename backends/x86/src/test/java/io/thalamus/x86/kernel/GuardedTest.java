@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.operations.FusedActivation;
-import io.thalamus.x86.Lengths;
+import io.thalamus.x86.Levels;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.SystemCalls;
 import java.nio.charset.StandardCharsets;
@@ -65,9 +65,9 @@ class GuardedTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void pairsComputeWhatTheFormulaSays(Length length) {
-    Lengths.assume(length);
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void pairsComputeWhatTheFormulaSays(Level level) {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     Binary[] operations = {Binary.VADDPS, Binary.VSUBPS, Binary.VMULPS};
@@ -78,7 +78,7 @@ class GuardedTest {
       Pairs pairs =
           new Pairs(
               operation, 1 + random.nextInt(70), repeated == 1, repeated == 2, activation(random));
-      Emitter emitter = new Emitter(length);
+      Emitter emitter = new Emitter(level);
       run(
           emitter,
           pairs.emit(emitter),
@@ -102,13 +102,13 @@ class GuardedTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"YMM", "ZMM"})
-  void tapsComputeWhatTheFormulaSays(Length length) {
-    Lengths.assume(length);
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void tapsComputeWhatTheFormulaSays(Level level) {
+    Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
-      Emitter emitter = new Emitter(length);
+      Emitter emitter = new Emitter(level);
       Taps taps = taps(emitter, random);
       int blocks = 1 + random.nextInt(3);
       run(
@@ -174,7 +174,7 @@ class GuardedTest {
 
   @Test
   void rowsAreCopiedBetweenZeros() {
-    Lengths.assume(Length.YMM);
+    Levels.assume(Level.AVX2);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
@@ -182,7 +182,7 @@ class GuardedTest {
           new PaddedRows(
               4 * random.nextInt(5), 4 * (1 + random.nextInt(40)), 4 * random.nextInt(5));
       int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(Length.YMM);
+      Emitter emitter = new Emitter(Level.AVX2);
       run(
           emitter,
           rows.emit(emitter),
@@ -213,7 +213,7 @@ class GuardedTest {
   /** The proof that these tests can fail: a function is given a float less than it accesses. */
   @Test
   void anAccessOutsideOfAnArgumentEndsTheProcess() throws Exception {
-    Lengths.assume(Length.YMM);
+    Levels.assume(Level.AVX2);
     Process process =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -236,7 +236,7 @@ class GuardedTest {
     private Overrun() {}
 
     public static void main(String[] arguments) {
-      Emitter emitter = new Emitter(Length.YMM);
+      Emitter emitter = new Emitter(Level.AVX2);
       Pairs pairs = new Pairs(Optional.of(Binary.VADDPS), 10, false, false, FusedActivation.NONE);
       Function right = pairs.emit(emitter);
       Function wrong =
