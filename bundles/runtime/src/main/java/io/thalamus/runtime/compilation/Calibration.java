@@ -7,6 +7,7 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Model;
+import io.thalamus.model.NanoClock;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.runtime.events.CompilationLabel;
@@ -101,17 +102,18 @@ final class Calibration {
   private void observe(List<Observed> all, Duration patience) throws NeuralNetworksException {
     List<MemorySegment> inputs = inputs();
     List<MemorySegment> outputs = outputs();
-    long begin = System.nanoTime();
+    NanoClock clock = compiler.time();
+    long begin = clock.nanoTime();
     long end = begin + patience.toNanos();
     boolean isEnough = false;
-    while (!isEnough || System.nanoTime() - end < 0) {
+    while (!isEnough || clock.nanoTime() - end < 0) {
       if (Thread.currentThread().isInterrupted()) {
         throw new NeuralNetworksException(ResultCode.OP_FAILED, "interrupted while measuring");
       }
       Observed next = isEnough ? leastServed(all) : fewestRuns(all);
-      long start = System.nanoTime();
+      long start = clock.nanoTime();
       execute(next.compilation, inputs, outputs);
-      long now = System.nanoTime();
+      long now = clock.nanoTime();
       next.took(now - start, now - begin > patience.toNanos() / 2);
       isEnough = fewestRuns(all).runs >= FEWEST_RUNS;
     }

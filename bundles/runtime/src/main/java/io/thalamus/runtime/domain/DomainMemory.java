@@ -8,6 +8,7 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionControl.Signal;
 import io.thalamus.memory.ReferenceCount;
+import io.thalamus.model.NanoClock;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.schedule.Contender;
@@ -31,21 +32,24 @@ public final class DomainMemory implements Memory {
   private final Consumer<DomainMemory> onClose;
   private final ReferenceCount uses;
   private final Duration patience;
+  private final NanoClock clock;
 
   /**
    * Creates a memory that has room.
    *
    * @param number the place in the order in which several are locked
-   * @param patience how long a copy waits if no use ends
+   * @param patience how long a copy waits if no use ends, by the clock
    */
   DomainMemory(
       long number,
       RoleSet roleSet,
       MemoryState state,
       Duration patience,
+      NanoClock clock,
       Consumer<DomainMemory> onClose) {
     this.number = number;
     this.patience = patience;
+    this.clock = clock;
     this.roleSet = roleSet;
     this.state = state;
     this.onClose = onClose;
@@ -112,16 +116,16 @@ public final class DomainMemory implements Memory {
   /** Lasts until no use has ended for a while. Used by one thread. */
   private final class Patience implements BooleanSupplier {
     private long ended = lock.ended();
-    private long since = System.nanoTime();
+    private long since = clock.nanoTime();
 
     @Override
     public boolean getAsBoolean() {
       long now = lock.ended();
       if (now != ended) {
         ended = now;
-        since = System.nanoTime();
+        since = clock.nanoTime();
       }
-      return System.nanoTime() - since < patience.toNanos();
+      return clock.nanoTime() - since < patience.toNanos();
     }
   }
 

@@ -4,12 +4,14 @@ package io.thalamus.runtime.domain;
 import io.thalamus.api.MemoryDesc;
 import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.model.NanoClock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 
@@ -20,12 +22,14 @@ public final class MemoryDomains implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final Duration patience;
+  private final NanoClock clock;
   private final AtomicLong numbers = new AtomicLong();
   private final ConcurrentSkipListMap<Long, DomainMemory> live = new ConcurrentSkipListMap<>();
 
-  /** Creates memories with the usual patience. */
+  /** Creates memories with the usual patience, by the clock of the machine. */
+  @Activate
   public MemoryDomains() {
-    this(PATIENCE);
+    this(PATIENCE, System::nanoTime);
   }
 
   /**
@@ -33,8 +37,9 @@ public final class MemoryDomains implements AutoCloseable {
    *
    * @param patience how long a copy waits for executions if none of them ends
    */
-  public MemoryDomains(Duration patience) {
+  public MemoryDomains(Duration patience, NanoClock clock) {
     this.patience = patience;
+    this.clock = clock;
   }
 
   /**
@@ -53,6 +58,7 @@ public final class MemoryDomains implements AutoCloseable {
             roleSet,
             state,
             patience,
+            clock,
             closed -> {
               live.remove(closed.number());
               onClose.accept(closed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.model.NanoClock;
 import io.thalamus.model.Priority;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.RuntimeThreads;
@@ -33,6 +34,7 @@ public final class AsyncThreads implements AutoCloseable {
 
   private final Set<AsyncRun> unfinished = ConcurrentHashMap.newKeySet();
   private final ThreadPoolExecutor threads;
+  private final NanoClock clock;
 
   /** The threads for executions of medium priority. */
   private final int count;
@@ -42,24 +44,47 @@ public final class AsyncThreads implements AutoCloseable {
   /** Under the lock. */
   private final FairQueue<AsyncRun> queue = new FairQueue<>(WAITING);
 
-  /** The threads that execute, or are about to look for something. Under the lock. */
-  private int busy;
+  /** The threads that execute something of each priority. Under the lock. */
+  private final int[] busy = new int[Priority.values().length];
 
   /** The mean time between the ends of two executions while many wait; 0 before the first. */
   private volatile double intervalNanos;
 
-  /** As many threads as twice the processors: executions wait for devices as well as compute. */
+  /** Threads by the clock of the machine. */
   @Activate
   public AsyncThreads() {
+    this(System::nanoTime);
+  }
+
+  /** As many threads as twice the processors: executions wait for devices as well as compute. */
+  public AsyncThreads(NanoClock clock) {
+    this.clock = clock;
     count = Math.max(4, 2 * Runtime.getRuntime().availableProcessors());
     threads =
         RuntimeThreads.pool(
             "thalamus-async-", most(Priority.HIGH), IDLE_SECONDS, new LinkedBlockingQueue<>());
   }
 
-  /** Returns how many threads may be busy when one begins with an execution. */
-  private int most(Priority priority) {
+  /** Returns how many threads may execute something of this priority or a lower one. */
+  int most(Priority priority) {
     return count + priority.ordinal() - Priority.MEDIUM.ordinal();
+  }
+
+  /** Returns the ordinal of the lowest priority that may have one more thread; under the lock. */
+  private int least() {
+    int least = 0;
+    int sum = 0;
+    for (Priority priority : Priority.values()) {
+      sum += busy[priority.ordinal()];
+      least = sum < most(priority) ? least : priority.ordinal() + 1;
+    }
+    return least;
+  }
+
+  /** Begins or ends what a thread executes; under the lock. */
+  private void count(AsyncRun run, boolean begins) {
+    busy[run.priority().ordinal()] += begins ? 1 : -1;
+    queue.running(run.application(), begins);
   }
 
   /** Runs an execution later; it fails where too many wait, or the runtime has stopped. */
@@ -67,12 +92,11 @@ public final class AsyncThreads implements AutoCloseable {
     unfinished.add(run);
     boolean isServed;
     synchronized (lock) {
-      isServed = busy < most(run.priority());
+      isServed = run.priority().ordinal() >= least();
       if (isServed) {
-        busy++;
-        queue.running(run.application(), true);
+        count(run, true);
       } else {
-        run.entry = queue.add(run.control(), System.nanoTime(), run);
+        run.entry = queue.add(run.control(), clock.nanoTime(), run);
       }
     }
     run.whenComplete((report, failure) -> forget(run));
@@ -95,55 +119,42 @@ public final class AsyncThreads implements AutoCloseable {
       // The runtime has stopped, which answers all others too.
       first.refuse(Cause.RUNTIME_STOPPED.report());
       synchronized (lock) {
-        queue.running(first.application(), false);
-        busy--;
+        count(first, false);
       }
     }
   }
 
   /** Executes one, and what is next until nothing is left for this thread. */
   private void serve(AsyncRun first) {
-    for (AsyncRun run = first; run != null; run = next()) {
-      long start = System.nanoTime();
+    for (AsyncRun run = first; run != null; ) {
+      AsyncRun next;
+      long start = clock.nanoTime();
       boolean isOver = false;
       try {
         run.run();
         isOver = true;
       } finally {
-        // This thread ends by what was thrown.
-        end(run, System.nanoTime() - start - run.waitedNanos(), !isOver);
+        next = next(run, clock.nanoTime() - start - run.waitedNanos());
+        if (!isOver && next != null) {
+          // This thread ends by what was thrown.
+          start(next);
+        }
       }
+      run = next;
     }
   }
 
-  private void end(AsyncRun run, long nanos, boolean endsThread) {
-    AsyncRun next = null;
+  /** Ends an execution and takes the next one; null where the thread is kept for others. */
+  private AsyncRun next(AsyncRun ended, long nanos) {
     synchronized (lock) {
-      queue.charge(run.application(), nanos);
-      queue.running(run.application(), false);
-      if (endsThread) {
-        next = next();
-      }
-    }
-    if (next != null) {
-      start(next);
-    }
-  }
-
-  /** Takes the next execution; null where a thread has to be kept for more urgent ones. */
-  private AsyncRun next() {
-    synchronized (lock) {
-      int least = 0;
-      while (least < Priority.HIGH.ordinal() && busy > most(Priority.values()[least])) {
-        least++;
-      }
-      FairQueue.Entry<AsyncRun> next = queue.peek(System.nanoTime(), least);
+      queue.charge(ended.application(), nanos);
+      count(ended, false);
+      FairQueue.Entry<AsyncRun> next = queue.peek(clock.nanoTime(), least());
       if (next == null) {
-        busy--;
         return null;
       }
       // First: who is never idle in between keeps what is due to it.
-      queue.running(next.item().application(), true);
+      count(next.item(), true);
       queue.remove(next);
       return next.item();
     }
@@ -192,7 +203,7 @@ public final class AsyncThreads implements AutoCloseable {
       return Optional.empty();
     }
     synchronized (lock) {
-      return Optional.of(queue.untilRoom(refused.control(), System.nanoTime(), interval));
+      return Optional.of(queue.untilRoom(refused.control(), clock.nanoTime(), interval));
     }
   }
 

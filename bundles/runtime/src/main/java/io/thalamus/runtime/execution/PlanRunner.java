@@ -63,7 +63,7 @@ final class PlanRunner {
   }
 
   private StepResult run(IfNode node, Frame outer) {
-    long start = System.nanoTime();
+    long start = config.nanoTime();
     Value condition = outer.get(node.condition());
     if (condition.isOmitted()) {
       return StepResult.failedForGood(ResultCode.BAD_DATA, "the condition of an IF is left out");
@@ -112,7 +112,7 @@ final class PlanRunner {
         state[i] = body.get(bodyOutputs.get(i));
       }
     }
-    long copyStart = System.nanoTime();
+    long copyStart = config.nanoTime();
     copyOut(node, outer, state);
     note(node, copyStart);
     return StepResult.DONE;
@@ -144,7 +144,7 @@ final class PlanRunner {
         node,
         PlanBuilder.INTERPRETER,
         1,
-        System.nanoTime() - start,
+        config.nanoTime() - start,
         ResultCode.NO_ERROR,
         Way.CALLED);
   }

@@ -55,7 +55,7 @@ public final class DeviceBurst implements DeviceResource {
     this.bursts = bursts;
     this.settings = settings;
     this.onEnd = onEnd;
-    this.pauseEnd = System.nanoTime();
+    this.pauseEnd = device.time().nanoTime();
   }
 
   /** Returns why the last request was not sent, for people. */
@@ -86,7 +86,7 @@ public final class DeviceBurst implements DeviceResource {
       obstacle = "the burst on " + device.id() + " is closed";
       return null;
     }
-    if (System.nanoTime() - pauseEnd < 0) {
+    if (device.time().nanoTime() - pauseEnd < 0) {
       return null;
     }
     Optional<BurstService> service = bursts.service();
@@ -107,7 +107,7 @@ public final class DeviceBurst implements DeviceResource {
 
   private BurstLine failed(String why) {
     obstacle = why;
-    pauseEnd = System.nanoTime() + PAUSE_NANOS;
+    pauseEnd = device.time().nanoTime() + PAUSE_NANOS;
     return null;
   }
 

@@ -33,7 +33,7 @@ class CopyWaitTest {
 
   private final HangingDevice device = new HangingDevice(LimitedDevice.cpu());
   private final TestRuntime runtime = TestRuntime.of(device);
-  private final MemoryDomains domains = new MemoryDomains(Duration.ofMillis(300));
+  private final MemoryDomains domains = new MemoryDomains(Duration.ofMillis(300), System::nanoTime);
 
   @AfterEach
   void close() {

@@ -9,6 +9,8 @@ import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.CompilationOptions.Fallback;
 import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.Memory;
+import io.thalamus.api.MemoryDesc;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionControl.Signal;
@@ -16,6 +18,7 @@ import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Priority;
+import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.fakes.Eventually;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
@@ -26,9 +29,12 @@ import io.thalamus.runtime.registry.DeviceSettings;
 import io.thalamus.runtime.schedule.Application;
 import io.thalamus.runtime.schedule.Contender;
 import io.thalamus.runtime.schedule.Permits;
+import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
@@ -232,5 +238,66 @@ class PrioritiesTest {
     assertEquals(new Application("shop", "till 1"), host.application());
     assertEquals(Priority.HIGH, host.priority());
     compilation.close();
+  }
+
+  @Test
+  void whoKeepsAnUrgentOneFromAMemoryHasItsRank() throws Exception {
+    List<Duration> order = new CopyOnWriteArrayList<>();
+    npu.onExecute(
+        (request, config) -> {
+          order.add(config.loopTimeout());
+          return null;
+        });
+    permits("fast").acquire(urgent, false);
+    CompilationOptions options = CompilationOptions.DEFAULT;
+    Compilation low = runtime.networks().compile(Graphs.twice(2, 2), options.with(Priority.LOW));
+    Compilation high = runtime.networks().compile(Graphs.twice(2, 2), options.with(Priority.HIGH));
+    Compilation medium = runtime.networks().compile(Graphs.twice(2, 2), options);
+    CountDownLatch waits = new CountDownLatch(1);
+    time.onLook(
+        () -> {
+          if (Thread.currentThread().getName().equals("thalamus-test-high")
+              && Arrays.stream(Thread.currentThread().getStackTrace())
+                  .anyMatch(frame -> frame.getClassName().equals(DomainMemory.class.getName()))) {
+            waits.countDown();
+          }
+        });
+    try (Memory memory =
+        runtime
+            .networks()
+            .createMemory(MemoryDesc.builder("m").output(low, 0).input(high, 0).build())) {
+      MemorySegment one = Graphs.floats(1, 2, 3, 4);
+      low.createExecution()
+          .setInput(0, one)
+          .setOutput(0, memory)
+          .setLoopTimeout(Duration.ofMillis(1))
+          .computeAsync();
+      Eventually.that("it waits", () -> permits("fast").waiting() == 1);
+      CompletableFuture<ExecutionReport> other =
+          medium
+              .createExecution()
+              .setInput(0, one)
+              .setOutput(0, Graphs.floats(new float[4]))
+              .setLoopTimeout(Duration.ofMillis(2))
+              .computeAsync();
+      Eventually.that("it waits", () -> permits("fast").waiting() == 2);
+      float[] result = new float[4];
+      FutureTask<ExecutionReport> reader =
+          new FutureTask<>(
+              () ->
+                  high.createExecution()
+                      .setInput(0, memory)
+                      .setOutput(0, Graphs.floats(result))
+                      .setLoopTimeout(Duration.ofMillis(3))
+                      .setTimeout(Duration.ofDays(1))
+                      .compute());
+      Thread.ofPlatform().name("thalamus-test-high").start(reader);
+      assertTrue(waits.await(PATIENCE, TimeUnit.SECONDS));
+      permits("fast").release(urgent);
+      get(reader).orThrow();
+      get(other).orThrow();
+      assertArrayEquals(new float[] {4, 8, 12, 16}, result);
+      assertEquals(Duration.ofMillis(1), order.getFirst(), "before the medium one");
+    }
   }
 }

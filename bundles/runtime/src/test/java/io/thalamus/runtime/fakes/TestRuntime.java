@@ -29,6 +29,7 @@ import io.thalamus.runtime.registry.RegisteredDevice;
 import io.thalamus.runtime.registry.ServiceProperties;
 import io.thalamus.runtime.search.SearchPolicy;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 
@@ -52,9 +53,9 @@ public final class TestRuntime implements AutoCloseable {
   public final DeviceRegistry registry;
   public final Policies policies = new Policies(NnapiPolicy.NAME);
   public final ModelLoader loader = new ModelLoader();
-  public final AsyncThreads threads = new AsyncThreads();
+  public final AsyncThreads threads;
   public final Measurements measurements = new Measurements(null, Clock.systemUTC());
-  public final MemoryDomains domains = new MemoryDomains();
+  public final MemoryDomains domains;
   public final StepCache cache;
   public final ThreadBursts burstService = new ThreadBursts();
 
@@ -66,6 +67,8 @@ public final class TestRuntime implements AutoCloseable {
 
   private TestRuntime(ModelRules rules, DeviceRegistry registry) {
     this.registry = registry;
+    threads = new AsyncThreads(registry.time());
+    domains = new MemoryDomains(Duration.ofSeconds(30), registry.time());
     policies.addPolicy(new SearchPolicy());
     cache = new StepCache(registry, device -> code, 1L << 30);
     compiler =
