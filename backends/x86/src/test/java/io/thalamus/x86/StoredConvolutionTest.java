@@ -69,8 +69,17 @@ class StoredConvolutionTest {
       byte[] weights = new byte[size];
       random.nextBytes(weights);
       filterScale = 0.001f + random.nextFloat();
+      int zeroPoint = isPerChannel ? 0 : zeroPoint();
+      if (random.nextBoolean()) {
+        // So near the zero point, or not quite, that sums of two products fit 16 bits.
+        int most = random.nextBoolean() ? 128 : 132;
+        for (int i = 0; i < size; i++) {
+          int near = zeroPoint + random.nextInt(most) - 64;
+          weights[i] = (byte) Math.clamp(near, IntRange.of(type).min(), IntRange.of(type).max());
+        }
+      }
       if (!isPerChannel) {
-        return graph.constant(type, Quantization.of(filterScale, zeroPoint()), weights, shape);
+        return graph.constant(type, Quantization.of(filterScale, zeroPoint), weights, shape);
       }
       float[] scales = new float[channels];
       for (int i = 0; i < channels; i++) {

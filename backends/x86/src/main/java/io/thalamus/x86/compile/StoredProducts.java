@@ -19,7 +19,12 @@ final class StoredProducts {
   private final Place source;
   private final Place output;
   private final Scaling scaling;
-  private final Form form;
+
+  /** The source as words less the zero point, with its padding; null until a panel needs it. */
+  private Place words;
+
+  /** The source as bytes, with its padding; null until a panel needs it. */
+  private Place bytes;
 
   /** Elements of a tap that stand beside each other. */
   private final int run;
@@ -29,15 +34,13 @@ final class StoredProducts {
 
   StoredProducts(ProgramBuilder program, StoredLayer declared, Place source, Place output) {
     this.program = program;
+    this.source = source;
     this.output = output;
     layer = declared.flat();
     scaling = layer.scaling();
     boolean isJoined = layer.width().dilation() == 1;
     run = layer.channels() * (isJoined ? layer.width().size() : 1);
     runs = isJoined ? 1 : layer.width().size();
-    boolean hasDot = program.emitter().level().dot().isPresent();
-    form = !hasDot ? Form.WORDS : layer.isSigned() ? Form.SIGNED_BYTES : Form.BYTES;
-    this.source = hasDot && !layer.isPadded() ? source : layer.copy(program, source, !hasDot);
   }
 
   /** Emits the functions of all panels, and their calls panel by panel: weights stay in a cache. */
@@ -58,22 +61,62 @@ final class StoredProducts {
   }
 
   private void panel(Length length, int vectors, int channel, int channels) {
-    int correction = form == Form.WORDS ? 0 : correction(channel, channels);
-    long panel = program.constant(pack(length, vectors, channel, channels, correction));
+    Form form = form(channel, channels);
+    int correction = form == Form.BYTES ? correction(channel, channels) : 0;
+    long panel = program.constant(pack(length, form, vectors, channel, channels, correction));
     int results = layer.resultWidth();
-    int most = StoredProduct.mostRows(length, form, correction != 0, vectors);
+    boolean isFlipped = isFlipped(form);
+    int most = StoredProduct.mostRows(length, form, isFlipped, correction != 0, vectors);
     int blocks = Math.ceilDiv(results, most);
     int rows = Math.ceilDiv(results, blocks);
     int whole = results / rows;
     int rest = results % rows;
-    StoredProduct product = product(length, correction, vectors, channels, rows);
+    StoredProduct product = product(length, form, correction, vectors, channels, rows);
     for (int line = 0; line < layer.batches() * layer.resultHeight(); line++) {
       call(product, line, 0, whole, channel, panel);
       if (rest > 0) {
-        StoredProduct last = product(length, correction, vectors, channels, rest);
+        StoredProduct last = product(length, form, correction, vectors, channels, rest);
         call(last, line, whole * rows, 1, channel, panel);
       }
     }
+  }
+
+  private Form form(int channel, int channels) {
+    return program.emitter().level().dot().isPresent()
+        ? Form.BYTES
+        : neverSaturate(channel, channels) ? Form.PAIRS : Form.WORDS;
+  }
+
+  private boolean isFlipped(Form form) {
+    return form != Form.WORDS && layer.isSigned();
+  }
+
+  /** Whether no two neighbouring weights of some channels can leave 16 bits, times 255 each. */
+  private boolean neverSaturate(int channel, int channels) {
+    int[] weights = layer.weights();
+    int end = (channel + channels) * depth();
+    for (int begin = channel * depth(); begin < end; begin += run) {
+      for (int i = begin; i < begin + run; i += 2) {
+        int second = i + 1 < begin + run ? weights[i + 1] : 0;
+        if (Math.max(weights[i], 0) + Math.max(second, 0) > Byte.MAX_VALUE
+            || Math.min(weights[i], 0) + Math.min(second, 0) < Byte.MIN_VALUE) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /** Returns the source as a form reads it. */
+  private Place source(Form form) {
+    if (form == Form.WORDS) {
+      words = words == null ? layer.copy(program, source, true) : words;
+      return words;
+    }
+    if (bytes == null) {
+      bytes = layer.isPadded() ? layer.copy(program, source, false) : source;
+    }
+    return bytes;
   }
 
   /** Returns what the weights of some channels must be made less by, to be signed bytes. */
@@ -94,11 +137,12 @@ final class StoredProducts {
   }
 
   private StoredProduct product(
-      Length length, int correction, int vectors, int channels, int rows) {
+      Length length, Form form, int correction, int vectors, int channels, int rows) {
     int cell = layer.channels() * form.bytes();
     return new StoredProduct(
         length,
         form,
+        isFlipped(form),
         correction,
         rows,
         vectors,
@@ -121,7 +165,7 @@ final class StoredProducts {
         (((long) batch * layer.paddedHeight() + row) * layer.paddedWidth()
                 + (long) result * layer.width().stride())
             * layer.channels()
-            * form.bytes();
+            * product.form().bytes();
     long to = ((long) line * layer.resultWidth() + result) * layer.resultChannels() + channel;
     long products =
         (long) product.rows() * product.channels() * product.height() * product.width() * run;
@@ -129,7 +173,7 @@ final class StoredProducts {
     for (int block = 0; block < blocks; block += most) {
       program.call(
           product.emit(program.emitter()),
-          source,
+          source(product.form()),
           from + (long) block * product.rows() * product.rowStep(),
           output,
           to + (long) block * product.rows() * product.resultStep(),
@@ -139,14 +183,15 @@ final class StoredProducts {
   }
 
   /** The numbers of the channels, then the weights of each group. */
-  private byte[] pack(Length length, int vectors, int channel, int channels, int correction) {
+  private byte[] pack(
+      Length length, Form form, int vectors, int channel, int channels, int correction) {
     int pair = Rescale.pair(length);
     int lanes = length.bytes() / Integer.BYTES;
     int lines = layer.height().size() * runs;
     int groups = Math.ceilDiv(run, form.group());
     int bytes = (scaling.rescale().arrays() + lines * groups) * vectors * length.bytes();
     ByteBuffer packed = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    scaling.write(packed, length, vectors, channel, channels, bias(channel, channels));
+    scaling.write(packed, length, vectors, channel, channels, bias(form, channel, channels));
     int begin = packed.position();
     for (int c = 0; c < channels; c++) {
       int element = c / pair * 2 * lanes + Rescale.position(length, c % pair);
@@ -172,12 +217,12 @@ final class StoredProducts {
   }
 
   /** What the sums of some channels begin with. */
-  private int[] bias(int channel, int channels) {
+  private int[] bias(Form form, int channel, int channels) {
     int[] bias = Arrays.copyOfRange(layer.bias(), channel, channel + channels);
     if (form != Form.WORDS) {
       // Bytes are not made less by their zero point: all sums are.
       int zeroPoint =
-          layer.accumulation().inputZeroPoint() - (form == Form.SIGNED_BYTES ? Byte.MIN_VALUE : 0);
+          layer.accumulation().inputZeroPoint() - (layer.isSigned() ? Byte.MIN_VALUE : 0);
       int depth = depth();
       for (int c = 0; c < channels; c++) {
         for (int i = 0; i < depth; i++) {

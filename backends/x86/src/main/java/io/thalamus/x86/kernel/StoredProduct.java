@@ -24,8 +24,10 @@ import java.util.Arrays;
  *
  * @param length of vectors
  * @param form of elements and weights
+ * @param isFlipped whether bytes are signed, and made unsigned by adding 128
  * @param correction times the sum of the unsigned bytes that a result sees is added to each of its
- *     sums: what all weights have been made less by, to be signed bytes
+ *     sums: what all weights have been made less by, to be signed bytes; 0 but for {@link
+ *     Form#BYTES}
  * @param rows results of a block
  * @param vectors of channels, an even number
  * @param channels of the panel
@@ -41,6 +43,7 @@ import java.util.Arrays;
 public record StoredProduct(
     Length length,
     Form form,
+    boolean isFlipped,
     int correction,
     int rows,
     int vectors,
@@ -57,10 +60,10 @@ public record StoredProduct(
   public enum Form {
     /** Words less their zero points, by vpmaddwd. */
     WORDS(2),
-    /** Unsigned bytes, by {@link Level#dot}. */
-    BYTES(4),
-    /** Signed bytes, which are made unsigned by adding 128, by {@link Level#dot}. */
-    SIGNED_BYTES(4);
+    /** Bytes, by vpmaddubsw: no sum of two products may leave 16 bits, whatever is seen. */
+    PAIRS(4),
+    /** Bytes, by {@link Level#dot}. */
+    BYTES(4);
 
     private final int group;
 
@@ -85,8 +88,9 @@ public record StoredProduct(
   private static final int WEIGHTS = 2;
 
   /** Returns how many results a block can have at most. */
-  public static int mostRows(Length length, Form form, boolean isCorrected, int vectors) {
-    int constants = (form == Form.SIGNED_BYTES ? 1 : 0) + (isCorrected ? 1 : 0);
+  public static int mostRows(
+      Length length, Form form, boolean isFlipped, boolean isCorrected, int vectors) {
+    int constants = (isFlipped ? 1 : 0) + (isCorrected || form == Form.PAIRS ? 1 : 0);
     int left = length.registers() - WEIGHTS - vectors - constants;
     return Math.max(1, left / (vectors + (isCorrected ? 1 : 0)));
   }
@@ -103,11 +107,12 @@ public record StoredProduct(
     a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
     rescale.prepare(emitter, length, channels % Rescale.pair(length));
-    if (form == Form.SIGNED_BYTES) {
+    if (isFlipped) {
       a.emit(Unary.VBROADCASTSS, flip(), Address.at(a.constant(0x80808080)));
     }
-    if (correction != 0) {
-      a.emit(Unary.VBROADCASTSS, ones(), Address.at(a.constant(0x01010101)));
+    if (hasOnes()) {
+      int ones = form == Form.PAIRS ? 0x00010001 : 0x01010101;
+      a.emit(Unary.VBROADCASTSS, ones(), Address.at(a.constant(ones)));
     }
     Label again = new Label();
     a.bind(again);
@@ -227,16 +232,21 @@ public record StoredProduct(
   private void multiply(Emitter emitter, int row, boolean isPartial) {
     Assembler a = emitter.assembler();
     Vector seen = vector(SEEN);
-    if (form == Form.WORDS) {
+    if (isFlipped) {
+      a.emit(Binary.VXORPS, seen, seen, flip());
+    }
+    if (form != Form.BYTES) {
       Vector product = vector(PRODUCT);
       for (int v = 0; v < vectors; v++) {
-        a.emit(Binary.VPMADDWD, product, seen, vector(WEIGHTS + v));
+        if (form == Form.PAIRS) {
+          a.emit(Binary.VPMADDUBSW, product, seen, vector(WEIGHTS + v));
+          a.emit(Binary.VPMADDWD, product, product, ones());
+        } else {
+          a.emit(Binary.VPMADDWD, product, seen, vector(WEIGHTS + v));
+        }
         a.emit(Binary.VPADDD, sum(row, v), sum(row, v), product);
       }
       return;
-    }
-    if (form == Form.SIGNED_BYTES) {
-      a.emit(Binary.VXORPS, seen, seen, flip());
     }
     Binary dot = emitter.level().dot().orElseThrow();
     for (int v = 0; v < vectors; v++) {
@@ -265,12 +275,16 @@ public record StoredProduct(
     return vector(WEIGHTS + vectors);
   }
 
+  private boolean hasOnes() {
+    return form == Form.PAIRS || correction != 0;
+  }
+
   private Vector ones() {
-    return vector(WEIGHTS + vectors + (form == Form.SIGNED_BYTES ? 1 : 0));
+    return vector(WEIGHTS + vectors + (isFlipped ? 1 : 0));
   }
 
   private int firstSum() {
-    return ones().number() + (correction != 0 ? 1 : 0);
+    return ones().number() + (hasOnes() ? 1 : 0);
   }
 
   private Vector seenSum(int row) {
