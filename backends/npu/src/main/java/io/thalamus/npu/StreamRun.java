@@ -40,6 +40,10 @@ final class StreamRun implements Machine.Checkpoint {
 
   private long cyclesBefore;
 
+  /** When others were seen to have the device last, by the clock of the caller and by its own. */
+  private long toldNanos;
+
+  private long toldWork;
   private boolean isHolder;
   private Failed stopped;
   private long ended;
@@ -156,6 +160,13 @@ final class StreamRun implements Machine.Checkpoint {
   }
 
   private Failed statusInQueue() {
+    long work = clock.working();
+    if (work != toldWork) {
+      long now = settings.nanoTime();
+      settings.control().spentOnOthers(now - toldNanos);
+      toldNanos = now;
+      toldWork = work;
+    }
     return chip.isLeaving() ? DeviceQueue.stopped() : status();
   }
 
@@ -207,6 +218,8 @@ final class StreamRun implements Machine.Checkpoint {
   }
 
   private Failed enter() {
+    toldNanos = settings.nanoTime();
+    toldWork = clock.working();
     Failed failed = queue.enter(place, this::statusInQueue);
     if (failed == null) {
       isHolder = true;

@@ -199,6 +199,34 @@ class WaitingExecutionTest {
   }
 
   @Test
+  void theTimeOfOthersIsToldOnceTheyHaveComeFurther() throws Exception {
+    AtomicLong now = new AtomicLong();
+    AtomicLong told = new AtomicLong();
+    ExecutionControl control =
+        new ExecutionControl() {
+          @Override
+          public Signal checkpoint() {
+            return Signal.CONTINUE;
+          }
+
+          @Override
+          public void spentOnOthers(long nanos) {
+            told.addAndGet(nanos);
+          }
+        };
+    FutureTask<ExecutionResult> waiting =
+        startWaiting(
+            prepare(Priority.LOW),
+            ExecutionConfig.DEFAULT.with(control).with(Deadline.never(now::get)));
+    now.set(100);
+    Thread.sleep(20);
+    assertEquals(0, told.get(), "the device hangs for all that it knows");
+    mayGoOn.countDown();
+    assertInstanceOf(Completed.class, waiting.get());
+    assertEquals(100, told.get());
+  }
+
+  @Test
   void whatIsAskedOfAWaitingOneIsItsStatusAlone() throws Exception {
     AtomicLong checkpoints = new AtomicLong();
     ExecutionControl control =

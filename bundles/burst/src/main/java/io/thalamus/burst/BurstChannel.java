@@ -83,6 +83,10 @@ final class BurstChannel implements BurstClient, BurstCallback {
   private final AtomicLong sent = new AtomicLong();
 
   private final AtomicLong received = new AtomicLong();
+
+  /** The time of others that was told already. Used by whoever receives. */
+  private long othersNanos;
+
   private long elementsSent;
   private long elementsReceived;
   private BurstContext server;
@@ -305,6 +309,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
     Sent record = records[0];
     ExecutionResult result = adopted.serve(record.encoder.packet(), record.control, decoder);
     isGone |= result == null;
+    tellOthers(record);
     return finish(result == null ? GONE : result);
   }
 
@@ -320,6 +325,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
       if (results.awaitReadable(1, 0, 0)) {
         read();
         if (packet.count() > 0) {
+          tellOthers(record(received.getPlain() + 1));
           ExecutionResult result = decoder.decode(packet);
           return finish(result == null ? MALFORMED : result);
         }
@@ -340,10 +346,20 @@ final class BurstChannel implements BurstClient, BurstCallback {
     return finish(GONE);
   }
 
+  /** Tells a request, which is the oldest, for how long its device has worked on others. */
+  private void tellOthers(Sent record) {
+    long others = page.othersNanos();
+    if (others != othersNanos) {
+      record.control.spentOnOthers(others - othersNanos);
+      othersNanos = others;
+    }
+  }
+
   /** Asks the control of the oldest request; a device that is elsewhere stands back meanwhile. */
   private void ask() {
     long number = received.getPlain() + 1;
     Sent record = record(number);
+    tellOthers(record);
     if (record.signal != Signal.CONTINUE) {
       return;
     }

@@ -348,6 +348,11 @@ final class BurstServer implements BurstContext {
       return page.isStandBack() || caller.isPauseWanted();
     }
 
+    @Override
+    public void spentOnOthers(long nanos) {
+      page.countOthers(nanos);
+    }
+
     private Signal ask(Signal wish) {
       if (turn.getPlain() == Thread.currentThread()) {
         // Helpers of the device would only contend for the count.

@@ -8,12 +8,16 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionControl;
+import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.Request;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -86,6 +90,40 @@ class BurstTest extends BurstFixture {
       assertTrue(client.send(request, ExecutionConfig.DEFAULT));
       assertSame(ErrorStatus.NONE, client.receive(PATIENCE).status());
     }
+  }
+
+  @Test
+  void timeThatADeviceSpendsOnOthersIsToldToTheCaller() throws Exception {
+    List<Long> told = new ArrayList<>();
+    ExecutionControl control =
+        new ExecutionControl() {
+          @Override
+          public Signal checkpoint() {
+            return Signal.CONTINUE;
+          }
+
+          @Override
+          public void spentOnOthers(long nanos) {
+            told.add(nanos);
+          }
+        };
+    Doubler crowded =
+        new Doubler() {
+          @Override
+          public ExecutionResult execute(Request wanted, ExecutionConfig config) {
+            config.control().spentOnOthers(5L + executions);
+            return super.execute(wanted, config);
+          }
+        };
+    for (boolean isServedByCaller : new boolean[] {false, true}) {
+      try (BurstClient client = service.open(crowded, settings(2, 1, isServedByCaller))) {
+        for (int i = 0; i < 2; i++) {
+          assertTrue(client.send(request, ExecutionConfig.DEFAULT.with(control)));
+          assertEquals(ErrorStatus.NONE, client.receive(PATIENCE).status());
+        }
+      }
+    }
+    assertEquals(List.of(5L, 6L, 7L, 8L), told);
   }
 
   @Test

@@ -32,6 +32,14 @@ public interface ExecutionControl {
     return false;
   }
 
+  /**
+   * Tells that the device has worked on others for so long while this execution waited in a queue
+   * of the device's own. That time counts as a pause: against no limit, and as no time of the
+   * device. Told now and then by the thread that waits, and only once the others have come further,
+   * so that one that waits for a device that hangs reaches its limit.
+   */
+  default void spentOnOthers(long nanos) {}
+
   /** Returns this control with another end: both questions are answered so once it has come. */
   default ExecutionControl until(BooleanSupplier hasCome, Signal then) {
     ExecutionControl first = this;
@@ -51,6 +59,14 @@ public interface ExecutionControl {
       @Override
       public boolean isPauseWanted() {
         return first.isPauseWanted();
+      }
+
+      @Override
+      public void spentOnOthers(long nanos) {
+        // Where it has ended, its caller may be elsewhere already.
+        if (!hasCome.getAsBoolean()) {
+          first.spentOnOthers(nanos);
+        }
       }
     };
   }

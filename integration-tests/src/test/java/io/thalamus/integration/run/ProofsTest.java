@@ -229,6 +229,14 @@ class ProofsTest {
   }
 
   @Test
+  void whatIsCancelledOrClosedIsAnsweredAndLeavesNothing() throws Exception {
+    List<String> lines = run("endings", List.of("npu"), "--endings", "200");
+    lines.stream()
+        .filter(line -> line.matches("(seed|endings|executions|held).*"))
+        .forEach(this::tell);
+  }
+
+  @Test
   void unknownOptionsAreWrongUsage() throws Exception {
     try (Host host = Host.start(ROOT, List.of())) {
       for (List<String> wrong : List.of(List.of("--no-such", "x"), List.of("--dir"))) {

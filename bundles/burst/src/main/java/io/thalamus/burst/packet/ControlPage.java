@@ -20,6 +20,7 @@ import java.lang.invoke.VarHandle;
  *  152  executions  that were begun
  *  160  slots       whose memory was fetched
  *  168  checkpoints that the server has passed
+ *  176  others      nanoseconds that the device has spent on others while requests waited in it
  * 1024  end of each request in its queue, by number modulo 128   written by the client
  * 2048  end of each result in its queue, by number modulo 128    written by the server
  * </pre>
@@ -40,7 +41,7 @@ import java.lang.invoke.VarHandle;
  *   <li>The number of cancelled requests only grows, and nothing else is read because of it. A
  *       server that sees it late stops at the next checkpoint. Opaque accesses are enough: they are
  *       not torn, and become visible in finite time. The same holds of the word to stand back, and
- *       of checkpoints, whose number nobody compares with anything but itself.
+ *       of checkpoints and the time of others, which nobody compares with anything but themselves.
  *   <li>Packets, executions and slots are written before the result is committed: the client that
  *       has received result n sees counts that have request n in them.
  *   <li>Ended is written by a release after the last result was committed, and read by an acquire
@@ -63,6 +64,7 @@ public final class ControlPage {
   private static final long EXECUTIONS = 152;
   private static final long SLOTS = 160;
   private static final long CHECKPOINTS = 168;
+  private static final long OTHERS = 176;
   private static final long REQUEST_ENDS = 1024;
   private static final long RESULT_ENDS = 2048;
 
@@ -166,6 +168,16 @@ public final class ControlPage {
   /** Returns how many checkpoints were counted. */
   public long checkpoints() {
     return (long) LONG.getOpaque(segment, CHECKPOINTS);
+  }
+
+  /** Counts time that the device has spent on others. */
+  public void countOthers(long nanos) {
+    count(OTHERS, nanos);
+  }
+
+  /** Returns for how many nanoseconds the device has worked on others. */
+  public long othersNanos() {
+    return (long) LONG.getOpaque(segment, OTHERS);
   }
 
   private long count(long offset, long more) {

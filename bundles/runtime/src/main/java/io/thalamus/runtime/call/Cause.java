@@ -26,6 +26,7 @@ public enum Cause {
   OVER_BEHIND_FENCES(
       ResultCode.MISSED_DEADLINE_TRANSIENT,
       "the deadline passed, or came too near, while the execution waited for its dependencies"),
+  DEPENDENCY_FAILED(ResultCode.OP_FAILED, "what the execution was to wait for failed"),
   OVER_AWAITING_MEMORY(
       ResultCode.MISSED_DEADLINE_TRANSIENT,
       "the execution missed its deadline while it waited for its memories"),

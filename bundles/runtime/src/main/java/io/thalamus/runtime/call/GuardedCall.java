@@ -75,8 +75,8 @@ class GuardedCall<T> implements Runnable {
   }
 
   /** Begins to count against the limit. */
-  final void begin() {
-    startNanos = time.nanoTime();
+  final void begin(long now) {
+    startNanos = now;
     isHeld = false;
   }
 
@@ -212,7 +212,8 @@ class GuardedCall<T> implements Runnable {
 
   /** Returns the time until the limit is reached; zero afterwards. */
   Duration left() {
-    Duration left = limit.minus(age());
+    long now = time.nanoTime();
+    Duration left = limit.minusNanos(now - startNanos - terms.pauses().pausedNanos(now));
     return left.isNegative() ? Duration.ZERO : left;
   }
 

@@ -31,9 +31,13 @@ public final class PendingCall<T> {
     return refusal;
   }
 
-  /** Begins to count against the limit: what the call waited for is there. */
-  public void begin() {
-    call.begin();
+  /**
+   * Begins to count against the limit: what the call waited for is there.
+   *
+   * @param now the time by the clock of the supervisor
+   */
+  public void begin(long now) {
+    call.begin(now);
   }
 
   /**

@@ -2,7 +2,6 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.api.ExecutionReport;
-import io.thalamus.api.ResultCode;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Priority;
 import io.thalamus.runtime.call.Cause;
@@ -118,10 +117,5 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
     if (begun.compareAndSet(false, true)) {
       complete(execution.ended(lateness.refused(report)));
     }
-  }
-
-  /** Completes it with a failure. */
-  void fail(ResultCode code, String message) {
-    complete(ExecutionReport.failed(code, message));
   }
 }

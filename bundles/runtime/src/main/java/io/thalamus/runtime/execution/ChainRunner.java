@@ -95,16 +95,16 @@ final class ChainRunner {
     private long nanos;
 
     @Override
-    public void begins() {
+    public void begins(long now) {
       event = log.startEvent();
-      startNanos = config.nanoTime();
+      startNanos = now;
       waitedNanos = control.waitedNanos();
     }
 
     @Override
-    public void ends() {
+    public void ends(long now) {
       waitedNanos = control.waitedNanos() - waitedNanos;
-      nanos = config.nanoTime() - startNanos - waitedNanos;
+      nanos = now - startNanos - waitedNanos;
       if (event != null) {
         event.end();
       }

@@ -227,7 +227,7 @@ public final class ExecutionImpl implements Execution {
               } else if (reason.isEmpty()) {
                 run.queue(host.asyncThreads());
               } else {
-                run.fail(ResultCode.OP_FAILED, "what it was to wait for failed: " + reason);
+                run.complete(Cause.DEPENDENCY_FAILED.report(reason, Optional.empty()));
               }
             });
     return run;

@@ -55,11 +55,19 @@ public final class FencedChain {
    * thread of any call.
    */
   public interface Progress {
-    /** The device could begin: it holds its permit. */
-    void begins();
+    /**
+     * The device could begin: it holds its permit.
+     *
+     * @param now the time by its clock
+     */
+    void begins(long now);
 
-    /** The device is done, with whatever result. */
-    void ends();
+    /**
+     * The device is done, with whatever result.
+     *
+     * @param now the time by its clock
+     */
+    void ends(long now);
   }
 
   private enum Stage {
@@ -151,14 +159,22 @@ public final class FencedChain {
       return stage == Stage.RUNNING && config.control().isPauseWanted();
     }
 
+    @Override
+    public void spentOnOthers(long nanos) {
+      if (stage == Stage.RUNNING) {
+        config.control().spentOnOthers(nanos);
+      }
+    }
+
     /** The device has answered; in the thread of its call. */
     void answered(Answer<ExecutionResult> given) {
+      long now = now();
       synchronized (lock) {
         if (isGivenUp) {
           return;
         }
         hasReturned = true;
-        ended(given);
+        ended(given, now);
         // The thread that executes sleeps on as long as it has nothing to do.
         if (index == links.size() - 1 || !isDone(answer)) {
           lock.notifyAll();
@@ -168,12 +184,14 @@ public final class FencedChain {
     }
 
     /** Takes an answer, unless there is one; under the lock. */
-    private void ended(Answer<ExecutionResult> given) {
+    private void ended(Answer<ExecutionResult> given, long now) {
       Answer<ExecutionResult> kept = given;
       switch (stage) {
         case RUNNING -> {
-          progress.ends();
-          measure(given);
+          progress.ends(now);
+          if (given instanceof Answered) {
+            model.measured(now - startNanos - Turns.pauses(config).pausedNanos(now));
+          }
           kept = Turns.end(model.device(), contender, given);
           release();
           stage = Stage.ENDED;
@@ -196,11 +214,9 @@ public final class FencedChain {
       answer = kept;
     }
 
-    private void measure(Answer<ExecutionResult> given) {
-      if (given instanceof Answered) {
-        long now = model.device().time().nanoTime();
-        model.measured(now - startNanos - Turns.pauses(config).pausedNanos(now));
-      }
+    /** Returns the time, which nobody asks for under the lock. */
+    private long now() {
+      return model.device().time().nanoTime();
     }
 
     private void release() {
@@ -226,6 +242,7 @@ public final class FencedChain {
 
     /** Called when its dependency is done: it begins if a permit is free. Waits for nothing. */
     private void ready() {
+      long now = now();
       synchronized (lock) {
         if (stage != Stage.WAITING) {
           return;
@@ -235,23 +252,23 @@ public final class FencedChain {
           lock.notifyAll();
           return;
         }
-        runs();
+        runs(now);
       }
       signal();
     }
 
     /** It holds its permit; under the lock. */
-    private void runs() {
+    private void runs(long now) {
       stage = Stage.RUNNING;
-      startNanos = model.device().time().nanoTime();
-      progress.begins();
-      begin();
+      startNanos = now;
+      progress.begins(now);
+      begin(now);
     }
 
     /** Has the limit of its call count, as far as that is made; under the lock. */
-    private void begin() {
+    private void begin(long now) {
       if (call != null && stage != Stage.WAITING) {
-        call.begin();
+        call.begin(now);
       }
     }
 
@@ -259,9 +276,10 @@ public final class FencedChain {
     private Answer<ExecutionResult> launch() {
       PendingCall<ExecutionResult> made = model.launch(this, config);
       if (made.refusal() == null) {
+        long now = now();
         synchronized (lock) {
           call = made;
-          begin();
+          begin(now);
         }
       }
       return made.refusal();
@@ -275,12 +293,13 @@ public final class FencedChain {
 
     /** Called when its dependency has failed. */
     private void cancel() {
+      long now = now();
       synchronized (lock) {
         if (stage != Stage.WAITING) {
           return;
         }
         stage = Stage.CANCELLED;
-        begin();
+        begin(now);
       }
       fence.fail(
           new DeviceException(ErrorStatus.GENERAL_FAILURE, "the execution before it failed"));
@@ -290,15 +309,16 @@ public final class FencedChain {
     private void await() {
       Answer<ExecutionResult> refusal = Turns.begin(model.device(), contender, true);
       boolean runs;
+      long now = now();
       synchronized (lock) {
         boolean isWanted = stage == Stage.UNPERMITTED;
         runs = isWanted && refusal == null;
         if (runs) {
-          runs();
+          runs(now);
         } else if (isWanted) {
           answer = refusal;
           stage = Stage.ENDED;
-          begin();
+          begin(now);
         } else if (refusal == null) {
           release();
         }
@@ -316,12 +336,13 @@ public final class FencedChain {
       if (abandoned == null) {
         return;
       }
+      long now = now();
       synchronized (lock) {
         if (hasReturned) {
           return;
         }
         isGivenUp = true;
-        ended(abandoned);
+        ended(abandoned, now);
       }
       next();
     }
@@ -374,8 +395,9 @@ public final class FencedChain {
         }
       }
     }
+    long now = first.now();
     synchronized (lock) {
-      first.runs();
+      first.runs(now);
     }
     refusal = first.launch();
     if (refusal != null) {

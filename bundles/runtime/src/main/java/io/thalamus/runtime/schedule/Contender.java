@@ -100,8 +100,7 @@ public abstract class Contender implements ExecutionControl, Pauses {
       // First: one that comes meanwhile asks for the permit.
       long others = where.takeTurn(this);
       if (others > 0) {
-        pausedNanos += others;
-        waited(others);
+        spentOnOthers(others);
       }
     }
     return isWanted ? where.pause(this) : signal;
@@ -110,6 +109,12 @@ public abstract class Contender implements ExecutionControl, Pauses {
   @Override
   public final boolean isPauseWanted() {
     return isWanted;
+  }
+
+  @Override
+  public final void spentOnOthers(long nanos) {
+    pausedNanos += nanos;
+    waited(nanos);
   }
 
   /** Has a thread that waits for a permit look at the status again. */

@@ -39,6 +39,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -141,6 +142,24 @@ class PrioritiesTest {
     assertEquals(1, report.steps().size());
     assertArrayEquals(Graphs.addThenMulResult(), result);
     npu.onExecute(null);
+  }
+
+  @Test
+  void aQueueOfTheDeviceIsNoHangAndNoTimeOfTheStep() throws Exception {
+    Duration day = Duration.ofDays(1);
+    npu.onExecute(
+        (request, config) -> {
+          config.control().spentOnOthers(day.toNanos());
+          time.advance(day);
+          // Whoever watches the call looks at the clock some times meanwhile.
+          LockSupport.parkNanos(Duration.ofMillis(100).toNanos());
+          return null;
+        });
+    Compilation compilation = compile(CompilationOptions.DEFAULT);
+    ExecutionReport report = get(start(compilation, new float[4]));
+    assertTrue(report.isSuccess(), report::message);
+    assertEquals("fast", report.steps().get(0).device());
+    assertEquals(Duration.ZERO, report.steps().get(0).duration());
   }
 
   @Test
