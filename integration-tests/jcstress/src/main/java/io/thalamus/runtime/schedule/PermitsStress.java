@@ -8,6 +8,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
@@ -80,6 +81,16 @@ public final class PermitsStress {
       return holder;
     }
 
+    /** Waits for a permit, and does something with it; returns how the wait ended. */
+    String await(Run run, Runnable work) {
+      Turn turn = permits.acquire(run, true);
+      if (turn == Turn.GRANTED) {
+        work.run();
+        release(run);
+      }
+      return turn.name();
+    }
+
     void work() {
       expect(working.incrementAndGet() <= permits.count());
       Thread.onSpinWait();
@@ -106,6 +117,9 @@ public final class PermitsStress {
     private volatile boolean isStopped;
     private int sleeps;
 
+    /** The checkpoints that it has passed. */
+    private int passed;
+
     Run(Priority priority) {
       super(APPLICATION, priority);
     }
@@ -113,6 +127,17 @@ public final class PermitsStress {
     void stop() {
       isStopped = true;
       wake();
+    }
+
+    /** Works and passes checkpoints until something is over, it must stop, or it has enough. */
+    Signal pass(Runnable work, BooleanSupplier isOver) {
+      Signal signal;
+      do {
+        work.run();
+        signal = checkpoint();
+        passed++;
+      } while (signal == Signal.CONTINUE && !isOver.getAsBoolean() && passed < CHECKPOINTS);
+      return signal;
     }
 
     @Override
@@ -217,9 +242,7 @@ public final class PermitsStress {
 
     @Actor
     public void await(LI_Result r) {
-      Run run = new Run(Priority.MEDIUM);
-      r.r1 = watch.permits.acquire(run, true).name();
-      watch.release(run);
+      r.r1 = watch.await(new Run(Priority.MEDIUM), () -> {});
     }
 
     @Arbiter
@@ -246,11 +269,7 @@ public final class PermitsStress {
 
     @Actor
     public void await(LI_Result r) {
-      Turn turn = watch.permits.acquire(run, true);
-      r.r1 = turn.name();
-      if (turn == Turn.GRANTED) {
-        watch.release(run);
-      }
+      r.r1 = watch.await(run, () -> {});
     }
 
     @Arbiter
@@ -271,26 +290,20 @@ public final class PermitsStress {
 
     @Actor
     public void low(LLI_Result r) {
-      int own = 0;
-      Signal signal;
-      do {
-        total++;
-        own++;
-        signal = low.checkpoint();
-      } while (signal == Signal.CONTINUE && !isOver && own < CHECKPOINTS);
+      r.r1 = low.pass(() -> total++, () -> isOver).name();
       watch.expect(low.slot() == 0);
-      total -= own;
+      total -= low.passed;
       watch.release(low);
-      r.r1 = signal.name();
     }
 
     @Actor
     public void high(LLI_Result r) {
-      Run high = new Run(Priority.HIGH);
-      r.r2 = watch.permits.acquire(high, true).name();
-      total++;
-      isOver = true;
-      watch.release(high);
+      Runnable work =
+          () -> {
+            total++;
+            isOver = true;
+          };
+      r.r2 = watch.await(new Run(Priority.HIGH), work);
     }
 
     @Arbiter
@@ -314,7 +327,7 @@ public final class PermitsStress {
 
     @Actor
     public void await(LI_Result r) {
-      r.r1 = watch.permits.acquire(new Run(Priority.HIGH), true).name();
+      r.r1 = watch.await(new Run(Priority.HIGH), () -> {});
     }
 
     @Arbiter
@@ -336,12 +349,7 @@ public final class PermitsStress {
 
     @Actor
     public void low(LLI_Result r) {
-      int own = 0;
-      Signal signal;
-      do {
-        own++;
-        signal = low.checkpoint();
-      } while (signal == Signal.CONTINUE && !isOver && own < CHECKPOINTS);
+      Signal signal = low.pass(() -> {}, () -> isOver);
       watch.expect(signal == Signal.CONTINUE ? low.slot() == 0 : watch.permits.isLostFor(low));
       watch.release(low);
       r.r1 = signal.name();
@@ -349,10 +357,7 @@ public final class PermitsStress {
 
     @Actor
     public void high(LLI_Result r) {
-      Run high = new Run(Priority.HIGH);
-      r.r2 = watch.permits.acquire(high, true).name();
-      watch.permits.leave();
-      watch.release(high);
+      r.r2 = watch.await(new Run(Priority.HIGH), watch.permits::leave);
       isOver = true;
     }
 
