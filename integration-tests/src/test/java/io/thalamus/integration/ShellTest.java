@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,10 +26,14 @@ class ShellTest {
   private record Outcome(int status, String out, String err) {}
 
   private Outcome run(String... arguments) throws IOException, InterruptedException {
+    return started(Stream.concat(Stream.of("--with", "cpu"), Stream.of(arguments)));
+  }
+
+  private Outcome started(Stream<String> arguments) throws IOException, InterruptedException {
     List<String> words = new ArrayList<>();
     words.add(ProjectFiles.DISTRIBUTION.resolve("bin/thalamus").toString());
-    words.addAll(List.of("--storage", directory.resolve("storage").toString(), "--with", "cpu"));
-    words.addAll(List.of(arguments));
+    words.addAll(List.of("--storage", directory.resolve("storage").toString()));
+    words.addAll(arguments.toList());
     ProcessBuilder builder = new ProcessBuilder(words).directory(directory.toFile());
     builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
     Process process = builder.start();
@@ -194,5 +199,27 @@ class ShellTest {
     assertTrue(out.contains("installed io.thalamus.cpu 0."), out);
     assertTrue(out.contains("updated io.thalamus.cpu 0."), out);
     assertEquals(3, out.lines().filter(line -> line.contains(" operations on cpu")).count(), out);
+  }
+
+  @Test
+  void singleCommandsKeepWhatTheyChangeOnRequest() throws Exception {
+    assertEquals(0, started(Stream.of("install", "npu", "--keep")).status());
+    assertEquals(0, started(Stream.of("uninstall", "simd", "--keep")).status());
+    Outcome devices = started(Stream.of("devices"));
+    assertTrue(devices.out().contains("npu "), devices::out);
+    assertTrue(!devices.out().contains("simd "), devices::out);
+    assertTrue(!run("devices").out().contains("npu "));
+    assertEquals(0, run("load", digits("digits.tflite"), "--name", "kept", "--keep").status());
+    Outcome digit = run("run", "kept", digits("digit-3.png"));
+    assertTrue(digit.out().startsWith("3 "), digit::toString);
+    Outcome end =
+        started(
+            Stream.of(
+                "-c", "nn:uninstall npu --keep; nn:install simd --keep; nn:unload kept --keep"));
+    assertEquals(0, end.status(), end::err);
+    Outcome left = started(Stream.of("-c", "nn:devices; nn:models"));
+    assertTrue(left.out().contains("simd ") && !left.out().contains("npu "), left::out);
+    assertTrue(left.out().contains("no model is loaded"), left::out);
+    assertEquals("", left.err());
   }
 }

@@ -212,6 +212,7 @@ public final class Main {
     request.put("err", err);
     request.put("words", options.words());
     request.put("json", options.json());
+    request.put("devices", options.devices().isPresent());
     switch (options.mode()) {
       case TEXT -> request.put("text", options.text());
       case FILE -> request.put("file", Path.of(options.text()));

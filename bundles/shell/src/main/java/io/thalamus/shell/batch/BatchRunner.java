@@ -3,6 +3,7 @@ package io.thalamus.shell.batch;
 
 import io.thalamus.console.Reasons;
 import io.thalamus.shell.bundles.DeployLog;
+import io.thalamus.shell.session.Kept;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.Map;
@@ -26,7 +27,8 @@ import org.osgi.service.log.LogReaderService;
  * arguments, or the arguments of a script), {@code text} (Gogo text), {@code file} (a {@link
  * java.nio.file.Path} to a script) or {@code shell} (true for what is typed into the terminal,
  * false for what standard input has), {@code json}, which commands see as the session variable
- * {@code nn.json}, and optionally {@code out} and {@code err} in place of the process's own
+ * {@code nn.json}, and optionally {@code devices} (true where somebody has chosen them: no kept
+ * change of bundles is made then), and {@code out} and {@code err} in place of the process's own
  * streams.
  *
  * <p>The status is 0 where all went well; where a command throws, one line goes to standard error
@@ -44,6 +46,7 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
   private final LogReaderService log;
   private final BundleContext context;
   private final DeployLog notices;
+  private final Kept kept;
   private volatile Requests requests;
 
   /**
@@ -53,6 +56,7 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
    * @param log what went wrong while the container came up, or null where there is no log
    * @param context tells where the shell keeps its files
    * @param notices shows warnings above the shell's prompt
+   * @param kept what each process begins with
    */
   @Activate
   public BatchRunner(
@@ -62,7 +66,9 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
               policyOption = ReferencePolicyOption.GREEDY)
           LogReaderService log,
       BundleContext context,
-      @Reference DeployLog notices) {
+      @Reference DeployLog notices,
+      @Reference Kept kept) {
+    this.kept = kept;
     this.notices = notices;
     this.processor = processor;
     this.log = log;
@@ -92,7 +98,7 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
       return FAILED;
     }
     try {
-      requests = new Requests(processor, log, context, notices);
+      requests = new Requests(processor, log, context, notices, kept);
       return requests.run(request, out, err, errors);
     } catch (IOException e) {
       errors.accept(Reasons.of(e));

@@ -2,6 +2,8 @@
 package io.thalamus.shell.batch;
 
 import io.thalamus.shell.bundles.DeployLog;
+import io.thalamus.shell.session.Failures;
+import io.thalamus.shell.session.Kept;
 import io.thalamus.shell.session.Script;
 import io.thalamus.shell.session.ScriptCommands;
 import io.thalamus.shell.session.Session;
@@ -9,7 +11,9 @@ import io.thalamus.shell.session.TerminalShell;
 import io.thalamus.shell.session.UnknownCommand;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.Reader;
 import java.io.StringReader;
@@ -45,15 +49,21 @@ final class Requests {
   private final LogReaderService log;
   private final BundleContext context;
   private final DeployLog notices;
+  private final Kept kept;
   private final Queue<String> warnings = new ConcurrentLinkedQueue<>();
   private volatile TerminalShell shell;
 
   Requests(
-      CommandProcessor processor, LogReaderService log, BundleContext context, DeployLog notices) {
+      CommandProcessor processor,
+      LogReaderService log,
+      BundleContext context,
+      DeployLog notices,
+      Kept kept) {
     this.gogo = (CommandProcessorImpl) processor;
     this.log = log;
     this.context = context;
     this.notices = notices;
+    this.kept = kept;
   }
 
   /** Whether a command processor is Gogo's own, whose sessions can be extended. */
@@ -72,13 +82,40 @@ final class Requests {
       throws IOException, InterruptedException {
     if (Boolean.TRUE.equals(request.get("shell"))) {
       Warnings.to(notices::say);
+      begin(request, notices::say);
       return terminal();
     }
     Warnings.to(warnings::add);
+    begin(request, errors);
     try (Session session = new Session(gogo, System.in, out, err)) {
       session.put("nn.json", request.get("json"));
       return run(session, request, errors);
     }
+  }
+
+  /** Runs what each process begins with; what fails is told, and the rest goes on. */
+  private void begin(Map<String, Object> request, Consumer<String> errors) {
+    boolean withBundles = !Boolean.TRUE.equals(request.get("devices"));
+    for (List<String> words : kept.commands(withBundles)) {
+      PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream());
+      try (Session session = new Session(gogo, InputStream.nullInputStream(), nowhere, nowhere)) {
+        try {
+          session.execute(line(session, SCOPE + ":" + words.getFirst(), words));
+        } catch (Exception e) {
+          errors.accept("%s (kept in %s)".formatted(Failures.line(session, e), kept.file()));
+        }
+      }
+    }
+  }
+
+  /** Returns a line in which arguments are variables: nothing in them is Gogo's to read. */
+  private static String line(Session session, String command, List<String> words) {
+    StringBuilder line = new StringBuilder(command);
+    for (int i = 1; i < words.size(); i++) {
+      session.put("word" + i, words.get(i));
+      line.append(" $word").append(i);
+    }
+    return line.toString();
   }
 
   private int terminal() throws IOException, InterruptedException {
@@ -132,9 +169,7 @@ final class Requests {
     }
   }
 
-  /** Arguments travel as variables: nothing in them is Gogo's to read. */
-  private static int command(
-      Script script, Session session, List<String> words, Consumer<String> errors) {
+  private int command(Script script, Session session, List<String> words, Consumer<String> errors) {
     String name = words.getFirst();
     String qualified = name.contains(":") ? name : SCOPE + ":" + name;
     if (!UnknownCommand.commands(session).contains(qualified)) {
@@ -142,15 +177,14 @@ final class Requests {
       errors.accept(unknown.getMessage());
       return unknown.exitStatus();
     }
-    StringBuilder line = new StringBuilder(qualified);
-    for (int i = 1; i < words.size(); i++) {
-      session.put("word" + i, words.get(i));
-      line.append(" $word").append(i);
-    }
-    int status = script.run(line);
+    int status = script.run(line(session, qualified, words));
     if (status == 0 && PASSING.contains(qualified) && !words.contains("--help")) {
       errors.accept(
-          name + " holds for this process, which ends now; the shell, -c and -f go on with it");
+          words.contains("--keep")
+              ? "kept for each process to come, in " + kept.file()
+              : name
+                  + " holds for this process, which ends now; the shell, -c and -f go on with it,"
+                  + " --keep has each process begin with it");
     }
     return status;
   }

@@ -15,6 +15,7 @@ import io.thalamus.shell.bundles.DeviceBundles;
 import io.thalamus.shell.bundles.DeviceTracker;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.results.BundleResult;
+import io.thalamus.shell.session.Kept;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,6 +41,9 @@ import org.osgi.service.component.annotations.Reference;
       "osgi.command.function=uninstall"
     })
 public final class BundlesCommand extends Command {
+  private static final String KEEP = "keep";
+  private static final String ISOLATED = "isolated";
+
   private static final Syntax INSTALL =
       Syntax.of(
               "nn:install",
@@ -49,9 +53,10 @@ public final class BundlesCommand extends Command {
               1,
               1)
           .flag(
-              "isolated",
+              ISOLATED,
               null,
               "in a process of its own, whose end costs nothing but requests repeated")
+          .flag(KEEP, null, "have each process do so when it begins")
           .offering(Candidates.of(Kind.INSTALLABLE, Kind.FILES));
 
   private static final Syntax UPDATE =
@@ -61,7 +66,8 @@ public final class BundlesCommand extends Command {
               "Replaces a device bundle by its file as that is now, or by FILE.",
               1,
               2)
-          .offering(Candidates.of(Kind.DEVICES), Inputs.FILE);
+          .offering(Candidates.of(Kind.DEVICES), Inputs.FILE)
+          .flag(KEEP, null, "have each process do so when it begins, with this FILE");
 
   private static final Syntax UNINSTALL =
       Syntax.of(
@@ -70,7 +76,8 @@ public final class BundlesCommand extends Command {
               "Removes a device bundle. Running requests finish, or are repeated on what is left.",
               1,
               1)
-          .offering(Candidates.of(Kind.DEVICES));
+          .offering(Candidates.of(Kind.DEVICES))
+          .flag(KEEP, null, "have each process begin without it");
 
   /** Compiling a large model again can take longer; then it goes on in the background. */
   private static final long REPLAN_MILLIS = 5_000;
@@ -80,14 +87,19 @@ public final class BundlesCommand extends Command {
   private final NeuralNetworks networks;
   private final Models models;
   private final DeviceBundles bundles;
+  private final Kept kept;
 
   /** Called by the component runtime. */
   @Activate
   public BundlesCommand(
-      @Reference NeuralNetworks networks, @Reference Models models, BundleContext context) {
+      @Reference NeuralNetworks networks,
+      @Reference Models models,
+      @Reference Kept kept,
+      BundleContext context) {
     super(INSTALL, UPDATE, UNINSTALL);
     this.networks = networks;
     this.models = models;
+    this.kept = kept;
     this.bundles = new DeviceBundles(context);
   }
 
@@ -101,9 +113,19 @@ public final class BundlesCommand extends Command {
         words,
         invocation -> {
           String word = invocation.operand();
-          Bundle bundle =
-              bundles.install(word, invocation.path(word), invocation.arguments().has("isolated"));
-          return new Change("installed", bundle.getSymbolicName(), Optional.of(bundle));
+          Path file = invocation.path(word);
+          boolean isIsolated = invocation.arguments().has(ISOLATED);
+          Bundle bundle = bundles.install(word, file, isIsolated);
+          String name = bundle.getSymbolicName();
+          if (invocation.arguments().has(KEEP)) {
+            boolean isNamed = bundles.available().contains(word);
+            List<String> again = new ArrayList<>(List.of(isNamed ? word : file.toString()));
+            if (isIsolated) {
+              again.add("--" + ISOLATED);
+            }
+            kept.install(name, isNamed && !isIsolated, again);
+          }
+          return new Change("installed", name, Optional.of(bundle));
         });
   }
 
@@ -121,7 +143,14 @@ public final class BundlesCommand extends Command {
               operands.size() > 1
                   ? Optional.of(invocation.path(operands.get(1)))
                   : Optional.empty();
+          boolean isKept = invocation.arguments().has(KEEP);
+          if (isKept && file.isEmpty()) {
+            throw invocation.usage("--keep keeps a FILE");
+          }
           Bundle bundle = bundles.update(operands.getFirst(), file);
+          if (isKept) {
+            kept.update(bundle.getSymbolicName(), file.get());
+          }
           return new Change("updated", bundle.getSymbolicName(), Optional.of(bundle));
         });
   }
@@ -133,8 +162,13 @@ public final class BundlesCommand extends Command {
         UNINSTALL,
         session,
         words,
-        invocation ->
-            new Change("uninstalled", bundles.uninstall(invocation.operand()), Optional.empty()));
+        invocation -> {
+          String name = bundles.uninstall(invocation.operand());
+          if (invocation.arguments().has(KEEP)) {
+            kept.uninstall(name);
+          }
+          return new Change("uninstalled", name, Optional.empty());
+        });
   }
 
   /** A change that was made; with the bundle, unless it is gone. */

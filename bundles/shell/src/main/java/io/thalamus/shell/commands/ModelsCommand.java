@@ -11,7 +11,9 @@ import io.thalamus.console.Syntax;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.ResidentModel;
 import io.thalamus.shell.results.ModelsResult;
+import io.thalamus.shell.session.Kept;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.felix.service.command.CommandSession;
@@ -30,6 +32,8 @@ import org.osgi.service.component.annotations.Reference;
       "osgi.command.function=unload"
     })
 public final class ModelsCommand extends Command {
+  private static final String KEEP = "keep";
+
   private static final Syntax MODELS =
       Syntax.of("nn:models", "", "The loaded models, and where their operations are.", 0, 0);
 
@@ -42,19 +46,23 @@ public final class ModelsCommand extends Command {
                   1,
                   1)
               .offering(Inputs.FILE)
-              .option("name", "N", "what to call it; usually as its file or folder is called"));
+              .option("name", "N", "what to call it; usually as its file or folder is called")
+              .flag(KEEP, null, "have each process load it when it begins"));
 
   private static final Syntax UNLOAD =
       Syntax.of("nn:unload", "NAME", "Forgets a loaded model and its compilations.", 1, 1)
-          .offering(Candidates.of(Kind.MODELS));
+          .offering(Candidates.of(Kind.MODELS))
+          .flag(KEEP, null, "have no process load it any more");
 
   private final Models models;
+  private final Kept kept;
 
   /** Called by the component runtime. */
   @Activate
-  public ModelsCommand(@Reference Models models) {
+  public ModelsCommand(@Reference Models models, @Reference Kept kept) {
     super(MODELS, LOAD, UNLOAD);
     this.models = models;
+    this.kept = kept;
   }
 
   @Descriptor("the loaded models, and where their operations are")
@@ -79,6 +87,11 @@ public final class ModelsCommand extends Command {
     Optional<Path> directory = CacheFolder.asked(invocation);
     ResidentModel model =
         models.keep(name, file, loaded -> directory.map(folder -> CacheFolder.of(folder, loaded)));
+    if (invocation.arguments().has(KEEP)) {
+      List<String> words = new ArrayList<>(List.of("load", file.toString(), "--name", name));
+      directory.ifPresent(folder -> words.addAll(List.of("--cache", folder.toString())));
+      kept.load(name, words);
+    }
     return ModelsResult.of(List.of(model), invocation.style());
   }
 
@@ -91,6 +104,9 @@ public final class ModelsCommand extends Command {
         words,
         invocation -> {
           models.unload(invocation.operand());
+          if (invocation.arguments().has(KEEP)) {
+            kept.unload(invocation.operand());
+          }
           return ModelsResult.of(models.kept(), invocation.style());
         });
   }

@@ -28,6 +28,14 @@ import org.apache.felix.service.command.Converter;
  * first stage that throws. A statement that throws ends the text unless {@code ||} follows.
  */
 public final class Script {
+  /**
+   * A statement of so many characters that goes on is looked at again only when it has grown by an
+   * eighth: each look reads all of it.
+   */
+  private static final int LONG = 4_096;
+
+  private static final int GROWTH = 8;
+
   private final Session session;
   private final Consumer<String> errors;
   private final BooleanSupplier interrupted;
@@ -56,28 +64,34 @@ public final class Script {
    */
   public int run(BufferedReader lines, boolean untilFailure) throws IOException {
     int result = 0;
-    String text = "";
+    StringBuilder text = new StringBuilder();
+    int next = 0;
     // Whoever has asked for the end may keep the input open: no line is read behind that.
     while (!ended) {
       String line = lines.readLine();
       if (line == null) {
         break;
       }
-      text += line;
-      String join = join(text);
+      text.append(line);
+      String join = text.length() < next ? "\n" : join(text);
       if (join == null) {
-        statements(text);
+        // A copy, since functions keep what they were read from.
+        statements(text.toString());
         result = ended || untilFailure || result == 0 ? status : result;
-        text = "";
+        text.setLength(0);
+        next = 0;
         if (failed && untilFailure) {
           return result;
         }
       } else {
-        text += join;
+        text.append(join);
+        if (text.length() >= Math.max(LONG, next)) {
+          next = text.length() + text.length() / GROWTH;
+        }
       }
     }
     if (!text.isEmpty()) {
-      statements(text);
+      statements(text.toString());
       result = untilFailure || result == 0 ? status : result;
     }
     return result;
@@ -116,7 +130,7 @@ public final class Script {
   }
 
   /** Returns what comes before the next line of a text that goes on there, and null for others. */
-  private static String join(String text) {
+  private static String join(CharSequence text) {
     try {
       List<Parser.Executable> parts = new Parser(text).program().tokens();
       return parts.isEmpty() || !isJoint(parts.getLast()) ? null : " ";

@@ -4,6 +4,7 @@ package io.thalamus.shell.batch;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.shell.session.Kept;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -28,6 +29,8 @@ import org.osgi.service.log.LogReaderService;
 
 /** Over a real Gogo, without a framework. */
 class BatchRunnerTest {
+  @TempDir Path storage;
+
   private final List<List<String>> seen = new ArrayList<>();
   private final ByteArrayOutputStream out = new ByteArrayOutputStream();
   private final ByteArrayOutputStream err = new ByteArrayOutputStream();
@@ -103,7 +106,7 @@ class BatchRunnerTest {
       processor.addCommand("nn", commands, name);
     }
     processor.addCommand("nn", commands, "load");
-    runner = new BatchRunner(processor, new EmptyLog(), null, null);
+    runner = new BatchRunner(processor, new EmptyLog(), null, null, Kept.in(storage));
   }
 
   @AfterEach
@@ -179,11 +182,31 @@ class BatchRunnerTest {
     assertEquals("loaded\n", out());
     assertEquals(
         "thalamus: load holds for this process, which ends now; the shell, -c and -f go on with"
-            + " it\nthalamus: no room\n",
+            + " it, --keep has each process begin with it\nthalamus: no room\n",
         err());
     err.reset();
     assertEquals(0, run("text", "nn:load", List.of(), false));
     assertEquals("thalamus: no room\n", err());
+  }
+
+  @Test
+  void whatIsKeptIsRunFirstAndTellsItsFailures() throws Exception {
+    Files.writeString(
+        storage.resolve("kept"), "a bundle\tfail\nmodel b\techo\tnot shown\nmodel c\tnone\n");
+    assertEquals(0, run("first"));
+    assertEquals("1st\n", out());
+    String where = " (kept in " + storage.resolve("kept") + ")";
+    assertEquals(2, err().lines().filter(line -> line.endsWith(where)).count(), this::err);
+    assertTrue(err().startsWith("thalamus: "), this::err);
+    assertTrue(err().contains("no command nn:none"), this::err);
+  }
+
+  @Test
+  void devicesThatWereChosenAreNotChanged() throws Exception {
+    Files.writeString(storage.resolve("kept"), "a bundle\tfail\nmodel b\tnone\n");
+    assertEquals(0, run("devices", true, List.of("echo", "x"), false));
+    assertTrue(err().startsWith("thalamus: no command nn:none"), this::err);
+    assertEquals(1, err().lines().count(), this::err);
   }
 
   @Test
@@ -258,6 +281,15 @@ class BatchRunnerTest {
         Files.writeString(directory.resolve("s"), "one 1\n".repeat(5_000) + "fail\none 1");
     assertEquals(1, run("file", script, List.of(), false));
     assertEquals(5_000, seen.size());
+  }
+
+  @Test
+  void oneStatementMayHaveManyLines(@TempDir Path directory) throws Exception {
+    String text = "each [1] {\n" + "  one $it\n".repeat(2_000) + "}\nfirst\n";
+    Path script = Files.writeString(directory.resolve("s"), text);
+    assertEquals(0, run("file", script, List.of(), false), this::err);
+    assertEquals(2_000, seen.size());
+    assertTrue(out().endsWith("1st\n"), this::out);
   }
 
   @Test

@@ -23,6 +23,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.shell.model.Models;
+import io.thalamus.shell.session.Kept;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,7 +53,7 @@ class CacheCommandTest {
         new Terminal(
             folder,
             new CacheCommand(cache, models),
-            new ModelsCommand(models),
+            new ModelsCommand(models, Kept.in(folder)),
             new RunCommand(models),
             new BenchCommand(networks, models, cache));
     SubgraphBuilder builder = new SubgraphBuilder();

@@ -37,6 +37,7 @@ import io.thalamus.shell.model.Models;
 import io.thalamus.shell.results.BundleResult;
 import io.thalamus.shell.results.DoctorResult;
 import io.thalamus.shell.results.PlanResult;
+import io.thalamus.shell.session.Kept;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -88,7 +89,7 @@ class JsonContractTest {
             new BenchCommand(networks, models, cache),
             new BurstCommand(networks, models),
             new CacheCommand(cache, models),
-            new ModelsCommand(models),
+            new ModelsCommand(models, Kept.in(folder)),
             new VerifyCommand(networks));
     SubgraphBuilder builder = new SubgraphBuilder();
     OperandCode type = OperandCode.TENSOR_QUANT8_ASYMM;

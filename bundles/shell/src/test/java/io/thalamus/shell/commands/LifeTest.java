@@ -19,6 +19,7 @@ import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.session.Kept;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -40,7 +41,7 @@ class LifeTest {
     terminal =
         new Terminal(
             folder,
-            new ModelsCommand(models),
+            new ModelsCommand(models, Kept.in(folder)),
             new RunCommand(models),
             new InfoCommand(models),
             new PlanCommand(networks, models, new FakeDryRuns()),
