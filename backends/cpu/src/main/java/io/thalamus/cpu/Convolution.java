@@ -141,7 +141,7 @@ final class Convolution {
     return kernel.withScratch((inputs + weights) * Integer.BYTES);
   }
 
-  /** Which weights and which input channels belong to an output channel. */
+  /** The weights and input channels of an output channel. */
   private static final class Filter {
     /** Input channels that each output channel sees; their weights stand side by side. */
     final int depth;

@@ -133,7 +133,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     LOG.log(Level.WARNING, "a model keeps its first program, since the second failed", reason);
   }
 
-  /** Why there is no better program; null where there is, or may come. */
+  /** Returns the reason why there is no better program; null if there is one, or may come. */
   DeviceException secondStageFailure() {
     return secondStageFailure;
   }

@@ -15,7 +15,7 @@ public interface Compilation extends AutoCloseable {
   /** The model that was compiled. */
   Model model();
 
-  /** Which operation goes where at the moment. */
+  /** Returns the present plan: the device of each operation. */
   Plan plan();
 
   /**

@@ -61,7 +61,7 @@ public interface Execution {
   /**
    * Gives input {@code index} in a memory made for it. What it holds is looked at when the
    * execution begins: BAD_DATA where it was not made for this input, OP_FAILED where it holds
-   * nothing, DEAD_OBJECT where its contents died with a device.
+   * nothing, DEAD_OBJECT if its contents were lost with a device.
    */
   Execution setInput(int index, Memory memory);
 

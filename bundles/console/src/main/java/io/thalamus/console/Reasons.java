@@ -8,7 +8,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 
-/** Why a file could not be read or written, in words. Stateless. */
+/** Reasons why a file could not be read or written, in words. Stateless. */
 public final class Reasons {
   private Reasons() {}
 

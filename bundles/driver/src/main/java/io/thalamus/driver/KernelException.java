@@ -3,7 +3,7 @@ package io.thalamus.driver;
 
 /**
  * A kernel cannot compute from the values that it was given, as where an index points outside its
- * tensor. The execution fails with GENERAL_FAILURE; nothing else is hurt.
+ * tensor. The execution fails with GENERAL_FAILURE; nothing else is affected.
  */
 public final class KernelException extends RuntimeException {
   private static final long serialVersionUID = 1;

@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** Which kernels a device has that runs operations one by one. Immutable. */
+/** The kernels of a device that runs operations one by one. Immutable. */
 public final class KernelTable {
   private final OperationTable<KernelFactory> factories;
 

@@ -17,7 +17,7 @@ public record BufferRole(PreparedModel model, Direction direction, int index, fl
     Objects.requireNonNull(direction, "direction");
   }
 
-  /** Which side of a request. */
+  /** The side of a request. */
   public enum Direction {
     INPUT,
     OUTPUT

@@ -81,7 +81,7 @@ final class DeviceProcess implements AutoCloseable {
     this.caches = new CacheTransfers(folder);
   }
 
-  /** Makes a folder that nobody but this user can enter, and removes those of dead containers. */
+  /** Makes a folder that nobody but this user can enter, and removes those of ended containers. */
   static Path newFolder() throws IOException {
     String own = PREFIX + ProcessHandle.current().pid() + "-";
     Path folder =

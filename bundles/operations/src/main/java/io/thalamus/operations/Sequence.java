@@ -24,7 +24,7 @@ public record Sequence(boolean isTimeMajor, int steps, int batches) {
     return isTimeMajor ? Shape.of(steps, batches, depth) : Shape.of(batches, steps, depth);
   }
 
-  /** Which row of a tensor belongs to a step and a batch. */
+  /** Returns the row of a tensor that belongs to a step and a batch. */
   public int row(int step, int batch) {
     return isTimeMajor ? step * batches + batch : batch * steps + step;
   }

@@ -42,7 +42,7 @@ public final class Frame {
   private long writtenNanos;
   private ExecutionReport report;
 
-  /** Why the stream ends with this frame; else null. */
+  /** The reason why the stream ends with this frame; else null. */
   private Exception failure;
 
   /** A frame of a model that was checked to have room for everything. */

@@ -52,7 +52,7 @@ public final class AdmissionProof extends FrameworkProof {
   /** The most of one application and priority that wait or are promised room: users are told. */
   private static final int PROMISED = 4_096;
 
-  /** What is in one of the threads, or about to be counted. */
+  /** The most executions that are in one of the threads, or about to be counted. */
   private static final int ON_THE_WAY = 64;
 
   private static final int ELEMENTS = 16_384;
@@ -77,7 +77,7 @@ public final class AdmissionProof extends FrameworkProof {
     this.networks = networks;
   }
 
-  /** What a compilation's executions have in common. */
+  /** The common properties of a compilation's executions. */
   private record Lane(String name, Compilation compilation, boolean isAsync) {
     /** A sum of whole numbers, exact in any order. */
     static Model model() {
@@ -119,7 +119,9 @@ public final class AdmissionProof extends FrameworkProof {
       return sums.asSlice(request * (long) Float.BYTES, Float.BYTES);
     }
 
-    /** Whether the sum is right; it is another one for the next request that writes here. */
+    /**
+     * Returns true if the sum is right; it is another one for the next request that writes here.
+     */
     boolean isRight(int request) {
       float sum = sums.getAtIndex(ValueLayout.JAVA_FLOAT, request);
       sums.setAtIndex(ValueLayout.JAVA_FLOAT, request, Float.NaN);
@@ -127,7 +129,7 @@ public final class AdmissionProof extends FrameworkProof {
     }
   }
 
-  /** What came of all tries. */
+  /** The outcomes of all tries. */
   private static final class Outcomes {
     final LongAdder tries = new LongAdder();
     final LongAdder answers = new LongAdder();
@@ -207,7 +209,7 @@ public final class AdmissionProof extends FrameworkProof {
             isAsync));
   }
 
-  /** How all waves go. */
+  /** The course of all waves. */
   private record Course(
       List<Lane> lanes,
       Room room,
@@ -351,7 +353,7 @@ public final class AdmissionProof extends FrameworkProof {
     return done.sum() * 2e9 / CALIBRATION.toNanos();
   }
 
-  /** How many of a wave came a second, and were answered. */
+  /** The rates of a wave: executions that came each second, and that were answered. */
   private record Rates(double offeredPerSecond, double servedPerSecond) {}
 
   /** Submits a wave and waits until each of it is answered. */

@@ -66,7 +66,7 @@ public final class EndingsProof extends FrameworkProof {
   private static final long SLACK_BYTES = 2 << 20;
   private static final int SLACK_THREADS = 8;
 
-  /** What may come of an execution that was cancelled or closed, or had too little time. */
+  /** The codes that an execution may end with if it was cancelled, closed or short of time. */
   private static final Set<ResultCode> EXPLAINED =
       EnumSet.of(
           ResultCode.NO_ERROR,
@@ -76,7 +76,7 @@ public final class EndingsProof extends FrameworkProof {
           ResultCode.MISSED_DEADLINE_PERSISTENT,
           ResultCode.RESOURCE_EXHAUSTED_TRANSIENT);
 
-  /** How something ends. */
+  /** The ways of ending. */
   private enum Ending {
     CANCELLED,
     BURST_CLOSED,
@@ -90,7 +90,7 @@ public final class EndingsProof extends FrameworkProof {
     this.networks = networks;
   }
 
-  /** What came of all. */
+  /** The outcomes of all. */
   private static final class Outcomes {
     final Map<Ending, Integer> endings = new EnumMap<>(Ending.class);
     final Map<String, Integer> answers = new TreeMap<>();
@@ -171,7 +171,7 @@ public final class EndingsProof extends FrameworkProof {
     return after - before <= SLACK_BYTES;
   }
 
-  /** What is held once what was cancelled has let go of it. */
+  /** Returns the held resources once cancelled executions have released theirs. */
   private static Held settled(Held before) throws Exception {
     long end = System.nanoTime() + PATIENCE.toNanos();
     Held held = Held.now();

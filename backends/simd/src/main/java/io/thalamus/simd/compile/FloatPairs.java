@@ -19,7 +19,7 @@ public final class FloatPairs implements Step {
   private final Clamp clamp;
   private final int tiles;
 
-  /** Which function; each has a loop of its own. */
+  /** The function; each has a loop of its own. */
   enum Kind {
     ADD,
     SUB,

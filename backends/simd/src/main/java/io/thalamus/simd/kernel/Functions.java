@@ -39,7 +39,7 @@ public final class Functions {
 
   private Functions() {}
 
-  /** Which function. */
+  /** The function. */
   public enum Kind {
     CLAMP,
     LOGISTIC,

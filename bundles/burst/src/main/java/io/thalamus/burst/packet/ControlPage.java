@@ -133,8 +133,8 @@ public final class ControlPage {
   }
 
   /**
-   * Says that the server has ended. Called by the server, or, where its process died, by whoever
-   * noticed that: clients learn of it within 20 ms.
+   * Says that the server has ended. Called by the server, or by the observer of the end of its
+   * process: clients learn of it within 20 ms.
    */
   public void end() {
     LONG.setRelease(segment, ENDED, 1L);

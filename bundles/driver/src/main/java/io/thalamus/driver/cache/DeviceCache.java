@@ -42,9 +42,9 @@ public final class DeviceCache {
   }
 
   /**
-   * Takes handles of the files that a prepare is to be stored in; the caller closes them. Empty
-   * where it is not to be stored, or cannot be: that never fails a prepare, and whoever opened the
-   * files is told.
+   * Takes handles of the files that a prepare is to be stored in; the caller closes them. Empty if
+   * it is not to be stored, or cannot be: that never fails a prepare, and the opener of the files
+   * gets the reason.
    */
   public Optional<CacheWriter> open(PrepareConfig config) {
     if (config.cache().isEmpty() || isNone(config.cache().get())) {

@@ -48,7 +48,10 @@ public final class Job {
 
   private Workers workers;
 
-  /** Why the execution ends in this step; null as long as it goes on. Written by the caller. */
+  /**
+   * The reason why the execution ends in this step; null as long as it goes on. Written by the
+   * caller.
+   */
   private volatile Failed stopped;
 
   private volatile Thread waiting;

@@ -11,7 +11,10 @@ import io.thalamus.model.Shape;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A buffer that a remote device allocated. Thread-safe. When the device dies, it holds nothing. */
+/**
+ * A buffer that a remote device allocated. Thread-safe. When the process of the device ends, it
+ * holds nothing.
+ */
 final class RemoteBuffer implements DeviceBuffer {
   private final RemoteDevice device;
   private final int token;

@@ -378,7 +378,7 @@ final class StepRunner {
     return device.reads(memories);
   }
 
-  /** Why the execution must not go on, or null where it may. */
+  /** Returns the reason why the execution must not go on, or null if it may. */
   StepResult stopped() {
     return switch (control.status()) {
       case CONTINUE -> null;

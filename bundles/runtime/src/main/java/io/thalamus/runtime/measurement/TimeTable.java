@@ -23,9 +23,9 @@ import java.util.stream.Collectors;
  * The file of measured times, which processes share. Not thread-safe.
  *
  * <p>A line for each time, fields separated by tabs: device, what, nanoseconds, when; above them
- * one line that names format and machine. Whoever writes takes the lock file first, reads what
- * others have written, puts its own times over the older ones, writes a new file beside the old one
- * and renames it: so that a reader, or a process that dies, never sees half a file.
+ * one line that names format and machine. A writer takes the lock file first, reads the times of
+ * others, puts its own over the older ones, writes a new file beside the old one and renames it, so
+ * that no reader sees half a file, also if a writer is killed.
  */
 final class TimeTable {
   /** The oldest go where there are more. */

@@ -66,7 +66,7 @@ final class Requests {
     this.kept = kept;
   }
 
-  /** Whether a command processor is Gogo's own, whose sessions can be extended. */
+  /** Returns true if a command processor is Gogo's own, whose sessions can be extended. */
   static boolean fit(CommandProcessor processor) {
     return processor instanceof CommandProcessorImpl;
   }

@@ -334,7 +334,7 @@ public final class DeviceBundles {
     }
   }
 
-  /** What a bundle lacks to be resolved, in words, or empty where it lacks no package. */
+  /** Describes the packages that a bundle lacks to be resolved; empty if it lacks none. */
   public Optional<String> missing(Bundle bundle) {
     FrameworkWiring wiring = framework.getBundle().adapt(FrameworkWiring.class);
     BundleRevision revision = bundle.adapt(BundleRevision.class);

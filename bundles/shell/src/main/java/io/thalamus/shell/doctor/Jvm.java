@@ -18,7 +18,7 @@ import javax.management.openmbean.CompositeData;
 final class Jvm {
   private static final String DIAGNOSTICS = "com.sun.management:type=HotSpotDiagnostic";
 
-  /** What the compiler and the machine chose by themselves is no brake. */
+  /** Origins of an option that are no brake: the choice of the compiler or of the machine. */
   private static final Set<String> OWN_CHOICE = Set.of("DEFAULT", "ERGONOMIC");
 
   private static final int BEST_TIER = 4;
@@ -62,7 +62,7 @@ final class Jvm {
     return Math.toIntExact(number("MaxVectorSize", 0) * Byte.SIZE);
   }
 
-  /** Whether somebody chose their length. */
+  /** Returns true if their length was chosen by an option. */
   boolean isVectorSizeGiven() {
     return List.of("MaxVectorSize", "UseAVX", "UseSSE", "UseSVE").stream()
         .anyMatch(name -> option(name).filter(Option::given).isPresent());

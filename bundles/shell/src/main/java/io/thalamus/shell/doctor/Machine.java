@@ -15,7 +15,7 @@ final class Machine {
 
   private Machine() {}
 
-  /** How many there are, whether or not this process may use them. */
+  /** Returns their number, also of those that this process may not use. */
   static OptionalInt processors() {
     int count = (int) lines().stream().filter(line -> line.startsWith("processor\t")).count();
     return count == 0 ? OptionalInt.empty() : OptionalInt.of(count);

@@ -20,7 +20,7 @@ public final class Warmth {
 
   private final Map<Compilation, Past> pasts = new WeakHashMap<>();
 
-  /** What was executed by one plan. A device that comes, goes or is updated changes the plan. */
+  /** The executions by one plan. A device that comes, goes or is updated changes the plan. */
   private record Past(Plan plan, long nanos, int executions) {
     boolean isWarm() {
       return Warmth.isWarm(nanos, executions);

@@ -34,7 +34,7 @@ import org.osgi.service.condition.Condition;
     service = {},
     immediate = true)
 public final class ModelConditions {
-  /** What the ids of the conditions begin with. */
+  /** The beginning of the ids of the conditions. */
   public static final String PREFIX = "thalamus.model.";
 
   private static final System.Logger LOG = System.getLogger(ModelConditions.class.getPackageName());

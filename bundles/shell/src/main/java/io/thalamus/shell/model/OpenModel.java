@@ -19,7 +19,7 @@ public interface OpenModel extends AutoCloseable {
     return loaded().model();
   }
 
-  /** Where its compilations are kept unless a command says otherwise; empty for nowhere. */
+  /** Returns the cache of its compilations unless a command names another; empty for none. */
   Optional<CacheOptions> caching();
 
   /**

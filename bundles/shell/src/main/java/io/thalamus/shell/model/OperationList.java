@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 public final class OperationList {
   private OperationList() {}
 
-  /** How often each type occurs, the most frequent first, else in the order of their first use. */
+  /** Counts each type: the most frequent first, else in the order of their first use. */
   public static Map<String, Integer> counts(Collection<OperationType> types) {
     Map<String, Integer> counts = new LinkedHashMap<>();
     types.forEach(type -> counts.merge(type.text(), 1, Integer::sum));

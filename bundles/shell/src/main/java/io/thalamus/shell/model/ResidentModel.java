@@ -38,7 +38,7 @@ public final class ResidentModel {
     this.caching = caching;
   }
 
-  /** What people call it. */
+  /** Returns its name for people. */
   public String name() {
     return name;
   }
@@ -48,7 +48,7 @@ public final class ResidentModel {
     return loaded;
   }
 
-  /** Where its compilations are kept, if anywhere. */
+  /** Returns the cache of its compilations, if there is one. */
   public Optional<CacheOptions> caching() {
     return caching;
   }

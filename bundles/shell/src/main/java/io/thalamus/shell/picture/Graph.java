@@ -19,7 +19,7 @@ import java.util.Map;
  */
 record Graph(List<Node> nodes, List<Edge> edges) {
 
-  /** What a node stands for. */
+  /** The meaning of a node. */
   enum Kind {
     INPUT,
     OPERATION,

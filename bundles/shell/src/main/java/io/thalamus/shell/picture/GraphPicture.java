@@ -333,7 +333,7 @@ public final class GraphPicture {
             point(x2, y2));
   }
 
-  /** What comes from other devices, at each node that it comes to. */
+  /** Writes the values from other devices at each node that reads them. */
   private void labels(Svg svg) {
     Map<Integer, List<Graph.Edge>> coming = new TreeMap<>();
     for (Graph.Edge edge : graph.edges()) {

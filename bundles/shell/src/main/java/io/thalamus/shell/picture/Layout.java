@@ -22,7 +22,7 @@ final class Layout {
   /** Width to height that suits a screen or a page. */
   private static final double ASPECT = 1.5;
 
-  /** How far a column may end from where it ideally would, to cut few lines. */
+  /** The farthest that a column may end from its ideal place, to cut few lines. */
   private static final double SLACK = 0.2;
 
   /** A node, or a bend of an edge. */
@@ -245,7 +245,9 @@ final class Layout {
     width = left - GUTTER;
   }
 
-  /** Where a column ends that begins at a layer: near its share, where few lines would be cut. */
+  /**
+   * Returns the end of a column that begins at a layer: near its share, where few lines are cut.
+   */
   private int end(int start, int columnsLeft) {
     double share = (double) (layers.size() - start) / columnsLeft;
     int ideal = start + (int) Math.round(share);

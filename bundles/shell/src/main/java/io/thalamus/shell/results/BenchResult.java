@@ -91,7 +91,7 @@ public record BenchResult(String model, int threads, List<Bench.Figures> figures
     }
   }
 
-  /** How many times as fast the first is. */
+  /** Returns how many times as fast the first is. */
   private double ratio() {
     return (double) figures.get(1).quantile(0.5) / figures.get(0).quantile(0.5);
   }

@@ -21,7 +21,7 @@ final class Channels {
   /** The beginning of what Gogo says of a failed stage of a pipe. */
   private static final Pattern STAGE = Pattern.compile("^gogo: \\w+: ");
 
-  /** What commands say that were interrupted, which whoever pressed Ctrl-C knows. */
+  /** Messages of interrupted commands, which the user who pressed Ctrl-C does not need. */
   private static final Pattern INTERRUPTED =
       Pattern.compile(".*(Interrupted(IO)?Exception|ClosedByInterruptException|: interrupted$).*");
 
@@ -86,7 +86,7 @@ final class Channels {
     public void close() {}
   }
 
-  /** What is typed into a terminal; an interrupt ends the read and leaves the terminal open. */
+  /** The input of a terminal; an interrupt ends the read and leaves the terminal open. */
   record Input(NonBlockingInputStream stream) implements ReadableByteChannel {
     @Override
     public int read(ByteBuffer target) throws IOException {

@@ -124,7 +124,7 @@ public final class Script {
     worst = worst == 0 ? status : worst;
   }
 
-  /** Whether a statement asked for the end. */
+  /** Returns true if a statement asked for the end. */
   public boolean isEnded() {
     return ended;
   }

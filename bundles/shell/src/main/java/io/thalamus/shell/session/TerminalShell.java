@@ -294,7 +294,7 @@ public final class TerminalShell {
     }
   }
 
-  /** What Tab needs to know of a session. */
+  /** The view of a session that completion needs. */
   private record Commands(Session session) implements CompletionEnvironment {
     @Override
     public Map<String, List<CompletionData>> getCompletions() {

@@ -25,7 +25,7 @@ import java.util.Random;
 public final class InputFile {
   private InputFile() {}
 
-  /** Whether a file of this name is one of numbers. */
+  /** Returns true if a file of this name is one of numbers. */
   public static boolean accepts(String fileName) {
     String name = fileName.toLowerCase(Locale.ROOT);
     return name.endsWith(".bin") || name.endsWith(".npy") || name.endsWith(".json");

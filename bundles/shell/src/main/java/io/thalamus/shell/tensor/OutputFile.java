@@ -19,7 +19,7 @@ import java.util.Locale;
 public final class OutputFile {
   private OutputFile() {}
 
-  /** Whether the ending of a name says how to write. */
+  /** Returns true if the ending of a name says how to write. */
   public static boolean accepts(String fileName) {
     return InputFile.accepts(fileName);
   }

@@ -16,7 +16,7 @@ import java.util.TreeMap;
  * Thread-safe; holds so many events at most, the latest.
  */
 public final class QosWindow {
-  /** How far back it looks. */
+  /** The time over which it looks back. */
   public static final Duration LENGTH = Duration.ofSeconds(10);
 
   private static final int MOST = 200_000;

@@ -18,7 +18,7 @@ import jdk.jfr.consumer.RecordedEvent;
  * @param fields what else it says, by name: strings, numbers, booleans
  */
 public record TraceEvent(String type, long start, long nanos, Map<String, Object> fields) {
-  /** What the names of all events of the runtime begin with. */
+  /** The beginning of the names of all the runtime's events. */
   public static final String PREFIX = "thalamus.";
 
   public TraceEvent {

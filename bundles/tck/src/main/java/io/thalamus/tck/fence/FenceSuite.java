@@ -243,7 +243,7 @@ public record FenceSuite(Device device, List<Example> examples, Duration limit) 
     expectNothingBegan(trial, KitClock.ahead());
   }
 
-  /** Whoever waited for it reads the outputs, writes others, and asks again. */
+  /** The waiting thread reads the outputs, writes others, and asks again. */
   private static void signalsOnce(FenceTrial trial) throws Exception {
     SyncFence fence = new SyncFence();
     try (Launch launch = trial.launch(List.of(fence), ExecutionConfig.DEFAULT)) {
