@@ -67,8 +67,8 @@ public final class TestRequest implements AutoCloseable {
   }
 
   private static SharedMemory memory(List<Range> ranges) {
-    Range last = ranges.getLast();
-    return SharedMemory.allocate(MemoryKind.ASHMEM, last.offset() + last.length());
+    long size = ranges.isEmpty() ? 1 : ranges.getLast().offset() + ranges.getLast().length();
+    return SharedMemory.allocate(MemoryKind.ASHMEM, size);
   }
 
   private static MemorySegment slice(SharedMemory memory, Range range) {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.reader.ModelFile;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.ModelReader;
+import io.thalamus.onnx.convert.Converters;
+import io.thalamus.onnx.convert.GraphConverter;
+import io.thalamus.onnx.file.OnnxFileReader;
+import io.thalamus.onnx.file.OnnxModel;
+import io.thalamus.operations.OperationCatalog;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.osgi.service.component.annotations.Component;
+
+/** Reads ONNX files into models of NNAPI's operations. Thread-safe; keeps nothing. */
+@Component(service = ModelReader.class)
+public final class OnnxReader implements ModelReader {
+  private static final String FORMAT = "ONNX";
+
+  /** The first field of a model is its version, a small number: field 1, a varint. */
+  private static final int VERSION_TAG = 1 << 3;
+
+  private static final int NEWEST_VERSION = 63;
+
+  /** The fields that may follow: texts, numbers, the graph, opsets, properties. */
+  private static final List<Integer> NEXT_TAGS =
+      List.of(2 << 3 | 2, 3 << 3 | 2, 4 << 3 | 2, 5 << 3, 6 << 3 | 2, 7 << 3 | 2, 8 << 3 | 2);
+
+  private final Converters converters = Converters.all(OperationCatalog.standard());
+
+  /** For the framework, and for tests. */
+  public OnnxReader() {}
+
+  @Override
+  public String format() {
+    return FORMAT;
+  }
+
+  /**
+   * By the first fields, or by the name, so that a damaged {@code .onnx} file is reported as such.
+   */
+  @Override
+  public boolean accepts(String fileName, MemorySegment head) {
+    return fileName.toLowerCase(Locale.ROOT).endsWith(".onnx") || hasVersion(head);
+  }
+
+  private static boolean hasVersion(MemorySegment head) {
+    if (head.byteSize() < 3) {
+      return false;
+    }
+    int version = head.get(ValueLayout.JAVA_BYTE, 1);
+    return head.get(ValueLayout.JAVA_BYTE, 0) == VERSION_TAG
+        && version > 0
+        && version <= NEWEST_VERSION
+        && NEXT_TAGS.contains((int) head.get(ValueLayout.JAVA_BYTE, 2));
+  }
+
+  @Override
+  public ModelFile read(SharedMemory file) throws ModelFormatException {
+    try {
+      OnnxModel content = OnnxFileReader.read(file.segment());
+      return new ModelFile(
+          GraphConverter.convert(content, file, converters),
+          FORMAT,
+          content.description(),
+          Map.of(),
+          List.of());
+    } catch (ModelFormatException e) {
+      // Names out of a damaged file may hold anything; a message is one line.
+      throw new ModelFormatException(e.getMessage().replaceAll("\\p{Cntrl}", "?"), e);
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import java.util.Arrays;
+
+/**
+ * Slices and paddings whose places only an execution tells, where the file states the shape of the
+ * result: the places along each axis are computed as integers, and gathered.
+ */
+final class Computed {
+  private Computed() {}
+
+  /** Along each axis that is changed: {@code place = start + i * step}. */
+  static void slice(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int[] shape = node.stated(0, 1);
+    node.require(shape.length == value.rank(), "its result has another number of dimensions");
+    Value result = value;
+    for (int axis = 0; axis < value.rank(); axis++) {
+      Value start = chosen(node, 1, axis, 0);
+      Value step = chosen(node, 4, axis, 1);
+      int size = value.dim(axis);
+      Value zero = ops.number(DataType.INT32, 0);
+      Value counted = ops.select(ops.binary(Binary.LESS, start, zero), ops.add(start, size), start);
+      // A start beyond the end is the last place where steps go backwards.
+      Value first = ops.min(ops.max(counted, 0), size - 1);
+      Value numbers = ops.integers(new int[] {shape[axis]}, ops.budget().range(shape[axis]));
+      Value places = ops.add(first, ops.mul(numbers, step));
+      result = ops.gather(result, axis, places);
+    }
+    node.out(result);
+  }
+
+  /** The number that is given for an axis, or what it is otherwise. */
+  private static Value chosen(Node node, int input, int axis, int otherwise)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    if (!node.has(input)) {
+      return ops.number(DataType.INT32, otherwise);
+    }
+    Value given = ops.cast(node.in(input), DataType.INT32);
+    if (!node.has(3)) {
+      return axis < given.dim(0) ? ops.at(given, 0, axis) : ops.number(DataType.INT32, otherwise);
+    }
+    Value axes = ops.cast(node.in(3), DataType.INT32);
+    int rank = node.in(0).rank();
+    Value result = ops.number(DataType.INT32, otherwise);
+    for (int i = 0; i < axes.dim(0); i++) {
+      Value named = ops.at(axes, 0, i);
+      Value isMeant =
+          ops.binary(
+              Binary.OR,
+              ops.binary(Binary.EQUAL, named, ops.number(DataType.INT32, axis)),
+              ops.binary(Binary.EQUAL, named, ops.number(DataType.INT32, axis - rank)));
+      result = ops.select(isMeant, ops.at(given, 0, i), result);
+    }
+    return result;
+  }
+
+  /** Along each axis: {@code place = i - before}, brought within the axis as the mode says. */
+  static void pad(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int[] shape = node.stated(0, 1);
+    node.require(shape.length == value.rank(), "its result has another number of dimensions");
+    Value pads = ops.cast(node.in(1), DataType.INT32);
+    String mode = node.text("mode", "constant");
+    Value number = node.has(2) ? ops.reshape(node.in(2)) : ops.number(value.type(), 0);
+    Value result = value;
+    Value isInside = ops.number(DataType.BOOL, 1);
+    for (int axis = 0; axis < value.rank(); axis++) {
+      int size = value.dim(axis);
+      Value before = padBefore(node, pads, axis);
+      Value numbers = ops.integers(new int[] {shape[axis]}, ops.budget().range(shape[axis]));
+      Value places = ops.sub(numbers, before);
+      Value within = ops.min(ops.max(places, 0), size - 1);
+      int[] alone = new int[value.rank()];
+      Arrays.fill(alone, 1);
+      alone[axis] = shape[axis];
+      isInside =
+          ops.binary(
+              Binary.AND, isInside, ops.reshape(ops.binary(Binary.EQUAL, places, within), alone));
+      result = ops.gather(result, axis, source(node, places, within, size, mode));
+    }
+    node.out(mode.equals("constant") ? ops.select(isInside, result, number) : result);
+  }
+
+  private static Value padBefore(Node node, Value pads, int axis) throws ModelFormatException {
+    Ops ops = node.ops();
+    if (!node.has(3)) {
+      return ops.at(pads, 0, axis);
+    }
+    Value axes = ops.cast(node.in(3), DataType.INT32);
+    int rank = node.in(0).rank();
+    Value result = ops.number(DataType.INT32, 0);
+    for (int i = 0; i < axes.dim(0); i++) {
+      Value named = ops.at(axes, 0, i);
+      Value isMeant =
+          ops.binary(
+              Binary.OR,
+              ops.binary(Binary.EQUAL, named, ops.number(DataType.INT32, axis)),
+              ops.binary(Binary.EQUAL, named, ops.number(DataType.INT32, axis - rank)));
+      result = ops.select(isMeant, ops.at(pads, 0, i), result);
+    }
+    return result;
+  }
+
+  private static Value source(Node node, Value places, Value within, int size, String mode)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    return switch (mode) {
+      case "constant", "edge" -> within;
+      case "wrap" -> ops.remainder(places, ops.number(DataType.INT32, size), false);
+      case "reflect" -> {
+        int period = Math.max(1, 2 * (size - 1));
+        Value folded = ops.remainder(places, ops.number(DataType.INT32, period), false);
+        Value back = ops.sub(ops.number(DataType.INT32, period), folded);
+        yield ops.binary(Binary.MINIMUM, folded, back);
+      }
+      default -> throw node.refuse("its mode is " + mode);
+    };
+  }
+}

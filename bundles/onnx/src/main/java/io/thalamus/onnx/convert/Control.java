@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.OnnxAttribute;
+import io.thalamus.onnx.file.OnnxGraph;
+import io.thalamus.onnx.fold.Tensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Control flow: a branch that is known stands where the condition was; both branches are computed
+ * where it is not, and one chosen; loops of known length are unrolled.
+ */
+final class Control {
+  private static final int MAX_STEPS = 1024;
+
+  private Control() {}
+
+  static void addTo(Converters table) {
+    table.add("If", Control::branch);
+    table.add("Loop", Control::loop);
+    table.add("Scan", Control::scan);
+  }
+
+  private static OnnxGraph graph(Node node, String name) throws ModelFormatException {
+    OnnxAttribute attribute = node.onnx().attributes().get(name);
+    node.require(attribute != null && attribute.graph() != null, "its " + name + " is missing");
+    return attribute.graph();
+  }
+
+  private static void branch(Node node) throws ModelFormatException {
+    OnnxGraph then = graph(node, "then_branch");
+    OnnxGraph otherwise = graph(node, "else_branch");
+    if (node.isKnown(0)) {
+      boolean holds = node.known(0).count() == 1 && node.known(0).integer(0) != 0;
+      give(node, node.graph().inline(holds ? then : otherwise, node.scope(), Map.of()));
+      return;
+    }
+    List<Value> first = node.graph().inline(then, node.scope(), Map.of());
+    List<Value> second = node.graph().inline(otherwise, node.scope(), Map.of());
+    node.require(first.size() == second.size(), "its branches differ in their outputs");
+    Value condition = node.ops().reshape(node.in(0));
+    List<Value> chosen = new ArrayList<>();
+    for (int i = 0; i < first.size(); i++) {
+      node.require(
+          Arrays.equals(first.get(i).shape(), second.get(i).shape()),
+          "its branches give " + first.get(i).text() + " and " + second.get(i).text());
+      chosen.add(node.ops().select(condition, first.get(i), second.get(i)));
+    }
+    give(node, chosen);
+  }
+
+  private static void give(Node node, List<Value> values) throws ModelFormatException {
+    node.require(values.size() >= node.outputs(), "a branch has too few outputs");
+    for (int i = 0; i < node.outputs(); i++) {
+      node.out(i, values.get(i));
+    }
+  }
+
+  private static void loop(Node node) throws ModelFormatException {
+    OnnxGraph body = graph(node, "body");
+    int states = node.inputs() - 2;
+    node.require(
+        states >= 0
+            && body.inputs().size() == states + 2
+            && body.outputs().size() >= states + 1
+            && node.outputs() <= body.outputs().size() - 1,
+        "its body does not fit it");
+    long most = node.has(0) ? (long) node.onlyNumber(0) : Long.MAX_VALUE;
+    boolean goesOn = !node.has(1) || node.onlyNumber(1) != 0;
+    List<Value> state = new ArrayList<>();
+    for (int i = 0; i < states; i++) {
+      state.add(node.in(i + 2));
+    }
+    List<List<Value>> rows = new ArrayList<>();
+    for (long step = 0; step < most && goesOn; step++) {
+      node.require(step < MAX_STEPS, "it has more than " + MAX_STEPS + " rounds, or no known end");
+      Map<String, Value> given = new HashMap<>();
+      given.put(body.inputs().get(0).name(), Value.of(Tensor.ofLongs(new int[0], step)));
+      given.put(body.inputs().get(1).name(), node.ops().number(DataType.BOOL, 1));
+      for (int i = 0; i < states; i++) {
+        given.put(body.inputs().get(i + 2).name(), state.get(i));
+      }
+      List<Value> results = node.graph().inline(body, node.scope(), given);
+      node.require(results.getFirst().isConstant(), "whether it goes on is not known beforehand");
+      goesOn = results.getFirst().constant().integer(0) != 0;
+      state = new ArrayList<>(results.subList(1, states + 1));
+      rows.add(results.subList(states + 1, results.size()));
+    }
+    for (int i = 0; i < states && i < node.outputs(); i++) {
+      node.out(i, state.get(i));
+    }
+    for (int i = states; i < node.outputs(); i++) {
+      node.require(!rows.isEmpty(), "it has no rounds to gather results of");
+      List<Value> column = new ArrayList<>();
+      for (List<Value> row : rows) {
+        column.add(row.get(i - states));
+      }
+      node.out(i, node.ops().stack(column, 0));
+    }
+  }
+
+  private static void scan(Node node) throws ModelFormatException {
+    OnnxGraph body = graph(node, "body");
+    int scanned = node.setting("num_scan_inputs", 0);
+    boolean isOld = node.opset() < 9;
+    int first = isOld ? 1 : 0;
+    int states = node.inputs() - first - scanned;
+    node.require(
+        states >= 0
+            && scanned > 0
+            && body.inputs().size() == states + scanned
+            && body.outputs().size() >= states
+            && node.outputs() <= body.outputs().size(),
+        "its body does not fit it");
+    node.require(!isOld || !node.has(0), "its sequences have lengths of their own");
+    int batches = isOld ? node.in(first + states).dim(0) : 1;
+    List<List<Value>> results = new ArrayList<>();
+    for (int batch = 0; batch < batches; batch++) {
+      List<Value> inputs = new ArrayList<>();
+      for (int i = first; i < node.inputs(); i++) {
+        inputs.add(isOld ? node.ops().at(node.in(i), 0, batch) : node.in(i));
+      }
+      results.add(scan(node, body, inputs, states));
+    }
+    for (int i = 0; i < node.outputs(); i++) {
+      List<Value> column = new ArrayList<>();
+      for (List<Value> result : results) {
+        column.add(result.get(i));
+      }
+      node.out(i, isOld ? node.ops().stack(column, 0) : column.getFirst());
+    }
+  }
+
+  private static List<Value> scan(Node node, OnnxGraph body, List<Value> inputs, int states)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    int scanned = inputs.size() - states;
+    int[] axes = node.list("scan_input_axes", scanned, 0);
+    String inputWay = node.hasSetting("directions") ? "directions" : "scan_input_directions";
+    int[] backwards = node.list(inputWay, scanned, 0);
+    int stacked = body.outputs().size() - states;
+    int[] outAxes = node.list("scan_output_axes", stacked, 0);
+    int[] outBackwards = node.list("scan_output_directions", stacked, 0);
+    int steps = inputs.get(states).dim(node.axis(axes[0], inputs.get(states).rank()));
+    node.require(steps <= MAX_STEPS, "it has more than " + MAX_STEPS + " rounds");
+    List<Value> state = new ArrayList<>(inputs.subList(0, states));
+    List<List<Value>> rows = new ArrayList<>();
+    for (int step = 0; step < steps; step++) {
+      Map<String, Value> given = new HashMap<>();
+      for (int i = 0; i < states; i++) {
+        given.put(body.inputs().get(i).name(), state.get(i));
+      }
+      for (int i = 0; i < scanned; i++) {
+        Value input = inputs.get(states + i);
+        int axis = node.axis(axes[i], input.rank());
+        node.require(input.dim(axis) == steps, "its sequences are of different length");
+        int place = backwards[i] != 0 ? steps - 1 - step : step;
+        given.put(body.inputs().get(states + i).name(), ops.at(input, axis, place));
+      }
+      List<Value> results = node.graph().inline(body, node.scope(), given);
+      state = new ArrayList<>(results.subList(0, states));
+      rows.add(results.subList(states, results.size()));
+    }
+    List<Value> outputs = new ArrayList<>(state);
+    for (int i = 0; i < stacked; i++) {
+      List<Value> column = new ArrayList<>();
+      for (List<Value> row : rows) {
+        column.add(row.get(i));
+      }
+      if (outBackwards[i] != 0) {
+        column = column.reversed();
+      }
+      int rank = column.getFirst().rank() + 1;
+      outputs.add(ops.stack(column, node.axis(outAxes[i], rank)));
+    }
+    return outputs;
+  }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Convolutions: NNAPI's on two dimensions with channels last, which all devices are made for;
+ * others as a product of all windows with the weights.
+ */
+final class Convolution {
+  private static final int[] CHANNELS_LAST = {0, 2, 3, 1};
+  private static final int[] CHANNELS_FIRST = {0, 3, 1, 2};
+
+  private Convolution() {}
+
+  static void addTo(Converters table) {
+    table.add("Conv", Convolution::convolution);
+    table.add("ConvTranspose", Convolution::transposed);
+    table.add("ConvInteger", Convolution::integer);
+  }
+
+  private static Frame frame(Node node, Value value, Value weights) throws ModelFormatException {
+    node.require(
+        weights.rank() > 2 && value.rank() == weights.rank(),
+        "it has the inputs " + value.text() + " and " + weights.text());
+    return Frame.of(node, value.shape(), Arrays.copyOfRange(weights.shape(), 2, weights.rank()));
+  }
+
+  private static void convolution(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    Value weights = node.in(1);
+    Frame frame = frame(node, value, weights);
+    Value bias = node.has(2) ? node.in(2) : null;
+    node.out(convolve(node.ops(), value, weights, bias, frame, node.setting("group", 1)));
+  }
+
+  /** The convolution of a value with weights and, where it is not null, a bias. */
+  static Value convolve(Ops ops, Value value, Value weights, Value bias, Frame frame, int groups)
+      throws ModelFormatException {
+    Emitter.require(
+        groups > 0
+            && weights.dim(0) % groups == 0
+            && value.dim(1) == (long) groups * weights.dim(1),
+        "%s groups of %s do not fit %s".formatted(groups, weights.text(), value.text()));
+    Emitter.require(
+        bias == null || bias.rank() == 1 && bias.dim(0) == weights.dim(0),
+        "its bias does not fit its weights");
+    boolean isPadded =
+        Arrays.stream(frame.before()).allMatch(size -> size >= 0)
+            && Arrays.stream(frame.after()).allMatch(size -> size >= 0);
+    boolean isReal = value.type().isFloat() && weights.type() == value.type();
+    if (isReal && isPadded && frame.kernel().length == 2) {
+      return flatConvolution(ops, value, weights, bias, frame, groups);
+    }
+    if (isReal && isPadded && frame.kernel().length == 1) {
+      Value result =
+          flatConvolution(
+              ops,
+              ops.reshape(value, Dims.insert(value.shape(), 2, 1)),
+              ops.reshape(weights, Dims.insert(weights.shape(), 2, 1)),
+              bias,
+              new Frame(
+                  Dims.insert(frame.kernel(), 0, 1),
+                  Dims.insert(frame.strides(), 0, 1),
+                  Dims.insert(frame.dilations(), 0, 1),
+                  Dims.insert(frame.before(), 0, 0),
+                  Dims.insert(frame.after(), 0, 0),
+                  Dims.insert(frame.output(), 0, 1)),
+              groups);
+      return ops.reshape(result, Dims.remove(result.shape(), 2));
+    }
+    return byProduct(ops, value, weights, bias, frame, groups);
+  }
+
+  private static Value flatConvolution(
+      Ops ops, Value value, Value weights, Value bias, Frame frame, int groups)
+      throws ModelFormatException {
+    int units = weights.dim(0);
+    boolean isDepthwise = groups > 1 && groups == value.dim(1);
+    boolean isDilated = frame.dilations()[0] != 1 || frame.dilations()[1] != 1;
+    if (groups > 1 && !isDepthwise && isDilated) {
+      return byGroups(ops, value, weights, bias, frame, groups);
+    }
+    Value data = ops.transpose(value, CHANNELS_LAST);
+    Value filter =
+        isDepthwise ? ops.transpose(weights, 1, 2, 3, 0) : ops.transpose(weights, CHANNELS_LAST);
+    Value added = bias == null ? ops.fill(value.type(), new int[] {units}, 0) : bias;
+    List<Integer> inputs =
+        new ArrayList<>(
+            List.of(
+                ops.operand(data),
+                ops.operand(filter),
+                ops.operand(added),
+                ops.int32(frame.before()[1]),
+                ops.int32(frame.after()[1]),
+                ops.int32(frame.before()[0]),
+                ops.int32(frame.after()[0]),
+                ops.int32(frame.strides()[1]),
+                ops.int32(frame.strides()[0])));
+    OperationCode code = OperationCode.CONV_2D;
+    if (isDepthwise) {
+      code = OperationCode.DEPTHWISE_CONV_2D;
+      inputs.add(ops.int32(units / groups));
+    } else if (groups > 1) {
+      code = OperationCode.GROUPED_CONV_2D;
+      inputs.add(ops.int32(groups));
+    }
+    inputs.add(ops.int32(0));
+    if (isDilated || code == OperationCode.GROUPED_CONV_2D) {
+      inputs.add(ops.bool(false));
+    }
+    if (isDilated) {
+      inputs.add(ops.int32(frame.dilations()[1]));
+      inputs.add(ops.int32(frame.dilations()[0]));
+    }
+    Value result = ops.emit(code, inputs, value.type()).getFirst();
+    return ops.transpose(result, CHANNELS_FIRST);
+  }
+
+  private static Value byGroups(
+      Ops ops, Value value, Value weights, Value bias, Frame frame, int groups)
+      throws ModelFormatException {
+    int units = weights.dim(0) / groups;
+    List<Value> parts = new ArrayList<>();
+    for (int i = 0; i < groups; i++) {
+      parts.add(
+          flatConvolution(
+              ops,
+              ops.part(value, 1, i * weights.dim(1), weights.dim(1)),
+              ops.part(weights, 0, i * units, units),
+              bias == null ? null : ops.part(bias, 0, i * units, units),
+              frame,
+              1));
+    }
+    return ops.concat(parts, 1);
+  }
+
+  /** {@code [batch, group, positions, cells] * [1, group, units, cells]}, transposed. */
+  private static Value byProduct(
+      Ops ops, Value value, Value weights, Value bias, Frame frame, int groups)
+      throws ModelFormatException {
+    Value padded = frame.padded(ops, value, 0);
+    int[] own = Dims.strides(padded.shape());
+    int depth = weights.dim(1);
+    int units = weights.dim(0) / groups;
+    int positions = Dims.count(frame.output());
+    int cells = depth * Dims.count(frame.kernel());
+    Value windows =
+        ops.view(
+            padded,
+            Dims.join(
+                new int[] {value.dim(0), groups},
+                frame.output(),
+                new int[] {depth},
+                frame.kernel()),
+            Dims.join(
+                new int[] {own[0], own[1] * depth},
+                frame.steps(own, frame.strides()),
+                new int[] {own[1]},
+                frame.steps(own, frame.dilations())),
+            0);
+    Value rows = ops.reshape(windows, value.dim(0), groups, positions, cells);
+    Value factors = ops.reshape(weights, 1, groups, units, cells);
+    Value product = ops.transpose(ops.multiply(rows, factors, true), 0, 1, 3, 2);
+    int[] shape = Dims.join(new int[] {value.dim(0), weights.dim(0)}, frame.output());
+    Value result = ops.reshape(product, shape);
+    if (bias == null) {
+      return result;
+    }
+    int[] alone = new int[shape.length - 1];
+    Arrays.fill(alone, 1);
+    alone[0] = bias.dim(0);
+    return ops.add(result, ops.reshape(bias, alone));
+  }
+
+  /** A convolution of the value with zeros between its elements, by the weights turned around. */
+  private static void transposed(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    Value weights = node.in(1);
+    int groups = node.setting("group", 1);
+    int rank = value.rank() - 2;
+    node.require(
+        rank > 0
+            && weights.rank() == value.rank()
+            && groups > 0
+            && value.dim(1) % groups == 0
+            && weights.dim(0) == value.dim(1),
+        "it has the inputs " + value.text() + " and " + weights.text());
+    int[] kernel = Arrays.copyOfRange(weights.shape(), 2, weights.rank());
+    int[] strides = node.list("strides", rank, 1);
+    int[] dilations = node.list("dilations", rank, 1);
+    int[] extra = node.list("output_padding", rank, 0);
+    int[] pads = transposedPads(node, value, kernel, strides, dilations, extra);
+    int[] ones = new int[rank];
+    Arrays.fill(ones, 1);
+    int[] before = new int[rank];
+    int[] after = new int[rank];
+    int[] output = new int[rank];
+    Value spread = value;
+    for (int i = 0; i < rank; i++) {
+      int extent = (kernel[i] - 1) * dilations[i];
+      before[i] = extent - pads[i];
+      after[i] = extent - pads[i + rank] + extra[i];
+      int size = (value.dim(i + 2) - 1) * strides[i] + 1;
+      output[i] = size + before[i] + after[i] - extent;
+      node.require(output[i] > 0, "its result has no elements");
+      spread = spread(ops, spread, i + 2, strides[i]);
+    }
+    Frame frame = new Frame(kernel, ones, dilations, before, after, output);
+    Value bias = node.has(2) ? node.in(2) : null;
+    node.out(convolve(ops, spread, turned(ops, weights, groups), bias, frame, groups));
+  }
+
+  private static int[] transposedPads(
+      Node node, Value value, int[] kernel, int[] strides, int[] dilations, int[] extra)
+      throws ModelFormatException {
+    int rank = kernel.length;
+    int[] pads = node.list("pads", 2 * rank, 0);
+    int[] wanted = node.list("output_shape");
+    String auto = node.text("auto_pad", "NOTSET");
+    boolean isSame = auto.startsWith("SAME");
+    if (wanted == null && !isSame) {
+      return pads;
+    }
+    for (int i = 0; i < rank; i++) {
+      int size = value.dim(i + 2);
+      int target = wanted == null ? size * strides[i] : wanted[wanted.length - rank + i];
+      int all = strides[i] * (size - 1) + extra[i] + (kernel[i] - 1) * dilations[i] + 1 - target;
+      if (all < 0) {
+        pads[i] = 0;
+        pads[i + rank] = all;
+        continue;
+      }
+      boolean isUpper = auto.equals("SAME_UPPER");
+      pads[i] = isUpper ? all / 2 : all - all / 2;
+      pads[i + rank] = all - pads[i];
+    }
+    return pads;
+  }
+
+  private static Value spread(Ops ops, Value value, int axis, int stride)
+      throws ModelFormatException {
+    if (stride == 1 || value.dim(axis) == 1) {
+      return value;
+    }
+    int[] apart = Dims.insert(value.shape(), axis + 1, 1);
+    int[] none = new int[apart.length];
+    Value zeros =
+        ops.pad(ops.reshape(value, apart), none, Dims.with(none, axis + 1, stride - 1), 0);
+    int size = value.dim(axis);
+    Value joined = ops.reshape(zeros, Dims.with(value.shape(), axis, size * stride));
+    return ops.part(joined, axis, 0, (size - 1) * stride + 1);
+  }
+
+  private static Value turned(Ops ops, Value weights, int groups) throws ModelFormatException {
+    int depth = weights.dim(0) / groups;
+    int units = weights.dim(1);
+    int[] kernel = Arrays.copyOfRange(weights.shape(), 2, weights.rank());
+    Value apart = ops.reshape(weights, Dims.join(new int[] {groups, depth, units}, kernel));
+    int[] order = Dims.range(apart.rank());
+    order[1] = 2;
+    order[2] = 1;
+    Value turned =
+        ops.reshape(
+            ops.transpose(apart, order), Dims.join(new int[] {groups * units, depth}, kernel));
+    for (int axis = 2; axis < weights.rank(); axis++) {
+      turned = turned.dim(axis) == 1 ? turned : ops.reverse(turned, axis);
+    }
+    return turned;
+  }
+
+  private static void integer(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = ops.cast(node.in(0), DataType.INT32);
+    Value weights = ops.cast(node.in(1), DataType.INT32);
+    Frame frame = frame(node, value, weights);
+    if (node.has(2)) {
+      value = ops.sub(value, ops.reshape(ops.cast(node.in(2), DataType.INT32)));
+    }
+    if (node.has(3)) {
+      Value zero = ops.cast(node.in(3), DataType.INT32);
+      int[] shape = new int[weights.rank()];
+      Arrays.fill(shape, 1);
+      shape[0] = zero.count();
+      weights = ops.sub(weights, ops.reshape(zero, shape));
+    }
+    node.out(convolve(ops, value, weights, null, frame, node.setting("group", 1)));
+  }
+}

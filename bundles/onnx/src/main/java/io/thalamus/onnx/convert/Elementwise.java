@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import java.util.Arrays;
+
+/** Arithmetic, comparisons, logic and functions of each element, with broadcasting. */
+final class Elementwise {
+  private static final int MAX_POWER = 64;
+
+  private Elementwise() {}
+
+  static void addTo(Converters table) {
+    table.add("Add", pair(Binary.ADD));
+    table.add("Sub", pair(Binary.SUB));
+    table.add("Mul", pair(Binary.MUL));
+    table.add("Div", pair(Binary.DIV));
+    table.add("Equal", pair(Binary.EQUAL));
+    table.add("Less", pair(Binary.LESS));
+    table.add("LessOrEqual", pair(Binary.LESS_EQUAL));
+    table.add("Greater", pair(Binary.GREATER));
+    table.add("GreaterOrEqual", pair(Binary.GREATER_EQUAL));
+    table.add("And", pair(Binary.AND));
+    table.add("Or", pair(Binary.OR));
+    table.add("Xor", pair(Binary.NOT_EQUAL));
+    table.add("Max", all(Binary.MAXIMUM));
+    table.add("Min", all(Binary.MINIMUM));
+    table.add("Sum", all(Binary.ADD));
+    table.add("Mean", Elementwise::mean);
+    table.add("Mod", Elementwise::mod);
+    table.add("Pow", Elementwise::pow);
+    table.add("Abs", single(Unary.ABS));
+    table.add("Neg", single(Unary.NEG));
+    table.add("Exp", single(Unary.EXP));
+    table.add("Log", single(Unary.LOG));
+    table.add("Sqrt", single(Unary.SQRT));
+    table.add("Sin", single(Unary.SIN));
+    table.add("Floor", single(Unary.FLOOR));
+    table.add("Erf", single(Unary.ERF));
+    table.add("Cos", node -> node.out(cos(node.ops(), node.in(0))));
+    table.add("Tan", Elementwise::tan);
+    table.add("Ceil", node -> node.out(node.ops().ceil(node.in(0))));
+    table.add("Round", node -> node.out(node.ops().round(node.in(0))));
+    table.add("Reciprocal", node -> node.out(node.ops().reciprocal(node.in(0))));
+    table.add("Not", node -> node.out(node.ops().not(node.in(0))));
+    table.add("Sign", Elementwise::sign);
+    table.add(
+        "IsNaN", node -> node.out(node.ops().binary(Binary.NOT_EQUAL, node.in(0), node.in(0))));
+    table.add("Where", node -> node.out(node.ops().select(node.in(0), node.in(1), node.in(2))));
+    table.add("Identity", node -> node.out(node.in(0)));
+    table.add("Dropout", Elementwise::dropout);
+    table.add("Clip", Elementwise::clip);
+    table.add("Cast", Elementwise::cast);
+    table.add("CastLike", node -> node.out(node.ops().cast(node.in(0), node.in(1).type())));
+  }
+
+  private static OperatorConverter pair(Binary function) {
+    return node -> node.out(node.ops().binary(function, node.in(0), second(node)));
+  }
+
+  /** The second input; before version 7 it is broadcast along an axis that is named. */
+  private static Value second(Node node) throws ModelFormatException {
+    Value second = node.in(1);
+    if (!node.hasSetting("axis") || node.opset() >= 7) {
+      return second;
+    }
+    int rank = node.in(0).rank();
+    int axis = node.axis(node.setting("axis", 0), rank);
+    int[] shape = Arrays.copyOf(second.shape(), rank - axis);
+    Arrays.fill(shape, Math.min(second.rank(), shape.length), shape.length, 1);
+    return node.ops().reshape(second, shape);
+  }
+
+  private static OperatorConverter single(Unary function) {
+    return node -> node.out(node.ops().unary(function, node.in(0)));
+  }
+
+  private static OperatorConverter all(Binary function) {
+    return node -> node.out(joined(node, function));
+  }
+
+  private static Value joined(Node node, Binary function) throws ModelFormatException {
+    Value result = node.in(0);
+    for (int i = 1; i < node.inputs(); i++) {
+      result = node.ops().binary(function, result, node.in(i));
+    }
+    return result;
+  }
+
+  private static void mean(Node node) throws ModelFormatException {
+    Value sum = joined(node, Binary.ADD);
+    node.out(node.ops().mul(sum, 1.0 / node.inputs()));
+  }
+
+  private static void mod(Node node) throws ModelFormatException {
+    node.out(node.ops().remainder(node.in(0), node.in(1), node.flag("fmod", false)));
+  }
+
+  private static void pow(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value base = node.in(0);
+    Value exponent = second(node);
+    if (exponent.isConstant() && exponent.count() == 1 && !base.isConstant()) {
+      double power = exponent.constant().number(0);
+      boolean isWhole = power == Math.rint(power) && power >= 1 && power <= MAX_POWER;
+      boolean isSmall = base.type().isFloat() ? power <= 3 : true;
+      if (isWhole && isSmall) {
+        Value result = base;
+        for (int i = 1; i < power; i++) {
+          result = ops.mul(result, base);
+        }
+        int[] shape = Dims.broadcast(base.shape(), exponent.shape());
+        node.out(ops.expand(result, shape));
+        return;
+      }
+    }
+    if (base.type().isFloat()) {
+      node.out(ops.binary(Binary.POW, base, ops.cast(exponent, base.type())));
+      return;
+    }
+    node.require(
+        exponent.type().isFloat() || base.isConstant() && exponent.isConstant(),
+        "NNAPI has no powers of integers by integers that are computed");
+    Value real = ops.cast(base, exponent.type());
+    node.out(ops.cast(ops.binary(Binary.POW, real, exponent), base.type()));
+  }
+
+  /** The cosine, as a sine further on. */
+  static Value cos(Ops ops, Value value) throws ModelFormatException {
+    return ops.unary(Unary.SIN, ops.add(value, Math.PI / 2));
+  }
+
+  private static void tan(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    node.out(ops.div(ops.unary(Unary.SIN, node.in(0)), cos(ops, node.in(0))));
+  }
+
+  private static void sign(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    Value zero = ops.number(value.type(), 0);
+    Value isPositive = ops.cast(ops.binary(Binary.GREATER, value, zero), DataType.INT32);
+    Value isNegative = ops.cast(ops.binary(Binary.LESS, value, zero), DataType.INT32);
+    node.out(ops.cast(ops.sub(isPositive, isNegative), value.type()));
+  }
+
+  /** What it does when a network is executed: nothing. */
+  private static void dropout(Node node) throws ModelFormatException {
+    boolean isTraining = node.has(2) && !(node.isKnown(2) && node.known(2).integer(0) == 0);
+    node.require(
+        !isTraining || node.isKnown(1) && node.onlyNumber(1) == 0,
+        "it may drop elements at random, as in training");
+    node.out(node.in(0));
+    node.out(1, node.ops().fill(DataType.BOOL, node.in(0).shape(), 1));
+  }
+
+  private static void clip(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    if (node.opset() < 11) {
+      if (node.hasSetting("min")) {
+        value = ops.max(value, node.real("min", 0));
+      }
+      node.out(node.hasSetting("max") ? ops.min(value, node.real("max", 0)) : value);
+      return;
+    }
+    if (node.has(1)) {
+      value = ops.binary(Binary.MAXIMUM, value, node.in(1));
+    }
+    node.out(node.has(2) ? ops.binary(Binary.MINIMUM, value, node.in(2)) : value);
+  }
+
+  private static void cast(Node node) throws ModelFormatException {
+    node.require(node.hasSetting("to"), "it does not say to what");
+    DataType type = node.type("to", DataType.FLOAT);
+    node.out(node.ops().cast(node.in(0), type));
+  }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Budget;
+import io.thalamus.onnx.fold.Dims;
+import io.thalamus.onnx.fold.Tensor;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ValidationException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The place where operations are added to a graph. The shapes of what they compute come from their
+ * definitions. Not thread-safe.
+ */
+class Emitter {
+  /** The least quantization that lets 8-bit integers stand for themselves. */
+  private static final Quantization PLAIN = Quantization.of(1, 0);
+
+  private static final int MAX_OPERATIONS = 200_000;
+
+  private final SharedMemory file;
+  private final OperationCatalog catalog;
+  private final Budget budget;
+  private final SubgraphBuilder builder = new SubgraphBuilder();
+  private final Map<Object, Integer> scalars = new HashMap<>();
+  private int operations;
+
+  Emitter(SharedMemory file, OperationCatalog catalog, Budget budget) {
+    this.file = file;
+    this.catalog = catalog;
+    this.budget = budget;
+  }
+
+  SubgraphBuilder builder() {
+    return builder;
+  }
+
+  Budget budget() {
+    return budget;
+  }
+
+  /** The exception for what cannot be expressed. The graph adds the place. */
+  static ModelFormatException refuse(String reason) {
+    return new ModelFormatException(reason);
+  }
+
+  static void require(boolean condition, String reason) throws ModelFormatException {
+    if (!condition) {
+      throw refuse(reason);
+    }
+  }
+
+  // ---- constants ----
+
+  Value fill(DataType type, int[] shape, double value) throws ModelFormatException {
+    return Value.of(Tensor.fill(type, shape, value, budget));
+  }
+
+  /** A scalar. */
+  Value number(DataType type, double value) throws ModelFormatException {
+    return fill(type, new int[0], value);
+  }
+
+  Value constant(DataType type, int[] shape, double... values) throws ModelFormatException {
+    return Value.of(Tensor.of(type, shape, values, budget));
+  }
+
+  Value integers(int[] shape, int... values) throws ModelFormatException {
+    return constant(DataType.INT32, shape, Arrays.stream(values).asDoubleStream().toArray());
+  }
+
+  // ---- operands ----
+
+  /** The type of operands for values of a type. */
+  static OperandCode code(DataType type) throws ModelFormatException {
+    return type.operand().orElseThrow(() -> refuse(type + " has no type of operands"));
+  }
+
+  static Quantization quantization(DataType type) {
+    return type.is8Bit() ? PLAIN : Quantization.NONE;
+  }
+
+  static Shape physical(int... shape) {
+    return shape.length == 0 ? Shape.of(1) : Shape.of(shape);
+  }
+
+  /** The operand of a value; that of a constant comes into being when it is first needed. */
+  int operand(Value value) throws ModelFormatException {
+    if (!value.hasOperand()) {
+      require(value.count() > 0, "a value without elements is left over");
+      value.setOperand(
+          builder.constant(
+              "",
+              code(value.type()),
+              physical(value.shape()),
+              quantization(value.type()),
+              lifetime(value.constant())));
+    }
+    return value.operand();
+  }
+
+  private Lifetime.Constant lifetime(Tensor tensor) throws ModelFormatException {
+    MemorySegment bytes = tensor.bytes();
+    if (tensor.type() == DataType.INT64) {
+      for (int i = 0; i < tensor.count(); i++) {
+        require(
+            tensor.integer(i) == (int) tensor.integer(i),
+            "a constant holds " + tensor.integer(i) + ", which does not fit 32 bits");
+      }
+      bytes = tensor.cast(DataType.INT32, budget).bytes();
+    }
+    if (tensor.type() == DataType.FLOAT16) {
+      bytes = tensor.cast(DataType.FLOAT, budget).bytes();
+    }
+    if (bytes.isNative()) {
+      long offset = bytes.address() - file.segment().address();
+      if (offset % tensor.type().elements().size() == 0) {
+        return SubgraphBuilder.place(file, offset, bytes.byteSize());
+      }
+      byte[] copy = budget.bytes(bytes.byteSize());
+      MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, 0, copy, 0, copy.length);
+      return new ConstantCopy(copy);
+    }
+    return new ConstantCopy((byte[]) bytes.heapBase().orElseThrow());
+  }
+
+  int int32(int value) {
+    return scalars.computeIfAbsent(value, key -> builder.int32(value));
+  }
+
+  int bool(boolean value) {
+    return scalars.computeIfAbsent(value, key -> builder.bool(value));
+  }
+
+  int int32Vector(int... values) {
+    return scalars.computeIfAbsent(Arrays.toString(values), key -> builder.int32Vector(values));
+  }
+
+  /** A scalar operand of a real number. */
+  int real(double value) {
+    return scalars.computeIfAbsent(value, key -> builder.float32((float) value));
+  }
+
+  /** An optional input that is left out. */
+  int omitted(DataType type) throws ModelFormatException {
+    return builder.noValue(code(type));
+  }
+
+  // ---- operations ----
+
+  /** Adds an operation with one result of a type, and returns the result. */
+  Value emit(DataType type, OperationType operation, Integer... inputs)
+      throws ModelFormatException {
+    return emit(operation, List.of(inputs), type).getFirst();
+  }
+
+  /** Adds an operation with results of these types, and returns them. */
+  List<Value> emit(OperationType operation, List<Integer> inputs, DataType... types)
+      throws ModelFormatException {
+    List<Integer> outputs = new ArrayList<>();
+    for (DataType type : types) {
+      outputs.add(builder.temporary("", code(type), Shape.NONE, quantization(type)));
+    }
+    List<Shape> shapes = add(operation, inputs, outputs);
+    List<Value> values = new ArrayList<>();
+    for (int i = 0; i < types.length; i++) {
+      values.add(Value.of(types[i], shapes.get(i).toArray(), outputs.get(i)));
+    }
+    return values;
+  }
+
+  /** Converts an operand to another type of real numbers. */
+  int convert(int operand, OperandCode type) throws ModelFormatException {
+    int output = builder.temporary("", type, Shape.NONE, Quantization.NONE);
+    add(OperationCode.CAST, List.of(operand), List.of(output));
+    return output;
+  }
+
+  private List<Shape> add(OperationType operation, List<Integer> inputs, List<Integer> outputs)
+      throws ModelFormatException {
+    require(++operations <= MAX_OPERATIONS, "the graph has more operations than can be handled");
+    builder.operation(operation, inputs, outputs);
+    OperationDefinition definition =
+        catalog.find(operation).orElseThrow(() -> refuse("nothing defines " + operation.text()));
+    try {
+      OperationView view = new OperationView(operation, views(inputs), views(outputs));
+      definition.validate(view);
+      List<Shape> shapes = definition.infer(view);
+      for (int i = 0; i < outputs.size(); i++) {
+        require(
+            shapes.get(i).rank() > 0 && shapes.get(i).isFullySpecified(),
+            "its result has the shape " + shapes.get(i));
+        builder.reshape(outputs.get(i), shapes.get(i));
+      }
+      definition.validate(new OperationView(operation, views(inputs), views(outputs)));
+      return shapes;
+    } catch (ValidationException e) {
+      throw new ModelFormatException("as " + operation.text() + ": " + e.getMessage(), e);
+    }
+  }
+
+  private List<OperandView> views(List<Integer> operands) {
+    return operands.stream().map(operand -> OperandView.of(builder.get(operand))).toList();
+  }
+
+  /** The operand of a value under another shape of as many elements that it physically has. */
+  static Value as(Value value, int... shape) {
+    return value.isConstant()
+        ? Value.of(value.constant().reshape(shape))
+        : Value.of(value.type(), shape, value.operand());
+  }
+
+  static boolean isSameShape(int[] a, int[] b) {
+    return physical(a).equals(physical(b)) && Dims.count(a) == Dims.count(b);
+  }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Subgraph;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.OnnxGraph;
+import io.thalamus.onnx.file.OnnxModel;
+import io.thalamus.onnx.file.OnnxNode;
+import io.thalamus.onnx.file.OnnxValue;
+import io.thalamus.onnx.fold.Budget;
+import io.thalamus.onnx.fold.Tensors;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** Makes a model of a file's content. Used once; not thread-safe. */
+public final class GraphConverter {
+  private static final int OLDEST = 1;
+  private static final int MAX_PROBLEMS = 20;
+  private static final int MAX_NODES = 300_000;
+
+  private final OnnxModel file;
+  private final Converters converters;
+  private final Ops ops;
+  private final List<String> problems = new ArrayList<>();
+  private int converted;
+
+  private GraphConverter(OnnxModel file, SharedMemory memory, Converters converters) {
+    this.file = file;
+    this.converters = converters;
+    this.ops = new Ops(memory, converters.catalog(), new Budget(memory.size()));
+  }
+
+  /**
+   * Converts a file.
+   *
+   * @throws ModelFormatException where it contradicts itself, or operators cannot be expressed: all
+   *     of them are named
+   */
+  public static Model convert(OnnxModel file, SharedMemory memory, Converters converters)
+      throws ModelFormatException {
+    try {
+      return Model.of(new GraphConverter(file, memory, converters).convert());
+    } catch (ArithmeticException e) {
+      throw new ModelFormatException("its dimensions are beyond counting", e);
+    }
+  }
+
+  Ops ops() {
+    return ops;
+  }
+
+  long opset() {
+    return file.opsets().getOrDefault("", 1L);
+  }
+
+  private Subgraph convert() throws ModelFormatException {
+    if (opset() < OLDEST) {
+      throw new ModelFormatException(
+          "it has ONNX's operators of version " + opset() + "; " + OLDEST + " is the oldest known");
+    }
+    Scope scope = new Scope(file.graph(), null, ops.budget());
+    List<Integer> inputs = inputs(scope);
+    run(scope);
+    if (!problems.isEmpty()) {
+      throw new ModelFormatException(problemText());
+    }
+    return finish(scope, inputs);
+  }
+
+  private String problemText() {
+    if (problems.size() == 1) {
+      return problems.getFirst();
+    }
+    String shown = String.join("; ", problems.subList(0, Math.min(problems.size(), MAX_PROBLEMS)));
+    int hidden = problems.size() - MAX_PROBLEMS;
+    return problems.size()
+        + " operators cannot be expressed: "
+        + shown
+        + (hidden > 0 ? "; and " + hidden + " more" : "");
+  }
+
+  private List<Integer> inputs(Scope scope) throws ModelFormatException {
+    List<Integer> inputs = new ArrayList<>();
+    for (OnnxValue input : file.graph().inputs()) {
+      if (file.graph().constants().containsKey(input.name())) {
+        continue;
+      }
+      DataType type =
+          DataType.of(input.type())
+              .filter(known -> known.operand().isPresent())
+              .orElseThrow(
+                  () ->
+                      new ModelFormatException(
+                          "input '%s' is %s, which no operand holds"
+                              .formatted(
+                                  input.name(),
+                                  input.type() == 0
+                                      ? "no tensor"
+                                      : "of " + DataType.text(input.type()))));
+      int[] shape = inputShape(input);
+      int operand =
+          ops.builder()
+              .operand(
+                  new Operand(
+                      type.argument().orElseThrow(),
+                      Emitter.physical(shape),
+                      Emitter.quantization(type),
+                      Lifetime.SUBGRAPH_INPUT,
+                      input.name()));
+      inputs.add(operand);
+      if (type == DataType.FLOAT16) {
+        operand = ops.convert(operand, Emitter.code(type));
+      }
+      scope.put(input.name(), Value.of(type, shape, operand));
+    }
+    return inputs;
+  }
+
+  private static int[] inputShape(OnnxValue input) throws ModelFormatException {
+    boolean isOpen =
+        input.dims() == null || Arrays.stream(input.dims()).anyMatch(size -> size <= 0);
+    if (isOpen) {
+      String text =
+          input.dims() == null
+              ? "no stated shape"
+              : "the shape "
+                  + String.join(
+                      "x",
+                      Arrays.stream(input.dims())
+                          .mapToObj(size -> size < 0 ? "?" : Long.toString(size))
+                          .toList());
+      throw new ModelFormatException(
+          "input '%s' has %s; all of its dimensions must be fixed in the file"
+              .formatted(input.name(), text));
+    }
+    return Tensors.shape(input.name(), input.dims());
+  }
+
+  /** Converts the nodes of a graph; what fails is noted, and what depends on it is left out. */
+  void run(Scope scope) {
+    List<OnnxNode> nodes = scope.graph().nodes();
+    for (int i = 0; i < nodes.size(); i++) {
+      OnnxNode onnx = nodes.get(i);
+      if (++converted > MAX_NODES) {
+        problems.add("its loops have more than " + MAX_NODES + " steps together");
+        return;
+      }
+      String problem = null;
+      if (onnx.inputs().stream().anyMatch(scope::hasFailed)) {
+        onnx.outputs().forEach(scope::fail);
+        if (converters.find(onnx).isPresent()) {
+          continue;
+        }
+      }
+      try {
+        convert(scope, onnx);
+      } catch (ModelFormatException e) {
+        problem = e.getMessage();
+      } catch (ArithmeticException | NegativeArraySizeException | IndexOutOfBoundsException e) {
+        problem = "its dimensions contradict each other";
+      }
+      if (problem != null) {
+        problems.add(text(i, onnx) + ": " + problem);
+        onnx.outputs().forEach(scope::fail);
+      }
+    }
+  }
+
+  private void convert(Scope scope, OnnxNode onnx) throws ModelFormatException {
+    OperatorConverter converter =
+        converters
+            .find(onnx)
+            .orElseThrow(() -> new ModelFormatException("nothing that is known here computes it"));
+    converter.convert(new Node(this, scope, onnx));
+    for (String output : onnx.outputs()) {
+      if (!output.isEmpty() && !scope.hasFailed(output)) {
+        scope.get(output);
+      }
+    }
+  }
+
+  private static String text(int index, OnnxNode onnx) {
+    String name =
+        !onnx.name().isEmpty()
+            ? " '" + onnx.name() + "'"
+            : onnx.outputs().isEmpty() ? "" : " (output '" + onnx.outputs().getFirst() + "')";
+    String domain = onnx.domain().isEmpty() ? "" : onnx.domain() + ".";
+    return "node " + index + " " + domain + onnx.type() + name;
+  }
+
+  /** Converts a graph within another, where it stands; returns its outputs. */
+  List<Value> inline(OnnxGraph graph, Scope outer, Map<String, Value> given)
+      throws ModelFormatException {
+    Scope inner = new Scope(graph, outer, ops.budget());
+    for (Map.Entry<String, Value> value : given.entrySet()) {
+      inner.put(value.getKey(), value.getValue());
+    }
+    int known = problems.size();
+    run(inner);
+    if (problems.size() > known) {
+      List<String> inside = problems.subList(known, problems.size());
+      String text = "within it: " + String.join(", ", inside);
+      inside.clear();
+      throw new ModelFormatException(text);
+    }
+    List<Value> outputs = new ArrayList<>();
+    for (OnnxValue output : graph.outputs()) {
+      outputs.add(inner.get(output.name()));
+    }
+    return outputs;
+  }
+
+  // ---- the finished graph ----
+
+  private Subgraph finish(Scope scope, List<Integer> inputs) throws ModelFormatException {
+    List<Integer> outputs = new ArrayList<>();
+    Map<Integer, String> names = new TreeMap<>();
+    Set<Integer> used = new HashSet<>(inputs);
+    for (OnnxValue output : file.graph().outputs()) {
+      Value value = scope.get(output.name());
+      int operand = ops.operand(value);
+      if (value.type() == DataType.FLOAT16) {
+        operand = ops.convert(operand, OperandCode.TENSOR_FLOAT16);
+      }
+      boolean isComputed =
+          ops.builder().get(operand).lifetime().equals(Lifetime.TEMPORARY_VARIABLE);
+      if (!isComputed
+          || !used.add(operand)
+          || !ops.builder().get(operand).shape().equals(Emitter.physical(value.shape()))) {
+        operand = copy(value);
+        used.add(operand);
+      }
+      outputs.add(operand);
+      names.put(operand, output.name());
+    }
+    if (outputs.isEmpty()) {
+      throw new ModelFormatException("its graph has no outputs");
+    }
+    Subgraph graph = ops.builder().build(inputs, outputs);
+    List<Operand> operands = new ArrayList<>(graph.operands());
+    names.forEach(
+        (index, name) -> {
+          Operand found = operands.get(index);
+          operands.set(
+              index,
+              new Operand(
+                  found.type(),
+                  found.shape(),
+                  found.quantization(),
+                  Lifetime.SUBGRAPH_OUTPUT,
+                  name));
+        });
+    return new Subgraph(operands, graph.operations(), inputs, outputs);
+  }
+
+  /** In NNAPI every output is written by an operation, once; what is not is copied. */
+  private int copy(Value value) throws ModelFormatException {
+    int operand = ops.operand(value);
+    if (value.type() == DataType.BOOL) {
+      return ops.emit(value.type(), OperationCode.LOGICAL_OR, operand, operand).operand();
+    }
+    return ops.emit(value.type(), OperationCode.CAST, operand).operand();
+  }
+}

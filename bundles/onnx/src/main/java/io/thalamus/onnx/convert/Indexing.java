@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import java.util.Arrays;
+import java.util.List;
+
+/** Operators that take elements by indexes which are values themselves. */
+final class Indexing {
+  private Indexing() {}
+
+  static void addTo(Converters table) {
+    table.add("Gather", Indexing::gather);
+    table.add("GatherElements", Indexing::gatherElements);
+    table.add("GatherND", Indexing::gatherNd);
+    table.add("OneHot", Indexing::oneHot);
+    table.add("TopK", Indexing::topK);
+    table.add("ReverseSequence", Indexing::reverseSequence);
+  }
+
+  /** Indexes as INT32, those from the end counted from 0. */
+  private static Value counted(Ops ops, Value indexes, Value size) throws ModelFormatException {
+    Value narrow = ops.cast(indexes, DataType.INT32);
+    Value zero = ops.number(DataType.INT32, 0);
+    if (narrow.isConstant()
+        && Arrays.stream(narrow.constant().integers()).allMatch(index -> index >= 0)) {
+      return narrow;
+    }
+    return ops.select(ops.binary(Binary.LESS, narrow, zero), ops.add(narrow, size), narrow);
+  }
+
+  private static void gather(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value data = node.in(0);
+    int axis = node.axis(node.setting("axis", 0), data.rank());
+    Value size = ops.number(DataType.INT32, data.dim(axis));
+    node.out(ops.gather(data, axis, counted(ops, node.in(1), size)));
+  }
+
+  /** Takes the flat place of each element: that of its index, with its own place beside. */
+  private static void gatherElements(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value data = node.in(0);
+    Value indexes = node.in(1);
+    node.require(data.rank() == indexes.rank(), "data and indexes differ in rank");
+    int axis = node.axis(node.setting("axis", 0), data.rank());
+    Value size = ops.number(DataType.INT32, data.dim(axis));
+    Value index = counted(ops, indexes, size);
+    int[] strides = Dims.strides(data.shape());
+    Value places = ops.mul(index, strides[axis]);
+    places = ops.add(places, offsets(ops, indexes.shape(), strides, axis));
+    node.out(ops.gather(ops.flat(data), 0, places));
+  }
+
+  /** What the place of an element adds up to, but for one axis. */
+  private static Value offsets(Ops ops, int[] shape, int[] strides, int axis)
+      throws ModelFormatException {
+    int[] without = Dims.with(strides, axis, 0);
+    int[] own = Dims.strides(shape);
+    int[] offsets = ops.budget().ints(Dims.count(shape));
+    for (int i = 0; i < offsets.length; i++) {
+      for (int d = 0; d < shape.length; d++) {
+        offsets[i] += i / own[d] % shape[d] * without[d];
+      }
+    }
+    return ops.integers(shape, offsets);
+  }
+
+  private static void gatherNd(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value data = node.in(0);
+    Value indexes = node.in(1);
+    int batch = node.setting("batch_dims", 0);
+    int tuple = indexes.dim(indexes.rank() - 1);
+    node.require(
+        batch >= 0 && tuple > 0 && batch + tuple <= data.rank() && batch < indexes.rank(),
+        "its indexes do not fit " + data.text());
+    int[] sizes = Arrays.copyOfRange(data.shape(), batch, batch + tuple);
+    Value size = ops.integers(new int[] {tuple}, sizes);
+    Value index = counted(ops, indexes, size);
+    Value factors = ops.integers(new int[] {tuple}, Dims.strides(sizes));
+    Value sum = ops.reduce(Ops.Reduction.SUM, ops.mul(index, factors), indexes.rank() - 1);
+    Value place = ops.reshape(sum, Arrays.copyOf(indexes.shape(), indexes.rank() - 1));
+    int batches = Dims.count(data.shape(), 0, batch);
+    int each = Dims.count(sizes);
+    int[] starts = ops.budget().ints(batches);
+    Arrays.setAll(starts, i -> i * each);
+    int[] startShape = new int[place.rank()];
+    Arrays.fill(startShape, 1);
+    System.arraycopy(data.shape(), 0, startShape, 0, batch);
+    if (batch > 0) {
+      place = ops.add(place, ops.integers(startShape, starts));
+    }
+    int[] rest = Arrays.copyOfRange(data.shape(), batch + tuple, data.rank());
+    Value rows = ops.reshape(data, Dims.join(new int[] {batches * each}, rest));
+    node.out(ops.gather(rows, 0, place));
+  }
+
+  private static void oneHot(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value indexes = node.in(0);
+    int rank = indexes.rank() + 1;
+    int axis = node.axis(node.setting("axis", -1), rank);
+    int depth = node.isKnown(1) ? (int) node.onlyNumber(1) : node.stated(0, 1)[axis];
+    node.require(depth > 0, "its depth is " + depth);
+    Value index = counted(ops, indexes, ops.number(DataType.INT32, depth));
+    Value column = ops.reshape(index, Dims.insert(indexes.shape(), axis, 1));
+    int[] shape = new int[rank];
+    Arrays.fill(shape, 1);
+    shape[axis] = depth;
+    Value hit = ops.binary(Binary.EQUAL, column, ops.integers(shape, ops.budget().range(depth)));
+    Value values = node.in(2);
+    node.out(ops.select(hit, ops.at(values, 0, 1), ops.at(values, 0, 0)));
+  }
+
+  /** NNAPI takes the largest of the last dimension; the least are the largest of the negated. */
+  private static void topK(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int axis = node.axis(node.setting("axis", -1), value.rank());
+    int k =
+        node.opset() < 10
+            ? node.setting("k", 0)
+            : node.isKnown(1) ? (int) node.onlyNumber(1) : node.stated(0, 1)[axis];
+    node.require(k > 0 && k <= value.dim(axis), "it takes " + k + " of " + value.dim(axis));
+    boolean isLargest = node.flag("largest", true);
+    Value seen = ops.toEnd(value, axis);
+    // Of equal elements NNAPI's comes from behind, ONNX's from the front.
+    Value turned = ops.reverse(seen, seen.rank() - 1);
+    Value signed = isLargest ? turned : ops.unary(Unary.NEG, turned);
+    List<Value> found =
+        ops.emit(
+            OperationCode.TOPK_V2,
+            List.of(ops.operand(signed), ops.int32(k)),
+            value.type(),
+            DataType.INT64);
+    int[] back = Dims.inverse(Dims.join(MoveOps.others(value.rank(), axis), new int[] {axis}));
+    Value values = isLargest ? found.get(0) : ops.unary(Unary.NEG, found.get(0));
+    node.out(0, ops.transpose(values, back));
+    Value places = ops.sub(ops.number(DataType.INT64, value.dim(axis) - 1), found.get(1));
+    node.out(1, ops.transpose(places, back));
+  }
+
+  private static void reverseSequence(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int time = node.axis(node.setting("time_axis", 0), value.rank());
+    int batch = node.axis(node.setting("batch_axis", 1), value.rank());
+    node.require(time != batch && time < 2 && batch < 2, "its axes are not the first two");
+    Value rows = time == 0 ? value : swap(ops, value);
+    int steps = rows.dim(0);
+    int batches = rows.dim(1);
+    Value lengths = ops.reshape(ops.cast(node.in(1), DataType.INT32), 1, batches);
+    Value step = ops.integers(new int[] {steps, 1}, ops.budget().range(steps));
+    Value turned = ops.sub(ops.add(lengths, -1), step);
+    Value from = ops.select(ops.binary(Binary.LESS, step, lengths), turned, step);
+    Value place =
+        ops.add(
+            ops.mul(from, batches),
+            ops.integers(new int[] {1, batches}, ops.budget().range(batches)));
+    int[] rest = Arrays.copyOfRange(rows.shape(), 2, rows.rank());
+    Value flat = ops.reshape(rows, Dims.join(new int[] {steps * batches}, rest));
+    Value result = ops.gather(flat, 0, place);
+    node.out(time == 0 ? result : swap(ops, result));
+  }
+
+  private static Value swap(Ops ops, Value value) throws ModelFormatException {
+    int[] order = Dims.range(value.rank());
+    order[0] = 1;
+    order[1] = 0;
+    return ops.transpose(value, order);
+  }
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Budget;
+import io.thalamus.onnx.fold.Dims;
+import io.thalamus.onnx.fold.Tensor;
+import io.thalamus.operations.OperationCatalog;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Functions of each element, of any type and any number of dimensions. */
+class MathOps extends MoveOps {
+  private static final int MAX_RANK = 4;
+  private static final int BYTE_VALUES = 256;
+
+  MathOps(SharedMemory file, OperationCatalog catalog, Budget budget) {
+    super(file, catalog, budget);
+  }
+
+  // ---- two values ----
+
+  Value add(Value a, Value b) throws ModelFormatException {
+    return binary(Binary.ADD, a, b);
+  }
+
+  Value add(Value a, double b) throws ModelFormatException {
+    return b == 0 ? a : add(a, number(a.type(), b));
+  }
+
+  Value sub(Value a, Value b) throws ModelFormatException {
+    return binary(Binary.SUB, a, b);
+  }
+
+  Value mul(Value a, Value b) throws ModelFormatException {
+    return binary(Binary.MUL, a, b);
+  }
+
+  Value mul(Value a, double b) throws ModelFormatException {
+    return b == 1 ? a : mul(a, number(a.type(), b));
+  }
+
+  Value div(Value a, Value b) throws ModelFormatException {
+    return binary(Binary.DIV, a, b);
+  }
+
+  Value max(Value a, double b) throws ModelFormatException {
+    return binary(Binary.MAXIMUM, a, number(a.type(), b));
+  }
+
+  Value min(Value a, double b) throws ModelFormatException {
+    return binary(Binary.MINIMUM, a, number(a.type(), b));
+  }
+
+  Value binary(Binary function, Value a, Value b) throws ModelFormatException {
+    require(a.type() == b.type(), "its inputs are " + a.type() + " and " + b.type());
+    int[] shape = Dims.broadcast(a.shape(), b.shape());
+    require(shape != null, a.text() + " and " + b.text() + " do not broadcast");
+    boolean isQuestion = function.kind() == Binary.Kind.QUESTION;
+    DataType type = isQuestion ? DataType.BOOL : a.type();
+    if (a.isConstant() && b.isConstant()) {
+      return Value.of(
+          Tensor.combine(
+              a.constant(),
+              b.constant(),
+              type,
+              shape,
+              function.reals(),
+              function.integers(),
+              budget()));
+    }
+    boolean isNumber =
+        function.kind() == Binary.Kind.ARITHMETIC || function.kind() == Binary.Kind.VALUE;
+    if (isNumber && a.type().is8Bit()) {
+      return wrap(binary(function, cast(a, DataType.INT32), cast(b, DataType.INT32)), a.type());
+    }
+    if (!a.type().isFloat()) {
+      require(function != Binary.POW, "NNAPI has no powers of integers");
+      if (function == Binary.DIV) {
+        return quotient(a, b);
+      }
+    }
+    return as(emitBinary(function, a, b, shape, type), shape);
+  }
+
+  private Value emitBinary(Binary function, Value a, Value b, int[] shape, DataType type)
+      throws ModelFormatException {
+    if (function.kind() != Binary.Kind.ARITHMETIC) {
+      return emit(type, function.operation(), operand(a), operand(b));
+    }
+    if (shape.length <= MAX_RANK) {
+      return emit(type, function.operation(), operand(a), operand(b), int32(0));
+    }
+    int[] joined = joinedSizes(a.shape(), b.shape(), shape);
+    if (joined == null) {
+      Value x = flat(expand(a, shape));
+      Value y = flat(expand(b, shape));
+      return reshape(emit(type, function.operation(), operand(x), operand(y), int32(0)), shape);
+    }
+    Value x = reshape(a, joinedShape(a.shape(), shape, joined));
+    Value y = reshape(b, joinedShape(b.shape(), shape, joined));
+    return reshape(emit(type, function.operation(), operand(x), operand(y), int32(0)), shape);
+  }
+
+  /**
+   * How many dimensions each of few stands for, where neighbours that are broadcast in the same way
+   * are joined; null where more than four are left.
+   */
+  private static int[] joinedSizes(int[] a, int[] b, int[] shape) {
+    List<Integer> sizes = new ArrayList<>();
+    int last = -1;
+    for (int i = 0; i < shape.length; i++) {
+      int kind = kind(a, shape, i) * 2 + kind(b, shape, i);
+      if (kind == last || shape[i] == 1 && last >= 0) {
+        sizes.set(sizes.size() - 1, sizes.getLast() + 1);
+      } else {
+        sizes.add(1);
+        last = shape[i] == 1 && i == 0 ? -1 : kind;
+      }
+    }
+    return sizes.size() > MAX_RANK ? null : sizes.stream().mapToInt(size -> size).toArray();
+  }
+
+  private static int kind(int[] operand, int[] shape, int axis) {
+    int own = axis - shape.length + operand.length;
+    return own >= 0 && operand[own] == shape[axis] ? 1 : 0;
+  }
+
+  private static int[] joinedShape(int[] operand, int[] shape, int[] joined) {
+    int[] full = new int[shape.length];
+    Arrays.fill(full, 1);
+    System.arraycopy(operand, 0, full, shape.length - operand.length, operand.length);
+    int[] result = new int[joined.length];
+    int next = 0;
+    for (int i = 0; i < joined.length; i++) {
+      result[i] = Dims.count(full, next, next + joined[i]);
+      next += joined[i];
+    }
+    return result;
+  }
+
+  /** The quotient of integers towards zero; NNAPI's goes downwards. */
+  private Value quotient(Value a, Value b) throws ModelFormatException {
+    Value size = binary(Binary.FLOOR_DIV, unary(Unary.ABS, a), unary(Unary.ABS, b));
+    Value isNegative =
+        binary(
+            Binary.NOT_EQUAL,
+            binary(Binary.LESS, a, number(a.type(), 0)),
+            binary(Binary.LESS, b, number(b.type(), 0)));
+    return select(isNegative, unary(Unary.NEG, size), size);
+  }
+
+  /** The remainder; with the sign of the divisor, or with that of the dividend. */
+  Value remainder(Value a, Value b, boolean isLikeDividend) throws ModelFormatException {
+    if (a.type().is8Bit()) {
+      return wrap(
+          remainder(cast(a, DataType.INT32), cast(b, DataType.INT32), isLikeDividend), a.type());
+    }
+    Value whole;
+    if (!isLikeDividend) {
+      whole = binary(Binary.FLOOR_DIV, a, b);
+    } else if (a.type().isFloat()) {
+      whole = truncate(div(a, b));
+    } else {
+      whole = div(a, b);
+    }
+    return sub(a, mul(whole, b));
+  }
+
+  /** 8-bit integers of larger ones, of which the low bits are kept. */
+  private Value wrap(Value value, DataType type) throws ModelFormatException {
+    int shift = type == DataType.INT8 ? BYTE_VALUES / 2 : 0;
+    Value shifted = add(value, shift);
+    Value size = number(value.type(), BYTE_VALUES);
+    Value low = sub(shifted, mul(binary(Binary.FLOOR_DIV, shifted, size), size));
+    return narrow(add(low, -shift), type);
+  }
+
+  /** 8-bit integers of larger ones that fit. */
+  private Value narrow(Value value, DataType type) throws ModelFormatException {
+    if (type == DataType.UINT8) {
+      return as(emit(type, OperationCode.CAST, operand(value)), value.shape());
+    }
+    Value real = value.type().isFloat() ? value : cast(value, DataType.FLOAT);
+    return as(emit(type, OperationCode.QUANTIZE, operand(real)), value.shape());
+  }
+
+  // ---- one value ----
+
+  Value unary(Unary function, Value value) throws ModelFormatException {
+    if (value.isConstant() && function.function() != null) {
+      return Value.of(
+          value
+              .constant()
+              .map(
+                  value.type(),
+                  function.function(),
+                  x -> (long) function.function().applyAsDouble(x),
+                  budget()));
+    }
+    if (value.type().is8Bit()) {
+      return wrap(unary(function, cast(value, DataType.INT32)), value.type());
+    }
+    if (!value.type().isFloat()) {
+      switch (function) {
+        case RELU -> {
+          return max(value, 0);
+        }
+        case FLOOR -> {
+          return value;
+        }
+        case ABS, NEG -> {}
+        default -> throw refuse("NNAPI has no " + function + " of integers");
+      }
+    }
+    return eachElement(value, flat -> emit(flat.type(), function.operation(), operand(flat)));
+  }
+
+  /** An operation on each element. */
+  @FunctionalInterface
+  interface Step {
+    Value of(Value value) throws ModelFormatException;
+  }
+
+  /** An operation on each element that takes at most four dimensions. */
+  Value eachElement(Value value, Step step) throws ModelFormatException {
+    return value.rank() <= MAX_RANK
+        ? as(step.of(value), value.shape())
+        : reshape(step.of(flat(value)), value.shape());
+  }
+
+  Value not(Value value) throws ModelFormatException {
+    return value.isConstant()
+        ? binary(Binary.EQUAL, value, number(DataType.BOOL, 0))
+        : as(emit(DataType.BOOL, OperationCode.LOGICAL_NOT, operand(value)), value.shape());
+  }
+
+  Value reciprocal(Value value) throws ModelFormatException {
+    return div(number(value.type(), 1), value);
+  }
+
+  Value square(Value value) throws ModelFormatException {
+    return mul(value, value);
+  }
+
+  Value ceil(Value value) throws ModelFormatException {
+    return unary(Unary.NEG, unary(Unary.FLOOR, unary(Unary.NEG, value)));
+  }
+
+  /** The nearest integer towards zero. */
+  Value truncate(Value value) throws ModelFormatException {
+    return select(
+        binary(Binary.LESS, value, number(value.type(), 0)),
+        ceil(value),
+        unary(Unary.FLOOR, value));
+  }
+
+  /** The nearest integer; of two, the even one. */
+  Value round(Value value) throws ModelFormatException {
+    Value floor = unary(Unary.FLOOR, value);
+    Value rest = sub(value, floor);
+    Value half = number(value.type(), 0.5);
+    Value isOdd = binary(Binary.NOT_EQUAL, unary(Unary.FLOOR, mul(floor, 0.5)), mul(floor, 0.5));
+    Value isUp =
+        binary(
+            Binary.OR,
+            binary(Binary.GREATER, rest, half),
+            binary(Binary.AND, binary(Binary.EQUAL, rest, half), isOdd));
+    return select(isUp, add(floor, 1), floor);
+  }
+
+  /** The first value where a condition holds, else the second, with broadcasting. */
+  Value select(Value condition, Value a, Value b) throws ModelFormatException {
+    require(a.type() == b.type(), "it chooses between " + a.type() + " and " + b.type());
+    int[] values = Dims.broadcast(a.shape(), b.shape());
+    int[] shape = values == null ? null : Dims.broadcast(condition.shape(), values);
+    require(shape != null, a.text() + " and " + b.text() + " do not broadcast");
+    Value chosen = expand(condition, shape);
+    Value first = expand(a, shape);
+    Value second = expand(b, shape);
+    if (chosen.isConstant() && first.isConstant() && second.isConstant()) {
+      double[] result = budget().doubles(chosen.count());
+      for (int i = 0; i < result.length; i++) {
+        Value from = chosen.constant().integer(i) != 0 ? first : second;
+        result[i] = from.constant().number(i);
+      }
+      return constant(a.type(), shape, result);
+    }
+    if (a.type() == DataType.BOOL) {
+      return binary(
+          Binary.OR, binary(Binary.AND, chosen, first), binary(Binary.AND, not(chosen), second));
+    }
+    return as(
+        emit(a.type(), OperationCode.SELECT, operand(chosen), operand(first), operand(second)),
+        shape);
+  }
+
+  /** The elements in another type. */
+  Value cast(Value value, DataType type) throws ModelFormatException {
+    if (value.type() == type) {
+      return value;
+    }
+    if (value.isConstant()) {
+      return Value.of(value.constant().cast(type, budget()));
+    }
+    if (value.type() == DataType.BOOL) {
+      return select(value, number(type, 1), number(type, 0));
+    }
+    if (value.type() == DataType.INT8) {
+      Value real =
+          eachElement(value, flat -> emit(DataType.FLOAT, OperationCode.DEQUANTIZE, operand(flat)));
+      return cast(real, type);
+    }
+    if (type == DataType.FLOAT16) {
+      int half = convert(operand(cast(value, DataType.FLOAT)), OperandCode.TENSOR_FLOAT16);
+      return Value.of(type, value.shape(), convert(half, OperandCode.TENSOR_FLOAT32));
+    }
+    if (code(value.type()) == code(type)) {
+      return Value.of(type, value.shape(), value.operand());
+    }
+    if (type == DataType.BOOL) {
+      return binary(Binary.NOT_EQUAL, value, number(value.type(), 0));
+    }
+    if (type.is8Bit()) {
+      Value whole = value.type().isFloat() ? cast(value, DataType.INT32) : value;
+      return wrap(cast(whole, DataType.INT32), type);
+    }
+    return as(emit(type, OperationCode.CAST, operand(value)), value.shape());
+  }
+}

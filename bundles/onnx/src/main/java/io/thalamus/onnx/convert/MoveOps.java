@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Budget;
+import io.thalamus.onnx.fold.Dims;
+import io.thalamus.onnx.fold.Tensor;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Operations that move elements: of a known value at once, else by the operation of NNAPI that most
+ * devices have, else by one of the extension, which take any type and any number of dimensions.
+ */
+class MoveOps extends Emitter {
+  private static final int MAX_RANK = 4;
+
+  MoveOps(SharedMemory file, OperationCatalog catalog, Budget budget) {
+    super(file, catalog, budget);
+  }
+
+  /** Returns whether NNAPI's operations on four dimensions take a value. */
+  static boolean isPlain(Value value) {
+    return value.rank() <= MAX_RANK && (value.type().isFloat() || value.type().is8Bit());
+  }
+
+  /** The same elements in another shape. */
+  Value reshape(Value value, int... shape) throws ModelFormatException {
+    require(
+        value.count() == Dims.count(shape),
+        "the elements of " + value.text() + " do not fill the shape " + Dims.text(shape));
+    if (value.isConstant() || isSameShape(value.shape(), shape)) {
+      return as(value, shape);
+    }
+    int[] target = physical(shape).toArray();
+    Value result =
+        isPlain(value)
+            ? emit(value.type(), OperationCode.RESHAPE, operand(value), int32Vector(target))
+            : strided(value, target, Dims.strides(target), 0);
+    return as(result, shape);
+  }
+
+  /** A vector of all elements. */
+  Value flat(Value value) throws ModelFormatException {
+    return reshape(value, value.count());
+  }
+
+  /** The elements at places that are counted by strides. */
+  Value view(Value value, int[] size, int[] strides, int offset) throws ModelFormatException {
+    if (value.isConstant()) {
+      return Value.of(value.constant().view(size, strides, offset, budget()));
+    }
+    require(Dims.count(size) > 0, "its result has no elements");
+    return size.length == 0
+        ? as(strided(value, new int[] {1}, new int[] {1}, offset))
+        : strided(value, size, strides, offset);
+  }
+
+  private Value strided(Value value, int[] size, int[] strides, int offset)
+      throws ModelFormatException {
+    return emit(
+        value.type(),
+        ThalamusExtension.AS_STRIDED,
+        operand(value),
+        int32Vector(size),
+        int32Vector(strides),
+        int32(offset));
+  }
+
+  /** The dimensions in another order. */
+  Value transpose(Value value, int... order) throws ModelFormatException {
+    int[] size = Dims.permute(value.shape(), order);
+    int[] moved = Arrays.stream(order).filter(axis -> value.dim(axis) != 1).toArray();
+    if (Arrays.equals(moved, Arrays.stream(moved).sorted().toArray())) {
+      return reshape(value, size);
+    }
+    if (value.isConstant() || !isPlain(value)) {
+      return view(value, size, Dims.permute(Dims.strides(value.shape()), order), 0);
+    }
+    return emit(value.type(), OperationCode.TRANSPOSE, operand(value), int32Vector(order));
+  }
+
+  /** The dimensions with some axes moved behind all others. */
+  Value toEnd(Value value, int... axes) throws ModelFormatException {
+    return transpose(value, Dims.join(others(value.rank(), axes), axes));
+  }
+
+  /** All axes but these. */
+  static int[] others(int rank, int... axes) {
+    return Arrays.stream(Dims.range(rank))
+        .filter(axis -> Arrays.stream(axes).noneMatch(each -> each == axis))
+        .toArray();
+  }
+
+  /** The elements repeated to a shape. */
+  Value expand(Value value, int... shape) throws ModelFormatException {
+    if (Arrays.equals(value.shape(), shape)) {
+      return value;
+    }
+    require(
+        Arrays.equals(Dims.broadcast(value.shape(), shape), shape),
+        value.text() + " does not broadcast to " + Dims.text(shape));
+    return isSameShape(value.shape(), shape)
+        ? as(value, shape)
+        : view(value, shape, Dims.broadcastStrides(value.shape(), shape), 0);
+  }
+
+  /** The elements at known places of the flat value. */
+  Value take(Value value, int[] places, int... shape) throws ModelFormatException {
+    if (value.isConstant()) {
+      return Value.of(value.constant().take(shape, places, budget()));
+    }
+    require(places.length > 0, "its result has no elements");
+    return reshape(gather(flat(value), 0, integers(new int[] {places.length}, places)), shape);
+  }
+
+  /** The slices along an axis whose numbers a value holds; none is negative. */
+  Value gather(Value value, int axis, Value indexes) throws ModelFormatException {
+    int[] shape =
+        Dims.join(
+            Arrays.copyOf(value.shape(), axis),
+            indexes.shape(),
+            Arrays.copyOfRange(value.shape(), axis + 1, value.rank()));
+    if (indexes.isConstant()) {
+      for (long index : indexes.constant().integers()) {
+        require(
+            index >= 0 && index < value.dim(axis),
+            "index %s is not one of %s".formatted(index, value.dim(axis)));
+      }
+      if (value.isConstant()) {
+        return gatherKnown(value, axis, indexes.constant(), shape);
+      }
+    }
+    int index = operand(indexes);
+    if (value.type() == DataType.BOOL) {
+      require(axis == 0, "truth values can be gathered along the first axis alone");
+      Value column = reshape(indexes, Dims.insert(indexes.shape(), indexes.rank(), 1));
+      return as(
+          emit(value.type(), ThalamusExtension.GATHER_ND, operand(value), operand(column)), shape);
+    }
+    return as(emit(value.type(), OperationCode.GATHER, operand(value), int32(axis), index), shape);
+  }
+
+  private Value gatherKnown(Value value, int axis, Tensor indexes, int[] shape)
+      throws ModelFormatException {
+    int inner = Dims.count(value.shape(), axis + 1, value.rank());
+    int outer = Dims.count(value.shape(), 0, axis);
+    int[] places = budget().ints(Dims.count(shape));
+    int next = 0;
+    for (int i = 0; i < outer; i++) {
+      for (int k = 0; k < indexes.count(); k++) {
+        int first = (i * value.dim(axis) + (int) indexes.integer(k)) * inner;
+        for (int j = 0; j < inner; j++) {
+          places[next++] = first + j;
+        }
+      }
+    }
+    return Value.of(value.constant().take(shape, places, budget()));
+  }
+
+  /** For each dimension a number of elements from one on, with a step that may be negative. */
+  Value slice(Value value, int[] starts, int[] steps, int[] sizes) throws ModelFormatException {
+    if (Arrays.equals(sizes, value.shape()) && Arrays.stream(steps).allMatch(step -> step == 1)) {
+      return value;
+    }
+    if (!value.isConstant()
+        && value.type() != DataType.BOOL
+        && Dims.count(sizes) > 0
+        && Arrays.stream(steps).allMatch(step -> step == 1)) {
+      return emit(
+          value.type(),
+          OperationCode.SLICE,
+          operand(value),
+          int32Vector(starts),
+          int32Vector(sizes));
+    }
+    int[] strides = Dims.strides(value.shape());
+    int offset = 0;
+    for (int i = 0; i < strides.length; i++) {
+      offset += sizes[i] == 0 ? 0 : starts[i] * strides[i];
+      strides[i] *= steps[i];
+    }
+    return view(value, sizes, strides, offset);
+  }
+
+  /** Neighbours along one axis. */
+  Value part(Value value, int axis, int start, int size) throws ModelFormatException {
+    int[] starts = new int[value.rank()];
+    int[] steps = new int[value.rank()];
+    Arrays.fill(steps, 1);
+    starts[axis] = start;
+    return slice(value, starts, steps, Dims.with(value.shape(), axis, size));
+  }
+
+  /** The slice at one place of an axis, without the axis. */
+  Value at(Value value, int axis, int place) throws ModelFormatException {
+    return reshape(part(value, axis, place, 1), Dims.remove(value.shape(), axis));
+  }
+
+  /** The elements along an axis in reverse order. */
+  Value reverse(Value value, int axis) throws ModelFormatException {
+    int[] steps = new int[value.rank()];
+    Arrays.fill(steps, 1);
+    steps[axis] = -1;
+    int[] starts = new int[value.rank()];
+    starts[axis] = value.dim(axis) - 1;
+    return slice(value, starts, steps, value.shape());
+  }
+
+  /** Values one after the other along an axis. */
+  Value concat(List<Value> values, int axis) throws ModelFormatException {
+    List<Value> parts = values.stream().filter(value -> value.dim(axis) > 0).toList();
+    if (parts.isEmpty()) {
+      return values.getFirst();
+    }
+    if (parts.size() == 1) {
+      return parts.getFirst();
+    }
+    int size = 0;
+    for (Value part : parts) {
+      require(
+          part.rank() == parts.getFirst().rank()
+              && Arrays.equals(
+                  Dims.with(part.shape(), axis, 0), Dims.with(parts.getFirst().shape(), axis, 0)),
+          "%s and %s differ beside axis %s".formatted(parts.getFirst().text(), part.text(), axis));
+      size = Math.addExact(size, part.dim(axis));
+    }
+    if (parts.stream().allMatch(Value::isConstant)) {
+      return Value.of(
+          Tensor.concat(
+              parts.stream().map(Value::constant).toList(),
+              axis,
+              Dims.with(parts.getFirst().shape(), axis, size),
+              budget()));
+    }
+    List<Integer> inputs = new ArrayList<>();
+    for (Value part : parts) {
+      inputs.add(operand(part));
+    }
+    inputs.add(int32(axis));
+    return emit(
+            parts.stream().allMatch(MoveOps::isPlain)
+                ? OperationCode.CONCATENATION
+                : ThalamusExtension.CONCATENATION,
+            inputs,
+            parts.getFirst().type())
+        .getFirst();
+  }
+
+  /** Values of one shape as the slices of a new axis. */
+  Value stack(List<Value> values, int axis) throws ModelFormatException {
+    List<Value> parts = new ArrayList<>();
+    for (Value value : values) {
+      parts.add(reshape(value, Dims.insert(value.shape(), axis, 1)));
+    }
+    return concat(parts, axis);
+  }
+
+  /** The value with a number around it; negative amounts cut off. */
+  Value pad(Value value, int[] before, int[] after, double number) throws ModelFormatException {
+    int[] starts = new int[value.rank()];
+    int[] steps = new int[value.rank()];
+    int[] sizes = value.shape().clone();
+    int[] more = new int[2 * value.rank()];
+    boolean isPadded = false;
+    for (int i = 0; i < sizes.length; i++) {
+      steps[i] = 1;
+      starts[i] = Math.max(0, -before[i]);
+      sizes[i] = sizes[i] - starts[i] - Math.max(0, -after[i]);
+      require(sizes[i] >= 0, "it cuts off more than there is");
+      more[2 * i] = Math.max(0, before[i]);
+      more[2 * i + 1] = Math.max(0, after[i]);
+      isPadded |= more[2 * i] > 0 || more[2 * i + 1] > 0;
+    }
+    Value inner = slice(value, starts, steps, sizes);
+    if (!isPadded) {
+      return inner;
+    }
+    if (inner.isConstant() || !isPlain(inner) || inner.type().is8Bit()) {
+      return padByParts(inner, more, number);
+    }
+    int paddings = operand(integers(new int[] {value.rank(), 2}, more));
+    return number == 0
+        ? emit(inner.type(), OperationCode.PAD, operand(inner), paddings)
+        : emit(inner.type(), OperationCode.PAD_V2, operand(inner), paddings, real(number));
+  }
+
+  private Value padByParts(Value value, int[] more, double number) throws ModelFormatException {
+    Value padded = value;
+    for (int axis = 0; axis < value.rank(); axis++) {
+      if (more[2 * axis] + more[2 * axis + 1] > 0) {
+        padded =
+            concat(
+                List.of(
+                    fill(value.type(), Dims.with(padded.shape(), axis, more[2 * axis]), number),
+                    padded,
+                    fill(
+                        value.type(), Dims.with(padded.shape(), axis, more[2 * axis + 1]), number)),
+                axis);
+      }
+    }
+    return padded;
+  }
+}

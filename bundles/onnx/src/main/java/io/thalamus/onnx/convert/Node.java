@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.Numbers;
+import io.thalamus.onnx.file.OnnxAttribute;
+import io.thalamus.onnx.file.OnnxNode;
+import io.thalamus.onnx.fold.Dims;
+import io.thalamus.onnx.fold.Tensor;
+import io.thalamus.onnx.fold.Tensors;
+import java.util.Arrays;
+
+/** One operator under conversion: what a converter may ask of it, and where it gives results. */
+final class Node {
+  private final GraphConverter graph;
+  private final Scope scope;
+  private final OnnxNode onnx;
+
+  Node(GraphConverter graph, Scope scope, OnnxNode onnx) {
+    this.graph = graph;
+    this.scope = scope;
+    this.onnx = onnx;
+  }
+
+  OnnxNode onnx() {
+    return onnx;
+  }
+
+  GraphConverter graph() {
+    return graph;
+  }
+
+  Scope scope() {
+    return scope;
+  }
+
+  Ops ops() {
+    return graph.ops();
+  }
+
+  /** The version of ONNX's operators. */
+  long opset() {
+    return graph.opset();
+  }
+
+  ModelFormatException refuse(String reason) {
+    return new ModelFormatException(reason);
+  }
+
+  void require(boolean condition, String reason) throws ModelFormatException {
+    if (!condition) {
+      throw refuse(reason);
+    }
+  }
+
+  // ---- inputs ----
+
+  int inputs() {
+    return onnx.inputs().size();
+  }
+
+  boolean has(int input) {
+    return input < inputs() && !onnx.inputs().get(input).isEmpty();
+  }
+
+  Value in(int input) throws ModelFormatException {
+    require(has(input), "input " + input + " is missing");
+    return scope.get(onnx.inputs().get(input));
+  }
+
+  /** Returns whether an input is there and its value known now. */
+  boolean isKnown(int input) throws ModelFormatException {
+    return has(input) && in(input).isConstant();
+  }
+
+  /** The value of an input that must be known now. */
+  Tensor known(int input) throws ModelFormatException {
+    Value value = in(input);
+    require(
+        value.isConstant(),
+        "'" + onnx.inputs().get(input) + "' is not known before the model is executed");
+    return value.constant();
+  }
+
+  /** The integers of an input that must be known now; those beyond 32 bits are brought within. */
+  int[] ints(int input) throws ModelFormatException {
+    long[] values = known(input).integers();
+    return Arrays.stream(values).mapToInt(Node::clamped).toArray();
+  }
+
+  private static int clamped(long value) {
+    return Math.clamp(value, Integer.MIN_VALUE, Integer.MAX_VALUE);
+  }
+
+  int onlyInt(int input) throws ModelFormatException {
+    int[] values = ints(input);
+    require(values.length == 1, "'" + onnx.inputs().get(input) + "' is not one number");
+    return values[0];
+  }
+
+  double onlyNumber(int input) throws ModelFormatException {
+    Tensor value = known(input);
+    require(value.count() == 1, "'" + onnx.inputs().get(input) + "' is not one number");
+    return value.number(0);
+  }
+
+  /** An axis as it is counted from 0. */
+  int axis(int axis, int rank) throws ModelFormatException {
+    int counted = axis < 0 ? axis + rank : axis;
+    require(counted >= 0 && counted < rank, "axis " + axis + " is not one of " + rank);
+    return counted;
+  }
+
+  /** Axes as they are counted from 0, each once. */
+  int[] axes(int[] axes, int rank) throws ModelFormatException {
+    int[] counted = new int[axes.length];
+    for (int i = 0; i < axes.length; i++) {
+      counted[i] = axis(axes[i], rank);
+    }
+    require(
+        Arrays.stream(counted).distinct().count() == axes.length,
+        "axes " + Arrays.toString(axes) + " name one twice");
+    return counted;
+  }
+
+  // ---- settings ----
+
+  boolean hasSetting(String name) {
+    return onnx.attributes().containsKey(name);
+  }
+
+  int setting(String name, int otherwise) {
+    OnnxAttribute attribute = onnx.attributes().get(name);
+    return attribute == null ? otherwise : clamped(attribute.i());
+  }
+
+  boolean flag(String name, boolean otherwise) {
+    return setting(name, otherwise ? 1 : 0) != 0;
+  }
+
+  float real(String name, float otherwise) {
+    OnnxAttribute attribute = onnx.attributes().get(name);
+    return attribute == null ? otherwise : attribute.f();
+  }
+
+  String text(String name, String otherwise) {
+    OnnxAttribute attribute = onnx.attributes().get(name);
+    return attribute == null ? otherwise : attribute.s();
+  }
+
+  /** A list of integers, or null. */
+  int[] list(String name) {
+    OnnxAttribute attribute = onnx.attributes().get(name);
+    if (attribute == null) {
+      return null;
+    }
+    return Arrays.stream(attribute.ints().toArray()).mapToInt(Node::clamped).toArray();
+  }
+
+  /** A list of so many integers, with what it is where the file has none. */
+  int[] list(String name, int size, int otherwise) throws ModelFormatException {
+    int[] values = list(name);
+    if (values == null) {
+      values = new int[size];
+      Arrays.fill(values, otherwise);
+    }
+    require(values.length == size, "its " + name + " are " + values.length + " and not " + size);
+    return values;
+  }
+
+  /** A list of real numbers, or null. */
+  float[] reals(String name) {
+    OnnxAttribute attribute = onnx.attributes().get(name);
+    if (attribute == null) {
+      return null;
+    }
+    Numbers bits = attribute.floats();
+    float[] values = new float[bits.size()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = Float.intBitsToFloat((int) bits.get(i));
+    }
+    return values;
+  }
+
+  /** A constant among the settings. */
+  Value tensor(String name) throws ModelFormatException {
+    OnnxAttribute attribute = onnx.attributes().get(name);
+    require(attribute != null && attribute.tensor() != null, "its " + name + " is missing");
+    return Value.of(Tensors.of(attribute.tensor(), ops().budget()));
+  }
+
+  /** The type that a setting names. */
+  DataType type(String name, DataType otherwise) throws ModelFormatException {
+    int code = setting(name, otherwise.code());
+    return DataType.of(code).orElseThrow(() -> refuse("it gives " + DataType.text(code)));
+  }
+
+  // ---- outputs ----
+
+  int outputs() {
+    return onnx.outputs().size();
+  }
+
+  boolean wants(int output) {
+    return output < outputs() && !onnx.outputs().get(output).isEmpty();
+  }
+
+  /** Gives an output; one that is not wanted is dropped. */
+  void out(int output, Value value) throws ModelFormatException {
+    if (wants(output)) {
+      scope.put(onnx.outputs().get(output), value);
+    }
+  }
+
+  void out(Value value) throws ModelFormatException {
+    out(0, value);
+  }
+
+  /** The dimensions that the file states for an output; null where one is open. */
+  int[] declared(int output) {
+    return wants(output) ? scope.declared(onnx.outputs().get(output)) : null;
+  }
+
+  /** The same, which must be there. */
+  int[] stated(int output, int input) throws ModelFormatException {
+    int[] shape = declared(output);
+    require(
+        shape != null && Dims.count(shape) > 0,
+        "'"
+            + onnx.inputs().get(input)
+            + "' is not known before the model is executed, and the shape of its result not"
+            + " stated");
+    return shape;
+  }
+}

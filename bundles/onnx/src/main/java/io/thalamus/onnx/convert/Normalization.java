@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.convert.Ops.Reduction;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.Arrays;
+import java.util.List;
+
+/** Operators that bring elements to a common mean, variance or size. */
+final class Normalization {
+  private static final float EPSILON = 1e-5f;
+
+  private Normalization() {}
+
+  static void addTo(Converters table) {
+    table.add("BatchNormalization", Normalization::batch);
+    table.add("InstanceNormalization", Normalization::instance);
+    table.add("LayerNormalization", Normalization::layer);
+    table.add("GroupNormalization", Normalization::group);
+    table.add("RMSNormalization", Normalization::rms);
+    table.add("MeanVarianceNormalization", Normalization::meanVariance);
+    table.add("LpNormalization", Normalization::lp);
+    table.add("LRN", Normalization::lrn);
+  }
+
+  /** One factor for each channel, to be broadcast. */
+  private static Value perChannel(Ops ops, Value factor, int rank) throws ModelFormatException {
+    int[] shape = new int[Math.max(1, rank - 1)];
+    Arrays.fill(shape, 1);
+    shape[0] = factor.count();
+    return ops.reshape(factor, shape);
+  }
+
+  /** {@code (value - mean) / sqrt(variance + epsilon)}, by factors that are folded. */
+  private static Value scaled(
+      Ops ops, Value value, Value mean, Value variance, double epsilon, Value scale, Value bias)
+      throws ModelFormatException {
+    Value factor = ops.div(scale, ops.unary(Unary.SQRT, ops.add(variance, epsilon)));
+    Value shift = ops.sub(bias, ops.mul(mean, factor));
+    return ops.add(ops.mul(value, factor), shift);
+  }
+
+  private static void batch(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    node.require(node.setting("spatial", 1) == 1, "it normalizes each place for itself");
+    double epsilon = node.real("epsilon", EPSILON);
+    boolean isTraining =
+        node.flag("training_mode", false) || node.opset() < 7 && !node.flag("is_test", false);
+    isTraining &= node.opset() >= 14 || node.wants(1);
+    int rank = value.rank();
+    Value scale = perChannel(ops, ops.cast(node.in(1), value.type()), rank);
+    Value bias = perChannel(ops, ops.cast(node.in(2), value.type()), rank);
+    Value mean = perChannel(ops, ops.cast(node.in(3), value.type()), rank);
+    Value variance = perChannel(ops, ops.cast(node.in(4), value.type()), rank);
+    if (!isTraining) {
+      node.out(scaled(ops, value, mean, variance, epsilon, scale, bias));
+      return;
+    }
+    node.require(node.opset() >= 14, "it is a form for training");
+    int[] axes = MoveOps.others(rank, 1);
+    Value now = ops.reduce(Reduction.MEAN, value, axes);
+    Value spread = ops.reduce(Reduction.MEAN, ops.square(ops.sub(value, now)), axes);
+    node.out(scaled(ops, value, now, spread, epsilon, scale, bias));
+    double momentum = node.real("momentum", 0.9f);
+    node.out(1, running(ops, node.in(3), now, momentum));
+    node.out(2, running(ops, node.in(4), spread, momentum));
+  }
+
+  private static Value running(Ops ops, Value before, Value now, double momentum)
+      throws ModelFormatException {
+    return ops.add(
+        ops.mul(before, momentum), ops.mul(ops.reshape(now, before.shape()), 1 - momentum));
+  }
+
+  /** Mean 0 and variance 1 along some axes. */
+  private static Value standardized(Ops ops, Value value, double epsilon, int... axes)
+      throws ModelFormatException {
+    Value rest = ops.sub(value, ops.reduce(Reduction.MEAN, value, axes));
+    Value variance = ops.reduce(Reduction.MEAN, ops.square(rest), axes);
+    return ops.div(rest, ops.unary(Unary.SQRT, ops.add(variance, epsilon)));
+  }
+
+  private static void instance(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int[] axes = Arrays.stream(Dims.range(value.rank())).skip(2).toArray();
+    Value plain = standardized(ops, value, node.real("epsilon", EPSILON), axes);
+    Value scale = perChannel(ops, node.in(1), value.rank());
+    Value bias = perChannel(ops, node.in(2), value.rank());
+    node.out(ops.add(ops.mul(plain, scale), bias));
+  }
+
+  private static int[] from(Value value, int axis) {
+    return Arrays.stream(Dims.range(value.rank())).skip(axis).toArray();
+  }
+
+  private static void layer(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int axis = node.axis(node.setting("axis", -1), value.rank());
+    double epsilon = node.real("epsilon", EPSILON);
+    if (!node.wants(1) && !node.wants(2) && value.type() == DataType.FLOAT) {
+      Value bias = node.has(2) ? node.in(2) : null;
+      List<Integer> inputs =
+          List.of(
+              ops.operand(value),
+              ops.operand(node.in(1)),
+              bias == null ? ops.omitted(value.type()) : ops.operand(bias),
+              ops.int32(axis),
+              ops.real(epsilon));
+      node.out(ops.emit(ThalamusExtension.LAYER_NORMALIZATION, inputs, value.type()).getFirst());
+      return;
+    }
+    Value wide = ops.cast(value, DataType.FLOAT);
+    int[] axes = from(value, axis);
+    Value mean = ops.reduce(Reduction.MEAN, wide, axes);
+    Value rest = ops.sub(wide, mean);
+    Value variance = ops.reduce(Reduction.MEAN, ops.square(rest), axes);
+    Value inverse = ops.reciprocal(ops.unary(Unary.SQRT, ops.add(variance, epsilon)));
+    Value plain = ops.cast(ops.mul(rest, inverse), value.type());
+    Value scaled = ops.mul(plain, node.in(1));
+    node.out(node.has(2) ? ops.add(scaled, node.in(2)) : scaled);
+    node.out(1, mean);
+    node.out(2, inverse);
+  }
+
+  private static void group(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int groups = node.setting("num_groups", 0);
+    node.require(
+        groups > 0 && value.rank() > 2 && value.dim(1) % groups == 0,
+        groups + " groups do not fit " + value.text());
+    Value rows = ops.reshape(value, value.dim(0), groups, value.count() / groups / value.dim(0));
+    Value plain = standardized(ops, rows, node.real("epsilon", EPSILON), 2);
+    Value scale = node.in(1);
+    Value bias = node.in(2);
+    if (node.opset() < 21) {
+      Value scaled =
+          ops.add(ops.mul(plain, ops.reshape(scale, groups, 1)), ops.reshape(bias, groups, 1));
+      node.out(ops.reshape(scaled, value.shape()));
+      return;
+    }
+    Value shaped = ops.reshape(plain, value.shape());
+    node.out(
+        ops.add(
+            ops.mul(shaped, perChannel(ops, scale, value.rank())),
+            perChannel(ops, bias, value.rank())));
+  }
+
+  private static void rms(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int axis = node.axis(node.setting("axis", -1), value.rank());
+    Value wide = ops.cast(value, DataType.FLOAT);
+    Value mean = ops.reduce(Reduction.MEAN, ops.square(wide), from(value, axis));
+    Value size = ops.unary(Unary.SQRT, ops.add(mean, node.real("epsilon", EPSILON)));
+    Value plain = ops.cast(ops.div(wide, size), value.type());
+    node.out(ops.mul(plain, ops.cast(node.in(1), value.type())));
+  }
+
+  private static void meanVariance(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int[] given = node.list("axes");
+    int[] axes = node.axes(given == null ? new int[] {0, 2, 3} : given, value.rank());
+    Value rest = ops.sub(value, ops.reduce(Reduction.MEAN, value, axes));
+    Value variance = ops.reduce(Reduction.MEAN, ops.square(rest), axes);
+    node.out(ops.div(rest, ops.add(ops.unary(Unary.SQRT, variance), 1e-9)));
+  }
+
+  /** Divides by the size; what is 0 stays so. */
+  private static void lp(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int axis = node.axis(node.setting("axis", -1), value.rank());
+    int p = node.setting("p", 2);
+    node.require(p == 1 || p == 2, "its p is " + p);
+    Value size =
+        p == 1
+            ? ops.reduce(Reduction.SUM, ops.unary(Unary.ABS, value), axis)
+            : ops.unary(Unary.SQRT, ops.reduce(Reduction.SUM, ops.square(value), axis));
+    Value zero = ops.number(value.type(), 0);
+    Value divisor =
+        ops.select(ops.binary(Binary.EQUAL, size, zero), ops.number(value.type(), 1), size);
+    node.out(ops.div(value, divisor));
+  }
+
+  private static void lrn(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int size = node.setting("size", 0);
+    node.require(
+        size % 2 == 1 && value.rank() <= 4 && value.rank() > 1,
+        "its size is even, or it has more than 4 dimensions");
+    node.out(
+        ops.emit(
+            value.type(),
+            OperationCode.LOCAL_RESPONSE_NORMALIZATION,
+            ops.operand(value),
+            ops.int32(size / 2),
+            ops.real(node.real("bias", 1)),
+            ops.real(node.real("alpha", 1e-4f) / size),
+            ops.real(node.real("beta", 0.75f)),
+            ops.int32(1)));
+  }
+}

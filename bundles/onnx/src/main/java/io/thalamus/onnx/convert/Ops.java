@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Budget;
+import io.thalamus.onnx.fold.Dims;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.List;
+
+/** Sums and products: operations that read many elements for each of their results. */
+final class Ops extends MathOps {
+  private static final int MAX_RANK = 4;
+
+  Ops(SharedMemory file, OperationCatalog catalog, Budget budget) {
+    super(file, catalog, budget);
+  }
+
+  /** The ways to reduce dimensions to one element. */
+  enum Reduction {
+    SUM(OperationCode.REDUCE_SUM, Binary.ADD),
+    MEAN(OperationCode.MEAN, Binary.ADD),
+    MAX(OperationCode.REDUCE_MAX, Binary.MAXIMUM),
+    MIN(OperationCode.REDUCE_MIN, Binary.MINIMUM),
+    PRODUCT(OperationCode.REDUCE_PROD, Binary.MUL);
+
+    private final OperationCode operation;
+    private final Binary pair;
+
+    Reduction(OperationCode operation, Binary pair) {
+      this.operation = operation;
+      this.pair = pair;
+    }
+  }
+
+  /** The elements along some axes made one; the axes stay with size 1. */
+  Value reduce(Reduction kind, Value value, int... axes) throws ModelFormatException {
+    if (axes.length == 0) {
+      return value;
+    }
+    int[] kept = value.shape().clone();
+    for (int axis : axes) {
+      kept[axis] = 1;
+    }
+    require(value.count() > 0, "it has no elements to reduce");
+    boolean isOne = Dims.count(kept) == value.count();
+    if (isOne) {
+      return reshape(value, kept);
+    }
+    boolean isNative =
+        value.type().isFloat()
+            || value.type().is8Bit() && (kind == Reduction.MAX || kind == Reduction.MIN);
+    if (!value.isConstant() && isNative && value.rank() <= MAX_RANK) {
+      return nativeReduction(kind, value, axes);
+    }
+    int outer = Dims.count(kept);
+    Value rows = reshape(toEnd(value, axes), outer, value.count() / outer);
+    Value column;
+    if (!value.isConstant() && isNative) {
+      column = nativeReduction(kind, rows, 1);
+    } else if (kind == Reduction.MEAN) {
+      Value sum = byPairs(Binary.ADD, rows);
+      column = div(sum, number(value.type(), rows.dim(1)));
+    } else {
+      column = byPairs(kind.pair, rows);
+    }
+    return reshape(column, kept);
+  }
+
+  private Value nativeReduction(Reduction kind, Value value, int... axes)
+      throws ModelFormatException {
+    return emit(
+        value.type(),
+        kind.operation,
+        operand(value),
+        int32Vector(axes),
+        kind == Reduction.MEAN ? int32(1) : bool(true));
+  }
+
+  /** Reduces the rows of a matrix by halves. */
+  private Value byPairs(Binary pair, Value rows) throws ModelFormatException {
+    Value left = rows;
+    while (left.dim(1) > 1) {
+      int half = left.dim(1) / 2;
+      Value joined = binary(pair, part(left, 1, 0, half), part(left, 1, half, half));
+      left =
+          left.dim(1) % 2 == 0
+              ? joined
+              : concat(List.of(joined, part(left, 1, left.dim(1) - 1, 1)), 1);
+    }
+    return left;
+  }
+
+  /** The product of matrices, with ONNX's rules for vectors and for more dimensions. */
+  Value matmul(Value a, Value b) throws ModelFormatException {
+    require(a.rank() > 0 && b.rank() > 0, "it multiplies scalars as matrices");
+    if (a.rank() == 1) {
+      Value product = matmul(reshape(a, 1, a.dim(0)), b);
+      return reshape(product, Dims.remove(product.shape(), product.rank() - Math.min(2, b.rank())));
+    }
+    if (b.rank() == 1) {
+      Value product = matmul(a, reshape(b, b.dim(0), 1));
+      return reshape(product, Dims.remove(product.shape(), product.rank() - 1));
+    }
+    require(
+        a.dim(a.rank() - 1) == b.dim(b.rank() - 2),
+        a.text() + " and " + b.text() + " cannot be multiplied");
+    if (a.type().isFloat() && b.rank() == 2 && b.isConstant() && !a.isConstant()) {
+      int[] shape = Dims.with(a.shape(), a.rank() - 1, b.dim(1));
+      Value rows = reshape(a, Dims.count(a.shape(), 0, a.rank() - 1), b.dim(0));
+      return reshape(fullyConnected(rows, transpose(b, 1, 0), null), shape);
+    }
+    return multiply(a, b, false);
+  }
+
+  /** The products of matrices of any number of dimensions. */
+  Value multiply(Value a, Value b, boolean isSecondTransposed) throws ModelFormatException {
+    return emit(
+        a.type(),
+        ThalamusExtension.BATCH_MATMUL,
+        operand(a),
+        operand(b),
+        bool(false),
+        bool(isSecondTransposed));
+  }
+
+  /** Rows times the rows of weights, and a bias where there is one. */
+  Value fullyConnected(Value rows, Value weights, Value bias) throws ModelFormatException {
+    Value added = bias == null ? fill(rows.type(), new int[] {weights.dim(0)}, 0) : bias;
+    return emit(
+        rows.type(),
+        OperationCode.FULLY_CONNECTED,
+        operand(rows),
+        operand(weights),
+        operand(added),
+        int32(0));
+  }
+
+  /** The exponentials along an axis divided by their sum, or the logarithms of that. */
+  Value softmax(Value value, int axis, boolean isLog) throws ModelFormatException {
+    int inner = Dims.count(value.shape(), axis + 1, value.rank());
+    boolean isDirect = value.rank() <= MAX_RANK && value.rank() > 0;
+    Value rows =
+        isDirect
+            ? value
+            : reshape(
+                value,
+                Dims.count(value.shape(), 0, axis),
+                value.rank() == 0 ? 1 : value.dim(axis),
+                inner);
+    Value result =
+        emit(
+            rows.type(),
+            isLog ? OperationCode.LOG_SOFTMAX : OperationCode.SOFTMAX,
+            operand(rows),
+            real(1),
+            int32(isDirect ? axis : 1));
+    return isDirect ? result : reshape(result, value.shape());
+  }
+
+  /** The place of the largest or least element along an axis, which stays with size 1. */
+  Value place(Value value, int axis, boolean isLargest, boolean isLast)
+      throws ModelFormatException {
+    Value seen = isLast ? reverse(value, axis) : value;
+    Value place =
+        emit(
+            DataType.INT64,
+            isLargest ? OperationCode.ARGMAX : OperationCode.ARGMIN,
+            operand(seen),
+            int32(axis));
+    Value kept = reshape(place, Dims.with(value.shape(), axis, 1));
+    return isLast ? sub(number(DataType.INT64, value.dim(axis) - 1), kept) : kept;
+  }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.convert.Ops.Reduction;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import java.util.Arrays;
+import java.util.List;
+
+/** One result for each window: NNAPI's pooling where it is meant, else all windows reduced. */
+final class Pooling {
+  private static final int[] CHANNELS_LAST = {0, 2, 3, 1};
+  private static final int[] CHANNELS_FIRST = {0, 3, 1, 2};
+
+  private Pooling() {}
+
+  static void addTo(Converters table) {
+    table.add("MaxPool", Pooling::max);
+    table.add("AveragePool", Pooling::average);
+    table.add("LpPool", Pooling::lp);
+    table.add("GlobalAveragePool", node -> global(node, Reduction.MEAN));
+    table.add("GlobalMaxPool", node -> global(node, Reduction.MAX));
+    table.add("GlobalLpPool", Pooling::globalLp);
+  }
+
+  private static Frame frame(Node node) throws ModelFormatException {
+    int[] kernel = node.list("kernel_shape");
+    node.require(kernel != null, "it has no kernel_shape");
+    return Frame.of(node, node.in(0).shape(), kernel);
+  }
+
+  private static Value flatPooling(Ops ops, OperationCode code, Value value, Frame frame)
+      throws ModelFormatException {
+    int[] after = frame.reached(value.shape());
+    Value result =
+        ops.emit(
+                code,
+                List.of(
+                    ops.operand(ops.transpose(value, CHANNELS_LAST)),
+                    ops.int32(frame.before()[1]),
+                    ops.int32(Math.max(0, after[1])),
+                    ops.int32(frame.before()[0]),
+                    ops.int32(Math.max(0, after[0])),
+                    ops.int32(frame.strides()[1]),
+                    ops.int32(frame.strides()[0]),
+                    ops.int32(frame.kernel()[1]),
+                    ops.int32(frame.kernel()[0]),
+                    ops.int32(0)),
+                value.type())
+            .getFirst();
+    return ops.transpose(result, CHANNELS_FIRST);
+  }
+
+  private static int[] cellAxes(Frame frame) {
+    int rank = frame.kernel().length;
+    return Arrays.stream(Dims.range(rank)).map(axis -> 2 + rank + axis).toArray();
+  }
+
+  private static Value reduced(Ops ops, Reduction kind, Value windows, Frame frame)
+      throws ModelFormatException {
+    Value result = ops.reduce(kind, windows, cellAxes(frame));
+    return ops.reshape(result, Arrays.copyOf(windows.shape(), 2 + frame.kernel().length));
+  }
+
+  private static void max(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    Frame frame = frame(node);
+    if (frame.isPlain(value.shape()) && MoveOps.isPlain(value)) {
+      node.out(flatPooling(ops, OperationCode.MAX_POOL_2D, value, frame));
+    } else {
+      Value windows = frame.windows(ops, value, least(value.type()));
+      node.out(reduced(ops, Reduction.MAX, windows, frame));
+    }
+    if (node.wants(1)) {
+      node.out(1, places(node, value, frame));
+    }
+  }
+
+  private static double least(DataType type) {
+    return type.elements().least();
+  }
+
+  /** The places of the largest elements in the flat input. */
+  private static Value places(Node node, Value value, Frame frame) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value windows = frame.windows(ops, value, least(value.type()));
+    int[] cells = cells(ops, value.shape(), frame, node.flag("storage_order", false));
+    int positions = Dims.count(frame.output());
+    int size = Dims.count(frame.kernel());
+    Value rows = ops.reshape(windows, value.dim(0) * value.dim(1), positions, size);
+    Value best = ops.cast(ops.place(rows, 2, true, false), DataType.INT32);
+    int[] starts = ops.budget().ints(positions);
+    Arrays.setAll(starts, i -> i * size);
+    Value cell =
+        ops.add(
+            ops.reshape(best, rows.dim(0), positions),
+            ops.integers(new int[] {1, positions}, starts));
+    Value table = ops.integers(new int[] {cells.length}, cells);
+    int[] planes = ops.budget().ints(rows.dim(0));
+    int plane = Dims.count(value.shape(), 2, value.rank());
+    Arrays.setAll(planes, i -> i * plane);
+    Value place =
+        ops.add(ops.gather(table, 0, cell), ops.integers(new int[] {planes.length, 1}, planes));
+    int[] shape = Dims.join(new int[] {value.dim(0), value.dim(1)}, frame.output());
+    return ops.cast(ops.reshape(place, shape), DataType.INT64);
+  }
+
+  /** For each cell of each position its place in a channel; 0 for those outside. */
+  private static int[] cells(Ops ops, int[] shape, Frame frame, boolean isColumnMajor)
+      throws ModelFormatException {
+    int rank = frame.kernel().length;
+    int[] sizes = Arrays.copyOfRange(shape, 2, shape.length);
+    int[] strides = Dims.strides(sizes);
+    if (isColumnMajor) {
+      for (int i = 0, stride = 1; i < rank; i++) {
+        strides[i] = stride;
+        stride *= sizes[i];
+      }
+    }
+    int[] positionStrides = Dims.strides(frame.output());
+    int[] cellStrides = Dims.strides(frame.kernel());
+    int size = Dims.count(frame.kernel());
+    int[] cells = ops.budget().ints(Math.multiplyExact(Dims.count(frame.output()), size));
+    for (int i = 0; i < cells.length; i++) {
+      int place = 0;
+      for (int d = 0; d < rank; d++) {
+        int position = i / size / positionStrides[d] % frame.output()[d];
+        int cell = i % size / cellStrides[d] % frame.kernel()[d];
+        int at = position * frame.strides()[d] + cell * frame.dilations()[d] - frame.before()[d];
+        place += Math.clamp(at, 0, sizes[d] - 1) * strides[d];
+      }
+      cells[i] = place;
+    }
+    return cells;
+  }
+
+  private static void average(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    Frame frame = frame(node);
+    boolean isAll = node.flag("count_include_pad", false);
+    boolean isUnpadded =
+        Arrays.stream(frame.before()).allMatch(size -> size == 0)
+            && Arrays.stream(frame.after()).allMatch(size -> size == 0);
+    if (frame.isPlain(value.shape()) && value.type().isFloat() && (!isAll || isUnpadded)) {
+      node.out(flatPooling(ops, OperationCode.AVERAGE_POOL_2D, value, frame));
+      return;
+    }
+    Value sums = reduced(ops, Reduction.SUM, frame.windows(ops, value, 0), frame);
+    node.out(ops.div(sums, counts(ops, value, frame, isAll)));
+  }
+
+  /** For each position how many cells count. */
+  private static Value counts(Ops ops, Value value, Frame frame, boolean isAll)
+      throws ModelFormatException {
+    int rank = frame.kernel().length;
+    Value counts = ops.number(value.type(), 1);
+    for (int d = 0; d < rank; d++) {
+      double[] along = ops.budget().doubles(frame.output()[d]);
+      int from = isAll ? 0 : frame.before()[d];
+      int to = value.dim(d + 2) + frame.before()[d] + (isAll ? frame.after()[d] : 0);
+      for (int i = 0; i < along.length; i++) {
+        for (int cell = 0; cell < frame.kernel()[d]; cell++) {
+          int at = i * frame.strides()[d] + cell * frame.dilations()[d];
+          along[i] += at >= from && at < to ? 1 : 0;
+        }
+      }
+      int[] shape = new int[rank];
+      Arrays.fill(shape, 1);
+      shape[d] = along.length;
+      counts = ops.mul(counts, ops.constant(value.type(), shape, along));
+    }
+    return counts;
+  }
+
+  private static Value power(Ops ops, Value value, double exponent) throws ModelFormatException {
+    if (exponent == 2) {
+      return ops.square(value);
+    }
+    return exponent == 1
+        ? value
+        : ops.binary(Binary.POW, value, ops.number(value.type(), exponent));
+  }
+
+  private static void lp(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Frame frame = frame(node);
+    int p = node.setting("p", 2);
+    Value sizes = power(ops, ops.unary(Unary.ABS, node.in(0)), p);
+    Value sums = reduced(ops, Reduction.SUM, frame.windows(ops, sizes, 0), frame);
+    node.out(power(ops, sums, 1.0 / p));
+  }
+
+  private static int[] spatial(Value value) {
+    return Arrays.stream(Dims.range(value.rank())).skip(2).toArray();
+  }
+
+  private static void global(Node node, Reduction kind) throws ModelFormatException {
+    node.out(node.ops().reduce(kind, node.in(0), spatial(node.in(0))));
+  }
+
+  private static void globalLp(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    int p = node.setting("p", 2);
+    Value sizes = power(ops, ops.unary(Unary.ABS, node.in(0)), p);
+    node.out(power(ops, ops.reduce(Reduction.SUM, sizes, spatial(sizes)), 1.0 / p));
+  }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.convert.Ops.Reduction;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Operators that make one element of many. */
+final class Reductions {
+  private static final int MAX_GUESSED = 8;
+
+  private Reductions() {}
+
+  /** A reduction over axes that stay with size 1. */
+  @FunctionalInterface
+  private interface Step {
+    Value of(Ops ops, Value value, int... axes) throws ModelFormatException;
+  }
+
+  static void addTo(Converters table) {
+    table.add("ReduceSum", over((ops, x, axes) -> ops.reduce(Reduction.SUM, x, axes), true));
+    table.add("ReduceMean", over((ops, x, axes) -> ops.reduce(Reduction.MEAN, x, axes), true));
+    table.add("ReduceMax", over((ops, x, axes) -> extreme(ops, true, x, axes), true));
+    table.add("ReduceMin", over((ops, x, axes) -> extreme(ops, false, x, axes), true));
+    table.add("ReduceProd", over((ops, x, axes) -> ops.reduce(Reduction.PRODUCT, x, axes), true));
+    table.add("ReduceL1", over(Reductions::sumOfSizes, false));
+    table.add("ReduceL2", over(Reductions::length, false));
+    table.add("ReduceSumSquare", over(Reductions::sumOfSquares, false));
+    table.add("ReduceLogSum", over(Reductions::logOfSum, false));
+    table.add("ReduceLogSumExp", over(Reductions::logOfSumOfExp, false));
+    table.add("ArgMax", node -> place(node, true));
+    table.add("ArgMin", node -> place(node, false));
+    table.add("CumSum", Reductions::cumSum);
+  }
+
+  private static Value extreme(Ops ops, boolean isMax, Value value, int... axes)
+      throws ModelFormatException {
+    if (value.type() == DataType.BOOL) {
+      return ops.cast(extreme(ops, isMax, ops.cast(value, DataType.INT32), axes), DataType.BOOL);
+    }
+    return ops.reduce(isMax ? Reduction.MAX : Reduction.MIN, value, axes);
+  }
+
+  private static Value sumOfSizes(Ops ops, Value value, int... axes) throws ModelFormatException {
+    return ops.reduce(Reduction.SUM, ops.unary(Unary.ABS, value), axes);
+  }
+
+  private static Value sumOfSquares(Ops ops, Value value, int... axes) throws ModelFormatException {
+    return ops.reduce(Reduction.SUM, ops.square(value), axes);
+  }
+
+  private static Value length(Ops ops, Value value, int... axes) throws ModelFormatException {
+    return ops.unary(Unary.SQRT, sumOfSquares(ops, value, axes));
+  }
+
+  private static Value logOfSum(Ops ops, Value value, int... axes) throws ModelFormatException {
+    return ops.unary(Unary.LOG, ops.reduce(Reduction.SUM, value, axes));
+  }
+
+  /** The largest element is taken out in front, so that large ones do not overflow. */
+  private static Value logOfSumOfExp(Ops ops, Value value, int... axes)
+      throws ModelFormatException {
+    Value largest = ops.reduce(Reduction.MAX, value, axes);
+    Value rest = ops.unary(Unary.EXP, ops.sub(value, largest));
+    return ops.add(largest, logOfSum(ops, rest, axes));
+  }
+
+  /**
+   * A reduction.
+   *
+   * @param isIdentityOnOne whether one element is reduced to itself
+   */
+  private static OperatorConverter over(Step step, boolean isIdentityOnOne) {
+    return node -> {
+      Ops ops = node.ops();
+      Value value = node.in(0);
+      boolean keeps = node.flag("keepdims", true);
+      if (node.has(1) && !node.isKnown(1)) {
+        int[] shape = node.stated(0, 1);
+        int[] axes = axesByShape(node, value.shape(), shape, keeps, isIdentityOnOne);
+        node.out(ops.reshape(step.of(ops, value, axes), shape));
+        return;
+      }
+      int[] given = node.has(1) ? node.ints(1) : node.list("axes");
+      boolean isNone = given == null || given.length == 0;
+      if (isNone && node.flag("noop_with_empty_axes", false)) {
+        node.out(isIdentityOnOne ? value : step.of(ops, value));
+        return;
+      }
+      int[] axes = isNone ? Dims.range(value.rank()) : node.axes(given, value.rank());
+      node.require(value.count() > 0, "it reduces " + value.text() + ", which has no elements");
+      Value result = step.of(ops, value, axes);
+      node.out(
+          keeps
+              ? result
+              : ops.reshape(
+                  result, Dims.permute(result.shape(), MoveOps.others(value.rank(), axes))));
+    };
+  }
+
+  /** The axes by what the file states for the result, where no other ones are possible. */
+  private static int[] axesByShape(
+      Node node, int[] shape, int[] result, boolean keeps, boolean isIdentityOnOne)
+      throws ModelFormatException {
+    node.require(shape.length <= MAX_GUESSED, "its axes are not known beforehand");
+    List<int[]> found = new ArrayList<>();
+    for (int set = 0; set < 1 << shape.length; set++) {
+      int[] axes = new int[0];
+      int[] left = new int[0];
+      for (int i = 0; i < shape.length; i++) {
+        boolean isReduced = (set >> i & 1) != 0;
+        axes = isReduced ? Dims.insert(axes, axes.length, i) : axes;
+        if (keeps || !isReduced) {
+          left = Dims.insert(left, left.length, isReduced ? 1 : shape[i]);
+        }
+      }
+      boolean isNeeded =
+          !isIdentityOnOne || Arrays.stream(axes).allMatch(axis -> shape[axis] != 1) || !keeps;
+      if (Arrays.equals(left, result) && isNeeded) {
+        found.add(axes);
+      }
+    }
+    node.require(found.size() == 1, "its axes are not known before the model is executed");
+    return found.getFirst();
+  }
+
+  private static void place(Node node, boolean isLargest) throws ModelFormatException {
+    Value value = node.in(0);
+    int axis = node.axis(node.setting("axis", 0), value.rank());
+    boolean isLast = node.flag("select_last_index", false);
+    Value place = node.ops().place(value, axis, isLargest, isLast);
+    node.out(
+        node.flag("keepdims", true)
+            ? place
+            : node.ops().reshape(place, Dims.remove(place.shape(), axis)));
+  }
+
+  /** A product with a triangle of ones. */
+  private static void cumSum(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int axis = node.isKnown(1) || value.rank() > 1 ? node.axis(node.onlyInt(1), value.rank()) : 0;
+    int size = value.dim(axis);
+    boolean isReverse = node.flag("reverse", false);
+    int shift = node.flag("exclusive", false) ? 1 : 0;
+    double[] ones = ops.budget().doubles(Math.multiplyExact(size, size));
+    for (int from = 0; from < size; from++) {
+      for (int to = 0; to < size; to++) {
+        boolean isIn = isReverse ? from >= to + shift : from + shift <= to;
+        ones[from * size + to] = isIn ? 1 : 0;
+      }
+    }
+    Value moved = ops.toEnd(value, axis);
+    Value rows = ops.reshape(moved, value.count() / size, size);
+    Value sums =
+        ops.multiply(rows, ops.constant(value.type(), new int[] {size, size}, ones), false);
+    int[] back = Dims.inverse(Dims.join(MoveOps.others(value.rank(), axis), new int[] {axis}));
+    node.out(ops.transpose(ops.reshape(sums, moved.shape()), back));
+  }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import io.thalamus.onnx.fold.Tensor;
+import java.util.Arrays;
+
+/** Constants, and operators that know nothing but shapes or change nothing but them. */
+final class Shapes {
+  private Shapes() {}
+
+  static void addTo(Converters table) {
+    table.add("Constant", Shapes::constant);
+    table.add("ConstantOfShape", Shapes::constantOfShape);
+    table.add("Shape", Shapes::shape);
+    table.add("Size", node -> node.out(integer(node.in(0).count())));
+    table.add("Reshape", Shapes::reshape);
+    table.add("Flatten", Shapes::flatten);
+    table.add("Squeeze", Shapes::squeeze);
+    table.add("Unsqueeze", Shapes::unsqueeze);
+    table.add("Range", Shapes::range);
+    table.add("EyeLike", Shapes::eye);
+  }
+
+  private static Value integer(long value) {
+    return Value.of(Tensor.ofLongs(new int[0], value));
+  }
+
+  private static void constant(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    if (node.hasSetting("value")) {
+      node.out(node.tensor("value"));
+    } else if (node.hasSetting("value_float")) {
+      node.out(ops.number(DataType.FLOAT, node.real("value_float", 0)));
+    } else if (node.hasSetting("value_int")) {
+      node.out(integer(node.onnx().attributes().get("value_int").i()));
+    } else if (node.hasSetting("value_ints")) {
+      long[] values = node.onnx().attributes().get("value_ints").ints().toArray();
+      node.out(Value.of(Tensor.ofLongs(new int[] {values.length}, values)));
+    } else if (node.hasSetting("value_floats")) {
+      float[] values = node.reals("value_floats");
+      double[] wide = new double[values.length];
+      Arrays.setAll(wide, i -> values[i]);
+      node.out(ops.constant(DataType.FLOAT, new int[] {wide.length}, wide));
+    } else {
+      throw node.refuse("it is neither a tensor nor numbers");
+    }
+  }
+
+  private static void constantOfShape(Node node) throws ModelFormatException {
+    int[] shape = node.isKnown(0) ? sizes(node, node.ints(0)) : node.stated(0, 0);
+    if (!node.hasSetting("value")) {
+      node.out(node.ops().fill(DataType.FLOAT, shape, 0));
+      return;
+    }
+    Value value = node.tensor("value");
+    node.require(value.count() == 1, "its value is not one number");
+    node.out(node.ops().expand(node.ops().reshape(value), shape));
+  }
+
+  private static int[] sizes(Node node, int... sizes) throws ModelFormatException {
+    node.require(Arrays.stream(sizes).allMatch(size -> size >= 0), "a dimension is negative");
+    return sizes;
+  }
+
+  private static void shape(Node node) throws ModelFormatException {
+    int[] shape = node.in(0).shape();
+    int start = bound(node.setting("start", 0), shape.length);
+    int end = Math.max(start, bound(node.setting("end", shape.length), shape.length));
+    long[] sizes = Arrays.stream(shape, start, end).asLongStream().toArray();
+    node.out(Value.of(Tensor.ofLongs(new int[] {sizes.length}, sizes)));
+  }
+
+  private static int bound(int place, int rank) {
+    return Math.clamp(place < 0 ? place + (long) rank : place, 0, rank);
+  }
+
+  private static void reshape(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    if (node.has(1) && !node.isKnown(1)) {
+      node.out(node.ops().reshape(value, node.stated(0, 1)));
+      return;
+    }
+    int[] wanted = node.has(1) ? node.ints(1) : node.list("shape");
+    node.require(wanted != null, "it does not say to what shape");
+    int[] shape = wanted.clone();
+    int open = -1;
+    long count = 1;
+    for (int i = 0; i < shape.length; i++) {
+      if (shape[i] == 0 && !node.flag("allowzero", false)) {
+        node.require(i < value.rank(), "it keeps dimension " + i + ", which there is not");
+        shape[i] = value.dim(i);
+      }
+      if (shape[i] == -1) {
+        node.require(open < 0, "two dimensions are left open");
+        open = i;
+      } else {
+        node.require(shape[i] >= 0, "a dimension is " + shape[i]);
+        count = Math.multiplyExact(count, shape[i]);
+      }
+    }
+    if (open >= 0) {
+      node.require(count > 0, "an open dimension cannot be told beside one of 0");
+      shape[open] = (int) (value.count() / count);
+    }
+    node.out(node.ops().reshape(value, shape));
+  }
+
+  private static void flatten(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    int axis = node.setting("axis", 1);
+    int split = axis == value.rank() ? axis : node.axis(axis, Math.max(1, value.rank()));
+    split = Math.min(split, value.rank());
+    node.out(
+        node.ops()
+            .reshape(
+                value,
+                Dims.count(value.shape(), 0, split),
+                Dims.count(value.shape(), split, value.rank())));
+  }
+
+  /** The axes by which an operator is told where to add or remove dimensions, or null. */
+  private static int[] axes(Node node) throws ModelFormatException {
+    return node.has(1) ? node.ints(1) : node.list("axes");
+  }
+
+  private static void squeeze(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    if (node.has(1) && !node.isKnown(1)) {
+      node.out(node.ops().reshape(value, node.stated(0, 1)));
+      return;
+    }
+    int[] given = axes(node);
+    int[] axes =
+        given == null
+            ? Arrays.stream(Dims.range(value.rank())).filter(i -> value.dim(i) == 1).toArray()
+            : node.axes(given, value.rank());
+    for (int axis : axes) {
+      node.require(
+          value.dim(axis) == 1, "axis " + axis + " of " + value.text() + " is not of size 1");
+    }
+    node.out(
+        node.ops().reshape(value, Dims.permute(value.shape(), MoveOps.others(value.rank(), axes))));
+  }
+
+  private static void unsqueeze(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    if (node.has(1) && !node.isKnown(1)) {
+      node.out(node.ops().reshape(value, node.stated(0, 1)));
+      return;
+    }
+    int[] given = axes(node);
+    node.require(given != null, "it names no axes");
+    int rank = value.rank() + given.length;
+    int[] axes = node.axes(given, rank);
+    Arrays.sort(axes);
+    int[] shape = value.shape();
+    for (int axis : axes) {
+      shape = Dims.insert(shape, axis, 1);
+    }
+    node.out(node.ops().reshape(value, shape));
+  }
+
+  private static void range(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    DataType type = node.in(0).type();
+    if (node.isKnown(0) && node.isKnown(1) && node.isKnown(2)) {
+      double start = node.onlyNumber(0);
+      double step = node.onlyNumber(2);
+      double count = Math.ceil((node.onlyNumber(1) - start) / step);
+      node.require(step != 0 && count < Integer.MAX_VALUE, "it has no end");
+      node.out(places(ops, type, (int) Math.max(0, count), start, step));
+      return;
+    }
+    int[] shape = node.stated(0, 0);
+    node.require(shape.length == 1, "its result is no vector");
+    Value places = places(ops, type, shape[0], 0, 1);
+    node.out(ops.add(ops.mul(places, node.in(2)), node.in(0)));
+  }
+
+  private static Value places(Ops ops, DataType type, int count, double start, double step)
+      throws ModelFormatException {
+    double[] values = ops.budget().doubles(count);
+    Arrays.setAll(values, i -> start + i * step);
+    return ops.constant(type, new int[] {count}, values);
+  }
+
+  private static void eye(Node node) throws ModelFormatException {
+    int[] shape = node.in(0).shape();
+    node.require(shape.length == 2, "its input is no matrix");
+    double[] values = node.ops().budget().doubles(Dims.count(shape));
+    int shift = node.setting("k", 0);
+    for (int row = 0; row < shape[0]; row++) {
+      if (row + shift >= 0 && row + shift < shape[1]) {
+        values[row * shape[1] + row + shift] = 1;
+      }
+    }
+    node.out(node.ops().constant(node.type("dtype", node.in(0).type()), shape, values));
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.file;
+
+import io.thalamus.model.Elements;
+import io.thalamus.model.OperandCode;
+import java.util.Optional;
+
+/** The element types of ONNX that this reader knows, by their numbers. */
+public enum DataType {
+  FLOAT(1, Elements.FLOAT32, OperandCode.TENSOR_FLOAT32),
+  UINT8(2, Elements.UINT8, OperandCode.TENSOR_QUANT8_ASYMM),
+  INT8(3, Elements.INT8, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED),
+  UINT16(4, Elements.UINT16, null),
+  INT16(5, Elements.INT16, null),
+  INT32(6, Elements.INT32, OperandCode.TENSOR_INT32),
+  INT64(7, Elements.INT64, OperandCode.TENSOR_INT32),
+  BOOL(9, Elements.BOOL8, OperandCode.TENSOR_BOOL8),
+  FLOAT16(10, Elements.FLOAT16, OperandCode.TENSOR_FLOAT32),
+  DOUBLE(11, Elements.FLOAT64, null),
+  UINT32(12, Elements.UINT32, null);
+
+  private final int code;
+  private final Elements elements;
+  private final OperandCode operand;
+
+  DataType(int code, Elements elements, OperandCode operand) {
+    this.code = code;
+    this.elements = elements;
+    this.operand = operand;
+  }
+
+  /** ONNX's number. */
+  public int code() {
+    return code;
+  }
+
+  /** The format of one element in a file. */
+  public Elements elements() {
+    return elements;
+  }
+
+  /**
+   * The type of operands that hold such values within a graph. Those of INT64 are INT32; 8-bit
+   * integers are quantized with scale 1, so that they stand for themselves; FLOAT16 is computed in
+   * single precision, as other engines do it.
+   */
+  public Optional<OperandCode> operand() {
+    return Optional.ofNullable(operand);
+  }
+
+  /** The type of operands by which a caller gives and gets such values. */
+  public Optional<OperandCode> argument() {
+    return this == FLOAT16 ? Optional.of(OperandCode.TENSOR_FLOAT16) : operand();
+  }
+
+  /** Returns whether elements are real numbers. */
+  public boolean isFloat() {
+    return elements.isFloat();
+  }
+
+  /** Returns whether elements are integers of 8 bits. */
+  public boolean is8Bit() {
+    return this == UINT8 || this == INT8;
+  }
+
+  /** The type with a number. */
+  public static Optional<DataType> of(int code) {
+    for (DataType type : values()) {
+      if (type.code == code) {
+        return Optional.of(type);
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** A name for people, also of types that are unknown here. */
+  public static String text(int code) {
+    return of(code)
+        .map(DataType::name)
+        .orElseGet(
+            () ->
+                switch (code) {
+                  case 0 -> "no type";
+                  case 8 -> "STRING";
+                  case 13 -> "UINT64";
+                  case 14 -> "COMPLEX64";
+                  case 15 -> "COMPLEX128";
+                  case 16 -> "BFLOAT16";
+                  case 21 -> "UINT4";
+                  case 22 -> "INT4";
+                  default -> "type " + code;
+                });
+  }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.file;
+
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.WireFormat;
+import io.thalamus.model.reader.ModelFormatException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The protobuf message that is being read: its fields one after the other. Lengths are compared
+ * with what is left before anything is allocated. Not thread-safe.
+ *
+ * <p>Reads through a stream, since Protobuf reads memory outside of the heap by unsafe access
+ * alone.
+ */
+final class Message {
+  /** The deepest nesting of graphs and functions: a damaged file must not exhaust the stack. */
+  private static final int MAX_DEPTH = 64;
+
+  private static final int BUFFER = 1 << 13;
+  private static final int MAX_TEXT = 1 << 20;
+
+  private final CodedInputStream in;
+  private final MemorySegment file;
+  private int tag;
+  private int depth;
+
+  Message(MemorySegment file) throws ModelFormatException {
+    if (file.byteSize() > Integer.MAX_VALUE) {
+      throw new ModelFormatException(
+          "the file is larger than 2 GiB, which protobuf does not allow");
+    }
+    this.file = file;
+    this.in = CodedInputStream.newInstance(new SegmentStream(file), BUFFER);
+    this.in.setSizeLimit(Integer.MAX_VALUE);
+  }
+
+  /** A reader of the fields of one message. */
+  @FunctionalInterface
+  interface Fields {
+    /** Reads the value of a field, or skips it. */
+    void read(int field) throws IOException, ModelFormatException;
+  }
+
+  /** Reads the outermost message. */
+  void readAll(Fields fields) throws ModelFormatException {
+    try {
+      int end = in.pushLimit(Math.toIntExact(file.byteSize()));
+      readFields(fields);
+      in.popLimit(end);
+    } catch (IOException e) {
+      throw new ModelFormatException("the file is damaged: " + e.getMessage(), e);
+    }
+  }
+
+  private void readFields(Fields fields) throws IOException, ModelFormatException {
+    for (tag = in.readTag(); tag != 0; tag = in.readTag()) {
+      fields.read(WireFormat.getTagFieldNumber(tag));
+    }
+  }
+
+  /** Reads a field that is a message. */
+  void message(Fields fields) throws IOException, ModelFormatException {
+    int length = length();
+    if (++depth > MAX_DEPTH) {
+      throw new ModelFormatException("its messages are nested more than " + MAX_DEPTH + " deep");
+    }
+    int outer = in.pushLimit(length);
+    readFields(fields);
+    in.popLimit(outer);
+    depth--;
+  }
+
+  /** The length of a field of bytes, all of which the message around it holds. */
+  private int length() throws IOException, ModelFormatException {
+    require(WireFormat.WIRETYPE_LENGTH_DELIMITED);
+    int length = in.readRawVarint32();
+    if (length < 0 || length > in.getBytesUntilLimit()) {
+      throw damaged("has a length beyond its message");
+    }
+    return length;
+  }
+
+  void skip() throws IOException {
+    in.skipField(tag);
+  }
+
+  long int64() throws IOException, ModelFormatException {
+    require(WireFormat.WIRETYPE_VARINT);
+    return in.readInt64();
+  }
+
+  int int32() throws IOException, ModelFormatException {
+    return (int) int64();
+  }
+
+  float float32() throws IOException, ModelFormatException {
+    require(WireFormat.WIRETYPE_FIXED32);
+    return in.readFloat();
+  }
+
+  /** A text; what is no UTF-8 in it is replaced. */
+  String text() throws IOException, ModelFormatException {
+    int length = length();
+    if (length > MAX_TEXT) {
+      in.skipRawBytes(length);
+      return "";
+    }
+    return new String(in.readRawBytes(length), StandardCharsets.UTF_8);
+  }
+
+  /** The place of a field of bytes in the file; they are not read. */
+  MemorySegment bytes() throws IOException, ModelFormatException {
+    int length = length();
+    int offset = in.getTotalBytesRead();
+    in.skipRawBytes(length);
+    return file.asSlice(offset, length);
+  }
+
+  /** Adds the integers of a repeated field, packed or one by one. */
+  void int64s(Numbers numbers) throws IOException, ModelFormatException {
+    if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_VARINT) {
+      numbers.add(in.readInt64());
+      return;
+    }
+    int outer = in.pushLimit(length());
+    while (!in.isAtEnd()) {
+      numbers.add(in.readInt64());
+    }
+    in.popLimit(outer);
+  }
+
+  /** Adds the bits of the numbers of a repeated field of 32 bits each, packed or one by one. */
+  void fixed32s(Numbers numbers) throws IOException, ModelFormatException {
+    if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_FIXED32) {
+      numbers.add(in.readRawLittleEndian32());
+      return;
+    }
+    int outer = in.pushLimit(length());
+    while (!in.isAtEnd()) {
+      numbers.add(in.readRawLittleEndian32());
+    }
+    in.popLimit(outer);
+  }
+
+  /** Adds the bits of the numbers of a repeated field of 64 bits each, packed or one by one. */
+  void fixed64s(Numbers numbers) throws IOException, ModelFormatException {
+    if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_FIXED64) {
+      numbers.add(in.readRawLittleEndian64());
+      return;
+    }
+    int outer = in.pushLimit(length());
+    while (!in.isAtEnd()) {
+      numbers.add(in.readRawLittleEndian64());
+    }
+    in.popLimit(outer);
+  }
+
+  private void require(int wireType) throws ModelFormatException {
+    if (WireFormat.getTagWireType(tag) != wireType) {
+      throw damaged("is of another kind than ONNX says");
+    }
+  }
+
+  private ModelFormatException damaged(String what) {
+    return new ModelFormatException(
+        "the file is damaged: field %s before byte %s %s"
+            .formatted(WireFormat.getTagFieldNumber(tag), in.getTotalBytesRead(), what));
+  }
+
+  /** The bytes of a segment as a stream. */
+  private static final class SegmentStream extends InputStream {
+    private final MemorySegment segment;
+    private long position;
+
+    SegmentStream(MemorySegment segment) {
+      this.segment = segment;
+    }
+
+    @Override
+    public int read() {
+      return position < segment.byteSize()
+          ? segment.get(ValueLayout.JAVA_BYTE, position++) & 0xFF
+          : -1;
+    }
+
+    @Override
+    public int read(byte[] target, int offset, int length) {
+      int count = (int) Math.min(length, segment.byteSize() - position);
+      if (count <= 0) {
+        return length == 0 ? 0 : -1;
+      }
+      MemorySegment.copy(segment, ValueLayout.JAVA_BYTE, position, target, offset, count);
+      position += count;
+      return count;
+    }
+
+    @Override
+    public long skip(long count) {
+      long skipped = Math.clamp(count, 0, segment.byteSize() - position);
+      position += skipped;
+      return skipped;
+    }
+  }
+}

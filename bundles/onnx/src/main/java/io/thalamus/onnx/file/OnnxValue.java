@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.file;
+
+/**
+ * What a file says of a value.
+ *
+ * @param name of the value
+ * @param type ONNX's number of the element type; 0 where the value is no tensor
+ * @param dims the dimensions, -1 where one is open; null where nothing is said of them
+ */
+public record OnnxValue(String name, int type, long[] dims) {}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.fold;
+
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.Arrays;
+
+/**
+ * The memory that values computed while reading may take together. It depends on the size of the
+ * file, so that a small damaged one cannot exhaust the memory. Not thread-safe.
+ */
+public final class Budget {
+  private static final long BASE = 1 << 24;
+  private static final long FACTOR = 16;
+
+  private long left;
+
+  /** What a file of a size may take. */
+  public Budget(long fileSize) {
+    left = BASE + FACTOR * fileSize;
+  }
+
+  /**
+   * Takes memory for an array.
+   *
+   * @throws ModelFormatException where less is left
+   */
+  public byte[] bytes(long size) throws ModelFormatException {
+    take(size);
+    return new byte[Math.toIntExact(size)];
+  }
+
+  /** Takes memory for an array of integers. */
+  public int[] ints(int count) throws ModelFormatException {
+    take(4L * count);
+    return new int[count];
+  }
+
+  /** Takes memory for an array of real numbers. */
+  public double[] doubles(int count) throws ModelFormatException {
+    take(8L * count);
+    return new double[count];
+  }
+
+  /** Takes memory for the numbers from 0 on. */
+  public int[] range(int count) throws ModelFormatException {
+    int[] range = ints(count);
+    Arrays.setAll(range, i -> i);
+    return range;
+  }
+
+  private void take(long size) throws ModelFormatException {
+    if (size < 0 || size > left) {
+      throw new ModelFormatException(
+          "its constants would take " + size + " bytes more, too many for a file of its size");
+    }
+    left -= size;
+  }
+}

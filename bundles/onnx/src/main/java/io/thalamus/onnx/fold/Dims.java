@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.fold;
+
+import java.util.Arrays;
+
+/** Arithmetic of dimensions, outermost first; none is negative. */
+public final class Dims {
+  private Dims() {}
+
+  /**
+   * The number of elements.
+   *
+   * @throws ArithmeticException where it is beyond an int
+   */
+  public static int count(int... shape) {
+    long count = 1;
+    for (int size : shape) {
+      count = Math.multiplyExact(count, size);
+      if (count > Integer.MAX_VALUE) {
+        throw new ArithmeticException("too many elements");
+      }
+    }
+    return (int) count;
+  }
+
+  /** The number of elements of the dimensions from one on up to another. */
+  public static int count(int[] shape, int from, int to) {
+    return count(Arrays.copyOfRange(shape, from, to));
+  }
+
+  /** The distances of neighbours along each dimension, in elements. */
+  public static int[] strides(int... shape) {
+    int[] strides = new int[shape.length];
+    int stride = 1;
+    for (int i = shape.length - 1; i >= 0; i--) {
+      strides[i] = stride;
+      stride = Math.multiplyExact(stride, shape[i]);
+    }
+    return strides;
+  }
+
+  /** The same within a larger shape: 0 along each dimension that is repeated. */
+  public static int[] broadcastStrides(int[] shape, int[] target) {
+    int[] own = strides(shape);
+    int[] strides = new int[target.length];
+    int shift = target.length - shape.length;
+    for (int i = 0; i < shape.length; i++) {
+      strides[i + shift] = shape[i] == 1 ? 0 : own[i];
+    }
+    return strides;
+  }
+
+  /**
+   * The shape of two values that are broadcast to each other.
+   *
+   * @return null where they do not fit
+   */
+  public static int[] broadcast(int[] a, int[] b) {
+    int[] result = new int[Math.max(a.length, b.length)];
+    for (int i = 1; i <= result.length; i++) {
+      int x = i <= a.length ? a[a.length - i] : 1;
+      int y = i <= b.length ? b[b.length - i] : 1;
+      if (x != y && x != 1 && y != 1) {
+        return null;
+      }
+      result[result.length - i] = x == 1 ? y : x;
+    }
+    return result;
+  }
+
+  /** The values at these places. */
+  public static int[] permute(int[] values, int... places) {
+    return Arrays.stream(places).map(place -> values[place]).toArray();
+  }
+
+  /** The permutation that undoes another. */
+  public static int[] inverse(int... permutation) {
+    int[] inverse = new int[permutation.length];
+    for (int i = 0; i < permutation.length; i++) {
+      inverse[permutation[i]] = i;
+    }
+    return inverse;
+  }
+
+  /** The numbers from 0 on. */
+  public static int[] range(int count) {
+    int[] range = new int[count];
+    Arrays.setAll(range, i -> i);
+    return range;
+  }
+
+  /** A copy with one value replaced. */
+  public static int[] with(int[] values, int place, int value) {
+    int[] changed = values.clone();
+    changed[place] = value;
+    return changed;
+  }
+
+  /** A copy with one value more. */
+  public static int[] insert(int[] values, int place, int value) {
+    int[] longer = new int[values.length + 1];
+    System.arraycopy(values, 0, longer, 0, place);
+    longer[place] = value;
+    System.arraycopy(values, place, longer, place + 1, values.length - place);
+    return longer;
+  }
+
+  /** A copy without one value. */
+  public static int[] remove(int[] values, int place) {
+    int[] shorter = Arrays.copyOf(values, values.length - 1);
+    System.arraycopy(values, place + 1, shorter, place, values.length - place - 1);
+    return shorter;
+  }
+
+  /** All values, one list after the other. */
+  public static int[] join(int[]... lists) {
+    return Arrays.stream(lists).flatMapToInt(Arrays::stream).toArray();
+  }
+
+  /** For people: {@code 1x3x8}. */
+  public static String text(int... shape) {
+    return shape.length == 0
+        ? "[]"
+        : String.join("x", Arrays.stream(shape).mapToObj(Integer::toString).toList());
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.fold;
+
+import io.thalamus.model.reader.ModelFormatException;
+
+/**
+ * The way ONNX's Resize samples one axis.
+ *
+ * @param input elements of the axis
+ * @param output elements of the result
+ * @param scale how many of the result stand for one of the axis
+ * @param mode {@code nearest}, {@code linear} or {@code cubic}
+ * @param transformation how places are counted
+ * @param nearest how places are rounded
+ * @param cubic the coefficient of the cubic
+ * @param excludesOutside whether neighbours outside count nothing, instead of being repeated
+ * @param isSmoothed whether the filter is stretched where the result is smaller
+ * @param start of the cut, as a part of the axis
+ * @param end of the cut, as a part of the axis
+ */
+public record Resampling(
+    int input,
+    int output,
+    double scale,
+    String mode,
+    String transformation,
+    String nearest,
+    double cubic,
+    boolean excludesOutside,
+    boolean isSmoothed,
+    double start,
+    double end) {
+
+  /** The place in the axis of an element of the result. */
+  private double place(int i) throws ModelFormatException {
+    double length = input * scale;
+    return switch (transformation) {
+      case "asymmetric" -> i / scale;
+      case "half_pixel" -> (i + 0.5) / scale - 0.5;
+      case "pytorch_half_pixel" -> output > 1 ? (i + 0.5) / scale - 0.5 : 0;
+      case "tf_half_pixel_for_nn" -> (i + 0.5) / scale;
+      case "align_corners" -> length == 1 ? 0 : i * (input - 1) / (length - 1);
+      case "half_pixel_symmetric" -> {
+        double adjustment = output / length;
+        double center = input / 2.0;
+        yield center * (1 - adjustment) + (i + 0.5) / scale - 0.5;
+      }
+      case "tf_crop_and_resize" ->
+          output > 1
+              ? start * (input - 1) + i * (end - start) * (input - 1) / (output - 1)
+              : 0.5 * (start + end) * (input - 1);
+      default ->
+          throw new ModelFormatException("its coordinates are transformed by " + transformation);
+    };
+  }
+
+  /** For each element of the result the factors of all elements of the axis. */
+  public double[][] weights() throws ModelFormatException {
+    double[][] weights = new double[output][input];
+    for (int i = 0; i < output; i++) {
+      double place = place(i);
+      switch (mode) {
+        case "nearest" -> weights[i][Math.clamp(rounded(place), 0, input - 1)] = 1;
+        case "linear" -> fill(weights[i], place, 1);
+        case "cubic" -> fill(weights[i], place, 2);
+        default -> throw new ModelFormatException("its mode is " + mode);
+      }
+    }
+    return weights;
+  }
+
+  private int rounded(double place) throws ModelFormatException {
+    return (int)
+        switch (nearest) {
+          case "floor" -> Math.floor(place);
+          case "ceil" -> Math.ceil(place);
+          case "round_prefer_floor" -> Math.ceil(place - 0.5);
+          case "round_prefer_ceil" -> Math.floor(place + 0.5);
+          default -> throw new ModelFormatException("its places are rounded by " + nearest);
+        };
+  }
+
+  private void fill(double[] weights, double place, int reach) {
+    double stretch = isSmoothed && scale < 1 ? scale : 1;
+    double radius = reach / stretch;
+    int first = (int) Math.floor(place - radius) + 1;
+    int last = (int) Math.ceil(place + radius) - 1;
+    if (!isSmoothed || scale >= 1) {
+      first = (int) Math.floor(place) - reach + 1;
+      last = (int) Math.floor(place) + reach;
+    }
+    double sum = 0;
+    for (int k = first; k <= last; k++) {
+      double distance = Math.abs(place - k) * stretch;
+      double weight = reach == 1 ? Math.max(0, 1 - distance) : cubic(distance);
+      boolean isInside = k >= 0 && k < input;
+      if (excludesOutside && !isInside) {
+        continue;
+      }
+      weights[Math.clamp(k, 0, input - 1)] += weight;
+      sum += weight;
+    }
+    if (excludesOutside || isSmoothed) {
+      for (int k = 0; k < input; k++) {
+        weights[k] /= sum;
+      }
+    }
+  }
+
+  private double cubic(double x) {
+    double a = cubic;
+    if (x <= 1) {
+      return ((a + 2) * x - (a + 3)) * x * x + 1;
+    }
+    return x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : 0;
+  }
+
+  /** For each element of the result 1 where its place is outside of the axis, else 0. */
+  public double[] outside() throws ModelFormatException {
+    double[] outside = new double[output];
+    for (int i = 0; i < output; i++) {
+      double place = place(i);
+      outside[i] = place < 0 || place > input - 1 ? 1 : 0;
+    }
+    return outside;
+  }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.fold;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.List;
+import java.util.function.DoubleBinaryOperator;
+import java.util.function.DoubleUnaryOperator;
+import java.util.function.LongBinaryOperator;
+import java.util.function.LongUnaryOperator;
+
+/**
+ * A value that is known while a model is read. Immutable.
+ *
+ * <p>Does not copy what it is made of, which must not be changed afterwards.
+ *
+ * @param type of the elements
+ * @param shape the dimensions; none for a scalar
+ * @param bytes the elements, little-endian, row-major
+ */
+public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
+  private static final ValueLayout.OfLong LONG =
+      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  /** A scalar or a vector of integers, as shapes and indexes are. */
+  public static Tensor ofLongs(int[] shape, long... values) {
+    MemorySegment bytes = MemorySegment.ofArray(new byte[8 * values.length]);
+    for (int i = 0; i < values.length; i++) {
+      bytes.setAtIndex(LONG, i, values[i]);
+    }
+    return new Tensor(DataType.INT64, shape, bytes);
+  }
+
+  /** An empty tensor to be filled. */
+  private static Tensor allocate(DataType type, int[] shape, Budget budget)
+      throws ModelFormatException {
+    long size = (long) Dims.count(shape) * type.elements().size();
+    return new Tensor(type, shape, MemorySegment.ofArray(budget.bytes(size)));
+  }
+
+  /** A tensor with a number everywhere. */
+  public static Tensor fill(DataType type, int[] shape, double value, Budget budget)
+      throws ModelFormatException {
+    Tensor tensor = allocate(type, shape, budget);
+    if (value != 0) {
+      for (int i = 0; i < tensor.count(); i++) {
+        tensor.set(i, value);
+      }
+    }
+    return tensor;
+  }
+
+  /** A tensor of these numbers. */
+  public static Tensor of(DataType type, int[] shape, double[] values, Budget budget)
+      throws ModelFormatException {
+    Tensor tensor = allocate(type, shape, budget);
+    for (int i = 0; i < values.length; i++) {
+      tensor.set(i, values[i]);
+    }
+    return tensor;
+  }
+
+  /** The number of elements. */
+  public int count() {
+    return Dims.count(shape);
+  }
+
+  /** One element as a real number. */
+  public double number(int index) {
+    return type.elements().getDouble(bytes, index);
+  }
+
+  /** One element as an integer. */
+  public long integer(int index) {
+    return type == DataType.INT64 ? bytes.getAtIndex(LONG, index) : (long) number(index);
+  }
+
+  private void set(int index, double value) {
+    type.elements().setDouble(bytes, index, type == DataType.BOOL ? value == 0 ? 0 : 1 : value);
+  }
+
+  private void set(int index, long value) {
+    if (type == DataType.INT64) {
+      bytes.setAtIndex(LONG, index, value);
+    } else if (type.isFloat() || type == DataType.BOOL) {
+      set(index, (double) value);
+    } else {
+      type.elements().setInt(bytes, index, (int) value);
+    }
+  }
+
+  /** All elements as integers. */
+  public long[] integers() {
+    long[] values = new long[count()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = integer(i);
+    }
+    return values;
+  }
+
+  /** The same elements in another shape. */
+  public Tensor reshape(int... changed) {
+    return new Tensor(type, changed, bytes);
+  }
+
+  /** The elements at places that are counted by strides. */
+  public Tensor view(int[] size, int[] strides, int offset, Budget budget)
+      throws ModelFormatException {
+    int[] places = budget.ints(Dims.count(size));
+    int[] at = new int[size.length];
+    int place = offset;
+    for (int i = 0; i < places.length; i++) {
+      places[i] = place;
+      for (int d = size.length - 1; d >= 0; d--) {
+        place += strides[d];
+        if (++at[d] < size[d]) {
+          break;
+        }
+        place -= size[d] * strides[d];
+        at[d] = 0;
+      }
+    }
+    return take(size, places, budget);
+  }
+
+  /** The elements at these places. */
+  public Tensor take(int[] size, int[] places, Budget budget) throws ModelFormatException {
+    Tensor result = allocate(type, size, budget);
+    int width = type.elements().size();
+    for (int i = 0; i < places.length; i++) {
+      MemorySegment.copy(bytes, (long) width * places[i], result.bytes, (long) width * i, width);
+    }
+    return result;
+  }
+
+  /** Several tensors, one after the other along an axis. */
+  public static Tensor concat(List<Tensor> parts, int axis, int[] shape, Budget budget)
+      throws ModelFormatException {
+    Tensor result = allocate(parts.getFirst().type, shape, budget);
+    int width = result.type.elements().size();
+    int outer = Dims.count(shape, 0, axis);
+    long row = (long) Dims.count(shape, axis, shape.length) * width;
+    long start = 0;
+    for (Tensor part : parts) {
+      long length = (long) Dims.count(part.shape, axis, shape.length) * width;
+      for (int i = 0; i < outer; i++) {
+        MemorySegment.copy(part.bytes, i * length, result.bytes, i * row + start, length);
+      }
+      start += length;
+    }
+    return result;
+  }
+
+  /** The elements in another type, as ONNX's Cast converts them. */
+  public Tensor cast(DataType target, Budget budget) throws ModelFormatException {
+    Tensor result = allocate(target, shape, budget);
+    boolean isExact = !type.isFloat() && !target.isFloat();
+    for (int i = 0; i < count(); i++) {
+      if (isExact) {
+        result.set(i, integer(i));
+      } else {
+        result.set(i, number(i));
+      }
+    }
+    return result;
+  }
+
+  /** A function of each element. */
+  public Tensor map(
+      DataType target, DoubleUnaryOperator reals, LongUnaryOperator integers, Budget budget)
+      throws ModelFormatException {
+    Tensor result = allocate(target, shape, budget);
+    for (int i = 0; i < count(); i++) {
+      if (type.isFloat()) {
+        result.set(i, reals.applyAsDouble(number(i)));
+      } else {
+        result.set(i, integers.applyAsLong(integer(i)));
+      }
+    }
+    return result;
+  }
+
+  /** A function of each pair of elements, with broadcasting to a shape. */
+  public static Tensor combine(
+      Tensor a,
+      Tensor b,
+      DataType target,
+      int[] shape,
+      DoubleBinaryOperator reals,
+      LongBinaryOperator integers,
+      Budget budget)
+      throws ModelFormatException {
+    Tensor left = a.expand(shape, budget);
+    Tensor right = b.expand(shape, budget);
+    Tensor result = allocate(target, shape, budget);
+    for (int i = 0; i < result.count(); i++) {
+      if (a.type.isFloat()) {
+        result.set(i, reals.applyAsDouble(left.number(i), right.number(i)));
+      } else {
+        result.set(i, integers.applyAsLong(left.integer(i), right.integer(i)));
+      }
+    }
+    return result;
+  }
+
+  /** The elements repeated to a shape. */
+  public Tensor expand(int[] target, Budget budget) throws ModelFormatException {
+    return java.util.Arrays.equals(shape, target)
+        ? this
+        : view(target, Dims.broadcastStrides(shape, target), 0, budget);
+  }
+}

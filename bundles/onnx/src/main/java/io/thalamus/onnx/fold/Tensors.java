@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.fold;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.OnnxTensor;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** The way from constants of a file to values. */
+public final class Tensors {
+  private static final int MAX_RANK = 32;
+
+  private Tensors() {}
+
+  /** The dimensions as a file has them, which must be countable. */
+  public static int[] shape(String name, long[] dims) throws ModelFormatException {
+    if (dims.length > MAX_RANK) {
+      throw new ModelFormatException("'" + name + "' has " + dims.length + " dimensions");
+    }
+    int[] shape = new int[dims.length];
+    long count = 1;
+    for (int i = 0; i < dims.length; i++) {
+      if (dims[i] < 0 || dims[i] > Integer.MAX_VALUE) {
+        throw new ModelFormatException("'" + name + "' has a dimension of " + dims[i]);
+      }
+      shape[i] = (int) dims[i];
+      count = Math.multiplyExact(count, dims[i]);
+      if (count > Integer.MAX_VALUE) {
+        throw new ModelFormatException("'" + name + "' has too many elements");
+      }
+    }
+    return shape;
+  }
+
+  /**
+   * A constant; its bytes are not copied where the file has them as they are needed.
+   *
+   * @throws ModelFormatException where type, dimensions and data do not fit together
+   */
+  public static Tensor of(OnnxTensor constant, Budget budget) throws ModelFormatException {
+    String name = constant.name();
+    if (constant.isExternal()) {
+      throw new ModelFormatException("the data of '" + name + "' are in another file");
+    }
+    DataType type =
+        DataType.of(constant.type())
+            .orElseThrow(
+                () ->
+                    new ModelFormatException(
+                        "'" + name + "' is of " + DataType.text(constant.type())));
+    int[] shape;
+    try {
+      shape = shape(name, constant.dims());
+    } catch (ArithmeticException e) {
+      throw new ModelFormatException("'" + name + "' has too many elements", e);
+    }
+    long expected = (long) Dims.count(shape) * type.elements().size();
+    if (constant.raw().byteSize() > 0) {
+      if (constant.raw().byteSize() != expected) {
+        throw mismatch(name, shape, constant.raw().byteSize() + " bytes");
+      }
+      return new Tensor(type, shape, constant.raw());
+    }
+    if (constant.numbers().size() != Dims.count(shape)) {
+      throw mismatch(name, shape, constant.numbers().size() + " elements");
+    }
+    ByteBuffer bytes = ByteBuffer.wrap(budget.bytes(expected)).order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; i < constant.numbers().size(); i++) {
+      put(bytes, type.elements().size(), constant.numbers().get(i));
+    }
+    return new Tensor(type, shape, MemorySegment.ofArray(bytes.array()));
+  }
+
+  private static void put(ByteBuffer bytes, int width, long bits) {
+    switch (width) {
+      case 1 -> bytes.put((byte) bits);
+      case 2 -> bytes.putShort((short) bits);
+      case 4 -> bytes.putInt((int) bits);
+      default -> bytes.putLong(bits);
+    }
+  }
+
+  private static ModelFormatException mismatch(String name, int[] shape, String data) {
+    return new ModelFormatException(
+        "the file is damaged: '%s' of shape %s has %s".formatted(name, Dims.text(shape), data));
+  }
+}

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The ONNX model reader. */
+package io.thalamus.onnx;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx;
+
+import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.INT64;
+import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.ints;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.model.Model;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.reader.ModelFormatException;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Locale;
+import org.junit.jupiter.api.Test;
+
+/** Small files from bytes to results, and what is said of those that cannot be read. */
+class ConversionTest {
+  private final OnnxFileBuilder file = new OnnxFileBuilder();
+
+  private String refusal() {
+    return assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()))
+        .getMessage();
+  }
+
+  @Test
+  void filesAreKnownByContentOrName() {
+    byte[] bytes = file.input("x", FLOAT, 1).output("x", FLOAT, 1).build();
+    OnnxReader reader = new OnnxReader();
+    assertTrue(reader.accepts("model.bin", MemorySegment.ofArray(bytes)));
+    assertTrue(reader.accepts("Model.ONNX", MemorySegment.ofArray(new byte[2])));
+    assertFalse(reader.accepts("model.tflite", MemorySegment.ofArray(new byte[64])));
+    assertFalse(reader.accepts("a.txt", MemorySegment.ofArray("Some words of a text.".getBytes())));
+  }
+
+  /** One channel becomes two; the windows of 2x2 add up by hand. */
+  @Test
+  void convolutionWithChannelsFirst() throws Exception {
+    file.input("x", FLOAT, 1, 1, 3, 3)
+        .floats("w", new long[] {2, 1, 2, 2}, 1, 1, 1, 1, 1, 0, 0, -1)
+        .floats("b", new long[] {2}, 0, 100)
+        .node("Conv", List.of("x", "w", "b"), "c")
+        .node("Relu", List.of("c"), "y")
+        .output("y", FLOAT, 1, 2, 2, 2);
+    assertArrayEquals(
+        new float[] {12, 16, 24, 28, 96, 96, 96, 96},
+        TestFiles.run(file, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  }
+
+  /** Shape arithmetic as exporters write it: it leaves nothing but the product behind. */
+  @Test
+  void shapesAreComputedWhileReading() throws Exception {
+    file.input("x", FLOAT, 2, 3, 2)
+        .integers("zero", new long[] {}, 0)
+        .integers("rest", new long[] {1}, -1)
+        .integers("first", new long[] {1}, 0)
+        .node("Shape", List.of("x"), "s")
+        .node("Gather", List.of("s", "zero"), "n")
+        .node("Unsqueeze", List.of("n", "first"), "n1")
+        .node("Concat", List.of("n1", "rest"), "shape", integer("axis", 0))
+        .node("Reshape", List.of("x", "shape"), "y")
+        .output("y", FLOAT, 2, 6);
+    Model model = TestFiles.read(file.build());
+    assertEquals(1, model.main().operations().size());
+    assertEquals("2x6", model.main().output(0).shape().toString());
+  }
+
+  @Test
+  void knownBranchesTakeThePlaceOfConditions() throws Exception {
+    OnnxFileBuilder doubled = new OnnxFileBuilder();
+    doubled.node("Add", List.of("x", "x"), "d").output("d", FLOAT, 2);
+    OnnxFileBuilder same = new OnnxFileBuilder();
+    same.node("Identity", List.of("x"), "i").output("i", FLOAT, 2);
+    file.input("x", FLOAT, 2)
+        .integers("a", new long[] {}, 3)
+        .node("Equal", List.of("a", "a"), "is")
+        .node(
+            "If",
+            List.of("is"),
+            "y",
+            OnnxFileBuilder.subgraph("then_branch", doubled),
+            OnnxFileBuilder.subgraph("else_branch", same))
+        .output("y", FLOAT, 2);
+    assertArrayEquals(new float[] {2, 6}, TestFiles.run(file, 1, 3));
+  }
+
+  @Test
+  void integersOf64BitsAreHeldIn32() throws Exception {
+    file.input("x", INT64, 2).node("Neg", List.of("x"), "y").output("y", INT64, 2);
+    Model model = TestFiles.read(file.build());
+    assertEquals(OperandCode.TENSOR_INT32, model.main().input(0).type());
+    assertEquals(OperandCode.TENSOR_INT32, model.main().output(0).type());
+  }
+
+  @Test
+  void allThatCannotBeExpressedIsNamedAtOnce() {
+    file.input("x", FLOAT, 1, 2)
+        .node("Foo", List.of("x"), "a")
+        .node("Relu", List.of("a"), "b")
+        .node("Transpose", List.of("x"), "c", ints("perm", 0, 0))
+        .node("Bar", List.of("b"), "y")
+        .output("y", FLOAT, 1, 2);
+    assertEquals(
+        "3 operators cannot be expressed: "
+            + "node 0 Foo 'the Foo': nothing that is known here computes it; "
+            + "node 2 Transpose 'the Transpose': its perm [0, 0] does not order 2 dimensions; "
+            + "node 3 Bar 'the Bar': nothing that is known here computes it",
+        refusal());
+  }
+
+  @Test
+  void openDimensionsAreRefused() {
+    file.input("x", FLOAT, -1, 3).node("Relu", List.of("x"), "y").output("y", FLOAT, -1, 3);
+    assertEquals(
+        "input 'x' has the shape ?x3; all of its dimensions must be fixed in the file", refusal());
+  }
+
+  @Test
+  void constantsThatTakeMoreThanTheFileCanMeanAreRefused() {
+    file.input("x", FLOAT, 1)
+        .integers("shape", new long[] {2}, 1 << 20, 1 << 10)
+        .node("ConstantOfShape", List.of("shape"), "c")
+        .node("Add", List.of("x", "c"), "y")
+        .output("y", FLOAT, 1 << 20, 1 << 10);
+    assertTrue(refusal().contains("too many for a file of its size"), refusal());
+  }
+
+  @Test
+  void nestingWithoutEndIsRefused() {
+    OnnxFileBuilder inner = new OnnxFileBuilder();
+    for (int i = 0; i < 200; i++) {
+      OnnxFileBuilder outer = new OnnxFileBuilder();
+      outer.node("If", List.of("x"), "y", OnnxFileBuilder.subgraph("then_branch", inner));
+      inner = outer;
+    }
+    byte[] bytes = inner.build();
+    String message =
+        assertThrows(ModelFormatException.class, () -> TestFiles.read(bytes)).getMessage();
+    assertTrue(message.toLowerCase(Locale.ROOT).contains("nested"), message);
+  }
+}

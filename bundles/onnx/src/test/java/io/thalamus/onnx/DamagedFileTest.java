@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx;
+
+import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.ints;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Files that are cut or changed: read, or refused with one line, and nothing else. */
+class DamagedFileTest {
+  private static final int CHANGES = 4000;
+
+  private static byte[] file() {
+    return new OnnxFileBuilder()
+        .input("x", FLOAT, 1, 2, 4, 4)
+        .floats("w", new long[] {3, 2, 1, 1}, 1, 2, 3, 4, 5, 6)
+        .integers("shape", new long[] {2}, 1, -1)
+        .integers("starts", new long[] {1}, 1)
+        .integers("ends", new long[] {1}, 9)
+        .node("Conv", List.of("x", "w"), "c", ints("strides", 1, 1), integer("group", 1))
+        .node("MaxPool", List.of("c"), "p", ints("kernel_shape", 2, 2), ints("strides", 2, 2))
+        .node("Reshape", List.of("p", "shape"), "r")
+        .node("Slice", List.of("r", "starts", "ends"), "s")
+        .node("Softmax", List.of("s"), "y")
+        .output("y", FLOAT, 1, 12)
+        .build();
+  }
+
+  @Test
+  void anyBeginningOfAFile() {
+    byte[] whole = file();
+    for (int length = 1; length < whole.length; length++) {
+      read(Arrays.copyOf(whole, length), "cut to " + length);
+    }
+  }
+
+  @Test
+  void anyChangeOfAFile() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    byte[] whole = file();
+    for (int i = 0; i < CHANGES; i++) {
+      byte[] changed = whole.clone();
+      for (int k = random.nextInt(3); k >= 0; k--) {
+        changed[random.nextInt(changed.length)] = (byte) random.nextInt();
+      }
+      read(changed, "seed " + seed + ", change " + i);
+    }
+  }
+
+  private static void read(byte[] bytes, String what) {
+    try {
+      TestFiles.read(bytes);
+    } catch (ModelFormatException e) {
+      assertFalse(e.getMessage().isBlank() || e.getMessage().contains("\n"), what);
+    } catch (RuntimeException | Error e) {
+      fail(what, e);
+    }
+  }
+}
