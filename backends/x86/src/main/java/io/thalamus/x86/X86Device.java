@@ -177,7 +177,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     Program program = compile(StaticGraph.resolve(model.main(), catalog()), level(), config);
     PreparedModel prepared = load(model, program);
     if (CachedProgram.isCacheable(model.main())) {
-      store(CachedProgram.arguments(model.main()), program, settings(), config);
+      store(model, program, config);
     }
     return prepared;
   }
@@ -193,11 +193,12 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     return Digests.sha256(info().version() + '\0' + machine);
   }
 
-  private void store(Model arguments, Program program, byte[] settings, PrepareConfig config) {
+  private void store(Model model, Program program, PrepareConfig config) {
     Optional<CacheWriter> files = cache.open(config);
     if (files.isPresent()) {
       try (CacheWriter writer = files.get()) {
-        writer.write(new CachedProgram(arguments, program, settings).write(), config.deadline());
+        Model arguments = CachedProgram.arguments(model.main());
+        writer.write(new CachedProgram(arguments, program, settings()).write(), config.deadline());
       }
     }
   }

@@ -13,6 +13,7 @@ import io.thalamus.operations.MatrixMultiply;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
+import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.PaddedRows;
 import io.thalamus.x86.kernel.StridedFloats;
 import io.thalamus.x86.kernel.Taps;
@@ -37,6 +38,9 @@ public final class Convolution {
 
   /** Vectors of channels where there are hardly any rows: as many sums as hide the latency. */
   private static final int FEW_ROWS_VECTORS = 6;
+
+  /** Columns that are transposed at a time. */
+  private static final int BLOCK = 64;
 
   private final ProgramBuilder program;
   private final Layer layer;
@@ -286,10 +290,14 @@ public final class Convolution {
       int channels = Math.min(width, layer.resultChannels() - channel);
       int panelVectors = Math.ceilDiv(channels, program.emitter().lanes());
       long panel = program.constant(pack(channel, channels, panelVectors));
+      Taps taps = taps(rows, panelVectors, channels);
+      Function function = taps.emit(program.emitter());
+      Taps last = rest > 0 ? taps(rest, panelVectors, channels) : taps;
+      Function lastFunction = last.emit(program.emitter());
       for (int line = 0; line < layer.lines(); line++) {
-        call(taps(rows, panelVectors, channels), line, 0, whole, channel, panel);
+        call(taps, function, line, 0, whole, channel, panel);
         if (rest > 0) {
-          call(taps(rest, panelVectors, channels), line, whole * rows, 1, channel, panel);
+          call(last, lastFunction, line, whole * rows, 1, channel, panel);
         }
       }
     }
@@ -315,7 +323,8 @@ public final class Convolution {
         layer.activation());
   }
 
-  private void call(Taps taps, int line, int result, int blocks, int channel, long panel) {
+  private void call(
+      Taps taps, Function function, int line, int result, int blocks, int channel, long panel) {
     int batch = line / layer.linesOfBatch();
     int row = line % layer.linesOfBatch() * layer.height().stride();
     long cell = layer.channels() * (long) Float.BYTES;
@@ -333,7 +342,7 @@ public final class Convolution {
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
     for (int block = 0; block < blocks; block += most) {
       program.call(
-          taps.emit(program.emitter()),
+          function,
           source,
           from + (long) block * taps.rows() * taps.rowStep(),
           output,
@@ -349,18 +358,36 @@ public final class Convolution {
     int taps = layer.height().size() * layer.width().size();
     int depth = layer.isDepthwise() ? taps : taps * layer.channels();
     float[] packed = new float[(1 + depth) * padded];
-    for (int c = 0; c < channels; c++) {
-      packed[c] = layer.bias()[channel + c];
+    System.arraycopy(layer.bias(), channel, packed, 0, channels);
+    if (layer.isDepthwise()) {
       for (int k = 0; k < depth; k++) {
-        packed[(1 + k) * padded + c] =
-            layer.isDepthwise()
-                ? layer.weights()[k * layer.resultChannels() + channel + c]
-                : layer.weights()[(channel + c) * depth + k];
+        int from = k * layer.resultChannels() + channel;
+        System.arraycopy(layer.weights(), from, packed, (1 + k) * padded, channels);
       }
+    } else {
+      transpose(layer.weights(), channel * depth, depth, channels, packed, padded);
     }
     ByteBuffer bytes =
         ByteBuffer.allocate(packed.length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
     bytes.asFloatBuffer().put(packed);
     return bytes.array();
+  }
+
+  /**
+   * Writes what stands in rows into columns, behind the first row: in blocks that stay in a cache,
+   * and in a loop that is short enough for the JVM to compile soon.
+   */
+  private static void transpose(
+      float[] from, int first, int depth, int channels, float[] to, int step) {
+    for (int begin = 0; begin < depth; begin += BLOCK) {
+      int end = Math.min(depth, begin + BLOCK);
+      for (int c = 0; c < channels; c++) {
+        int row = first + c * depth;
+        int at = (1 + begin) * step + c;
+        for (int k = begin; k < end; k++, at += step) {
+          to[at] = from[row + k];
+        }
+      }
+    }
   }
 }

@@ -11,7 +11,6 @@ import io.thalamus.x86.compile.Program.Range;
 import io.thalamus.x86.kernel.Emitter;
 import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
-import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -35,7 +34,8 @@ final class ProgramBuilder {
   private static final long LEAST_SHARED = 1 << 17;
 
   private final Emitter emitter;
-  private final ByteArrayOutputStream constants = new ByteArrayOutputStream();
+  private final List<byte[]> constants = new ArrayList<>();
+  private long sizeOfConstants;
   private final List<Place> places = new ArrayList<>();
   private final List<Call> calls = new ArrayList<>();
   private final List<Constant> copied = new ArrayList<>();
@@ -106,9 +106,9 @@ final class ProgramBuilder {
 
   /** Returns where some bytes stand among the constants. */
   long constant(byte[] value) {
-    long at = constants.size();
-    constants.writeBytes(value);
-    constants.writeBytes(new byte[(ALIGNMENT - value.length % ALIGNMENT) % ALIGNMENT]);
+    long at = sizeOfConstants;
+    constants.add(value);
+    sizeOfConstants += (value.length + ALIGNMENT - 1L) / ALIGNMENT * ALIGNMENT;
     return at;
   }
 
@@ -143,7 +143,7 @@ final class ProgramBuilder {
         function.other(),
         call.blocks(),
         call.o2(),
-        function.isConstant() ? constants.size() : call.other().bytes());
+        function.isConstant() ? sizeOfConstants : call.other().bytes());
     order(call);
     call.read().use(step);
     call.written().use(step);
@@ -208,7 +208,7 @@ final class ProgramBuilder {
     }
     return new Program(
         emitter.finish(),
-        constants.toByteArray(),
+        collect(),
         numbers,
         calls.stream().map(Call::function).toList(),
         List.copyOf(ends),
@@ -217,6 +217,16 @@ final class ProgramBuilder {
         ranges(inputs),
         ranges(outputs),
         shapes);
+  }
+
+  private byte[] collect() {
+    byte[] all = new byte[Math.toIntExact(sizeOfConstants)];
+    int at = 0;
+    for (byte[] one : constants) {
+      System.arraycopy(one, 0, all, at, one.length);
+      at += (one.length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    return all;
   }
 
   private static Range[] ranges(Place[] places) {

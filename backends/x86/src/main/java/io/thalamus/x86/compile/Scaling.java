@@ -22,10 +22,12 @@ import java.util.List;
  */
 final class Scaling {
   private final List<Requantization> factors;
+  private final List<Channel> channels;
   private final Rescale rescale;
 
-  private Scaling(List<Requantization> factors, Rescale rescale) {
+  private Scaling(List<Requantization> factors, List<Channel> channels, Rescale rescale) {
     this.factors = factors;
+    this.channels = channels;
     this.rescale = rescale;
   }
 
@@ -39,6 +41,7 @@ final class Scaling {
     List<Channel> channels = factors.stream().map(factor -> channel(factor, isAway)).toList();
     return new Scaling(
         factors,
+        channels,
         new Rescale(
             channels.stream().anyMatch(channel -> channel.first() != 0),
             isAway,
@@ -51,10 +54,10 @@ final class Scaling {
 
   /** The numbers of a factor that is the same for all elements. */
   static Factor factor(Requantization factor, int zeroPoint, IntRange range) {
-    Rescale rescale = of(List.of(factor), zeroPoint, range).rescale();
-    Channel channel = channel(factor, rescale.isAway());
+    Scaling scaling = of(List.of(factor), zeroPoint, range);
+    Channel channel = scaling.channels.getFirst();
     return new Factor(
-        rescale,
+        scaling.rescale,
         channel.first(),
         factor.multiplier(),
         channel.rounding(),
@@ -99,7 +102,7 @@ final class Scaling {
    * @param bias by channel from the first on
    * @param vectors of the panel, pairs of which hold the channels
    */
-  void write(ByteBuffer to, Length length, int vectors, int first, int channels, int[] bias) {
+  void write(ByteBuffer to, Length length, int vectors, int first, int count, int[] bias) {
     int lanes = length.bytes() / Integer.BYTES;
     int pair = Rescale.pair(length);
     int bytes = vectors * length.bytes();
@@ -108,9 +111,9 @@ final class Scaling {
       if (!rescale.has(numbers)) {
         continue;
       }
-      for (int c = 0; c < channels; c++) {
+      for (int c = 0; c < count; c++) {
         Requantization factor = factors.get(first + c);
-        Channel channel = channel(factor, rescale.isAway());
+        Channel channel = channels.get(first + c);
         int element = c / pair * 2 * lanes + Rescale.position(length, c % pair);
         int own = at + element * Integer.BYTES;
         int even = at + element / 2 * Long.BYTES;

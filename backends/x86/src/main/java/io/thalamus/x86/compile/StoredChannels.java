@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.StoredDepthwise;
 import java.nio.ByteBuffer;
@@ -32,18 +33,19 @@ final class StoredChannels {
     int rows = Math.ceilDiv(results, blocks);
     int whole = results / rows;
     int rest = results % rows;
+    Function function = function(rows);
+    Function last = rest > 0 ? function(rest) : null;
     for (int line = 0; line < layer.batches() * layer.resultHeight(); line++) {
-      call(rows, line, 0, whole, panels);
+      call(function, line, 0, whole, panels);
       if (rest > 0) {
-        call(rest, line, whole * rows, 1, panels);
+        call(last, line, whole * rows, 1, panels);
       }
     }
   }
 
-  private void call(int rows, int line, int result, int blocks, long panels) {
+  private Function function(int rows) {
     int channels = layer.channels();
-    StoredDepthwise function =
-        new StoredDepthwise(
+    return new StoredDepthwise(
             length,
             layer.isSigned(),
             rows,
@@ -55,7 +57,12 @@ final class StoredChannels {
             layer.width().dilation() * channels,
             layer.width().stride() * channels,
             channels,
-            scaling.rescale());
+            scaling.rescale())
+        .emit(program.emitter());
+  }
+
+  private void call(Function function, int line, int result, int blocks, long panels) {
+    int channels = layer.channels();
     int batch = line / layer.resultHeight();
     int row = line % layer.resultHeight() * layer.height().stride();
     long from =
@@ -63,7 +70,7 @@ final class StoredChannels {
                 + (long) result * layer.width().stride())
             * channels;
     program.call(
-        function.emit(program.emitter()),
+        function,
         source,
         from,
         output,
@@ -87,7 +94,7 @@ final class StoredChannels {
       for (int c = 0; c < count; c++) {
         int weights = 0;
         for (int tap = 0; tap < taps; tap++) {
-          weights += layer.weights()[tap * channels + first + c];
+          weights += layer.weights().get(tap * channels + first + c);
         }
         // What is seen is not made less by its zero point: all sums are.
         bias[c] = layer.bias()[first + c] - layer.accumulation().inputZeroPoint() * weights;
@@ -98,7 +105,7 @@ final class StoredChannels {
         int at = packed.position() + tap / 2 * 2 * length.bytes() + tap % 2 * Short.BYTES;
         for (int c = 0; c < count; c++) {
           int element = Rescale.position(length, c);
-          short weight = (short) layer.weights()[tap * channels + first + c];
+          short weight = (short) layer.weights().get(tap * channels + first + c);
           packed.putShort(at + element * Integer.BYTES, weight);
         }
       }

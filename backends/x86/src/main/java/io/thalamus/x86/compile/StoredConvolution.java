@@ -2,7 +2,6 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
-import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
@@ -11,7 +10,6 @@ import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.DataLayout;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.MatrixMultiply;
-import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
@@ -125,6 +123,7 @@ public final class StoredConvolution {
   private static void product(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     MatrixMultiply.Parameters parameters = operation.parameters(MatrixMultiply.Parameters.class);
+    Accumulation accumulation = parameters.quantized().orElseThrow();
     Window one = new Window(1, 1, 1, 0, 0);
     StoredLayer layer =
         new StoredLayer(
@@ -138,9 +137,9 @@ public final class StoredConvolution {
             one,
             one,
             isSigned(operation.view()),
-            weights(operation.view(), parameters.quantized().orElseThrow(), 1, false),
+            StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint()),
             operation.view().input(2).int32s(),
-            parameters.quantized().orElseThrow());
+            accumulation);
     new StoredProducts(program, layer, operands.input(0), operands.output()).emit();
   }
 
@@ -154,6 +153,8 @@ public final class StoredConvolution {
     boolean isTransposed =
         !isDepthwise && operation.view().type() == OperationCode.DEPTHWISE_CONV_2D;
     Shape filter = operation.inputShape(1);
+    StoredWeights weights =
+        StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint());
     StoredLayer layer =
         new StoredLayer(
             input.dimension(0),
@@ -166,11 +167,7 @@ public final class StoredConvolution {
             parameters.height(),
             parameters.width(),
             isSigned(operation.view()),
-            weights(
-                operation.view(),
-                accumulation,
-                filter.dimension(1) * filter.dimension(2),
-                isTransposed),
+            isTransposed ? weights.transposed(filter.dimension(1) * filter.dimension(2)) : weights,
             operation.view().input(2).int32s(),
             accumulation);
     if (isDepthwise) {
@@ -182,24 +179,5 @@ public final class StoredConvolution {
 
   private static boolean isSigned(OperationView operation) {
     return operation.input(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-  }
-
-  /**
-   * The weights less their zero point.
-   *
-   * @param isTransposed whether those of a tap stand beside each other, and are to stand apart
-   */
-  private static int[] weights(
-      OperationView operation, Accumulation accumulation, int taps, boolean isTransposed) {
-    OperandView filter = operation.input(1);
-    Elements elements = Elements.of(filter.type());
-    int[] weights = new int[(int) filter.shape().elementCount()];
-    int channels = weights.length / taps;
-    for (int i = 0; i < weights.length; i++) {
-      int to = isTransposed ? i % channels * taps + i / channels : i;
-      weights[to] =
-          elements.getInt(filter.value().orElseThrow(), i) - accumulation.filterZeroPoint();
-    }
-    return weights;
   }
 }

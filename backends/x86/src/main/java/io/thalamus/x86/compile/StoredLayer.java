@@ -12,8 +12,8 @@ import io.thalamus.x86.kernel.WidenedRows;
 /**
  * A convolution of stored bytes, channels last.
  *
- * @param weights less their zero point: by output channel, tap and channel, or, where each channel
- *     sees itself alone, by tap and channel
+ * @param weights by output channel, tap and channel, or, where each channel sees itself alone, by
+ *     tap and channel
  */
 record StoredLayer(
     int batches,
@@ -26,7 +26,7 @@ record StoredLayer(
     Window height,
     Window width,
     boolean isSigned,
-    int[] weights,
+    StoredWeights weights,
     int[] bias,
     Accumulation accumulation) {
   /** Bytes that a call copies: some tens of microseconds. */

@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.StoredProduct;
 import io.thalamus.x86.kernel.StoredProduct.Form;
@@ -62,7 +63,8 @@ final class StoredProducts {
 
   private void panel(Length length, int vectors, int channel, int channels) {
     Form form = form(channel, channels);
-    int correction = form == Form.BYTES ? correction(channel, channels) : 0;
+    int correction =
+        form == Form.BYTES ? layer.weights().excess(channel * depth(), channels * depth()) : 0;
     long panel = program.constant(pack(length, form, vectors, channel, channels, correction));
     int results = layer.resultWidth();
     boolean isFlipped = isFlipped(form);
@@ -72,11 +74,14 @@ final class StoredProducts {
     int whole = results / rows;
     int rest = results % rows;
     StoredProduct product = product(length, form, correction, vectors, channels, rows);
+    Function function = product.emit(program.emitter());
+    StoredProduct last =
+        rest > 0 ? product(length, form, correction, vectors, channels, rest) : product;
+    Function lastFunction = last.emit(program.emitter());
     for (int line = 0; line < layer.batches() * layer.resultHeight(); line++) {
-      call(product, line, 0, whole, channel, panel);
+      call(product, function, line, 0, whole, channel, panel);
       if (rest > 0) {
-        StoredProduct last = product(length, form, correction, vectors, channels, rest);
-        call(last, line, whole * rows, 1, channel, panel);
+        call(last, lastFunction, line, whole * rows, 1, channel, panel);
       }
     }
   }
@@ -84,27 +89,13 @@ final class StoredProducts {
   private Form form(int channel, int channels) {
     return program.emitter().level().dot().isPresent()
         ? Form.BYTES
-        : neverSaturate(channel, channels) ? Form.PAIRS : Form.WORDS;
+        : layer.weights().neverSaturate(channel * depth(), channels * depth(), run)
+            ? Form.PAIRS
+            : Form.WORDS;
   }
 
   private boolean isFlipped(Form form) {
     return form != Form.WORDS && layer.isSigned();
-  }
-
-  /** Whether no two neighbouring weights of some channels can leave 16 bits, times 255 each. */
-  private boolean neverSaturate(int channel, int channels) {
-    int[] weights = layer.weights();
-    int end = (channel + channels) * depth();
-    for (int begin = channel * depth(); begin < end; begin += run) {
-      for (int i = begin; i < begin + run; i += 2) {
-        int second = i + 1 < begin + run ? weights[i + 1] : 0;
-        if (Math.max(weights[i], 0) + Math.max(second, 0) > Byte.MAX_VALUE
-            || Math.min(weights[i], 0) + Math.min(second, 0) < Byte.MIN_VALUE) {
-          return false;
-        }
-      }
-    }
-    return true;
   }
 
   /** Returns the source as a form reads it. */
@@ -117,18 +108,6 @@ final class StoredProducts {
       bytes = layer.isPadded() ? layer.copy(program, source, false) : source;
     }
     return bytes;
-  }
-
-  /** Returns what the weights of some channels must be made less by, to be signed bytes. */
-  private int correction(int channel, int channels) {
-    int depth = depth();
-    int least = 0;
-    int largest = 0;
-    for (int i = channel * depth; i < (channel + channels) * depth; i++) {
-      least = Math.min(least, layer.weights()[i]);
-      largest = Math.max(largest, layer.weights()[i]);
-    }
-    return Math.max(largest - Byte.MAX_VALUE, 0) + Math.min(least - Byte.MIN_VALUE, 0);
   }
 
   /** Returns the weights of a channel. */
@@ -158,7 +137,13 @@ final class StoredProducts {
   }
 
   private void call(
-      StoredProduct product, int line, int result, int blocks, int channel, long panel) {
+      StoredProduct product,
+      Function function,
+      int line,
+      int result,
+      int blocks,
+      int channel,
+      long panel) {
     int batch = line / layer.resultHeight();
     int row = line % layer.resultHeight() * layer.height().stride();
     long from =
@@ -172,7 +157,7 @@ final class StoredProducts {
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
     for (int block = 0; block < blocks; block += most) {
       program.call(
-          product.emit(program.emitter()),
+          function,
           source(product.form()),
           from + (long) block * product.rows() * product.rowStep(),
           output,
@@ -189,47 +174,32 @@ final class StoredProducts {
     int lanes = length.bytes() / Integer.BYTES;
     int lines = layer.height().size() * runs;
     int groups = Math.ceilDiv(run, form.group());
-    int bytes = (scaling.rescale().arrays() + lines * groups) * vectors * length.bytes();
-    ByteBuffer packed = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    scaling.write(packed, length, vectors, channel, channels, bias(form, channel, channels));
-    int begin = packed.position();
+    int step = vectors * lanes;
+    int[] packed = new int[lines * groups * step];
+    int[] bias = Arrays.copyOfRange(layer.bias(), channel, channel + channels);
+    // Bytes are not made less by their zero point: all sums are.
+    int zeroPoint =
+        form == Form.WORDS
+            ? 0
+            : layer.accumulation().inputZeroPoint() - (layer.isSigned() ? Byte.MIN_VALUE : 0);
+    StoredWeights weights = layer.weights();
     for (int c = 0; c < channels; c++) {
       int element = c / pair * 2 * lanes + Rescale.position(length, c % pair);
       for (int line = 0; line < lines; line++) {
-        int weights = ((channel + c) * lines + line) * run;
-        for (int i = 0; i < run; i++) {
-          int group = line * groups + i / form.group();
-          int at =
-              begin
-                  + group * vectors * length.bytes()
-                  + element * Integer.BYTES
-                  + i % form.group() * form.bytes();
-          int weight = layer.weights()[weights + i];
-          if (form == Form.WORDS) {
-            packed.putShort(at, (short) weight);
-          } else {
-            packed.put(at, (byte) (weight - correction));
-          }
-        }
+        int from = ((channel + c) * lines + line) * run;
+        int at = line * groups * step + element;
+        int sum =
+            form == Form.WORDS
+                ? weights.writeWords(from, run, packed, at, step)
+                : weights.writeBytes(from, run, correction, packed, at, step);
+        bias[c] -= zeroPoint * sum;
       }
     }
-    return packed.array();
-  }
-
-  /** What the sums of some channels begin with. */
-  private int[] bias(Form form, int channel, int channels) {
-    int[] bias = Arrays.copyOfRange(layer.bias(), channel, channel + channels);
-    if (form != Form.WORDS) {
-      // Bytes are not made less by their zero point: all sums are.
-      int zeroPoint =
-          layer.accumulation().inputZeroPoint() - (layer.isSigned() ? Byte.MIN_VALUE : 0);
-      int depth = depth();
-      for (int c = 0; c < channels; c++) {
-        for (int i = 0; i < depth; i++) {
-          bias[c] -= zeroPoint * layer.weights()[(channel + c) * depth + i];
-        }
-      }
-    }
-    return bias;
+    int numbers = scaling.rescale().arrays() * vectors * length.bytes();
+    ByteBuffer panel = ByteBuffer.allocate(numbers + packed.length * Integer.BYTES);
+    panel.order(ByteOrder.LITTLE_ENDIAN);
+    scaling.write(panel, length, vectors, channel, channels, bias);
+    panel.asIntBuffer().put(packed);
+    return panel.array();
   }
 }

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.model.OperandCode;
+import io.thalamus.operations.OperandView;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * The constant weights of an 8-bit layer, as they are stored: a compilation must not touch each of
+ * them more often than it has to, and in loops that are short enough for the JVM to compile soon.
+ * Immutable.
+ */
+final class StoredWeights {
+  private final byte[] stored;
+
+  /** What makes stored bytes signed ones. */
+  private final int flip;
+
+  /** Of signed bytes. */
+  private final int zeroPoint;
+
+  private StoredWeights(byte[] stored, int flip, int zeroPoint) {
+    this.stored = stored;
+    this.flip = flip;
+    this.zeroPoint = zeroPoint;
+  }
+
+  static StoredWeights of(OperandView filter, int zeroPoint) {
+    boolean isUnsigned = filter.type() == OperandCode.TENSOR_QUANT8_ASYMM;
+    return new StoredWeights(
+        filter.value().orElseThrow().toArray(ValueLayout.JAVA_BYTE),
+        isUnsigned ? Byte.MIN_VALUE : 0,
+        isUnsigned ? zeroPoint + Byte.MIN_VALUE : zeroPoint);
+  }
+
+  /** Returns those that stand beside each other in a row far from each other, and the reverse. */
+  StoredWeights transposed(int rows) {
+    byte[] to = new byte[stored.length];
+    int columns = stored.length / rows;
+    for (int i = 0; i < stored.length; i++) {
+      to[i % columns * rows + i / columns] = stored[i];
+    }
+    return new StoredWeights(to, flip, zeroPoint);
+  }
+
+  /** Returns a weight, less the zero point. */
+  int get(int index) {
+    return (byte) (stored[index] ^ flip) - zeroPoint;
+  }
+
+  /** Returns what some weights must be made less by, to be signed bytes. */
+  int excess(int from, int count) {
+    if (zeroPoint == 0) {
+      return 0;
+    }
+    int least = 0;
+    int largest = 0;
+    for (int i = from; i < from + count; i++) {
+      int weight = (byte) (stored[i] ^ flip) - zeroPoint;
+      if (weight < least) {
+        least = weight;
+      } else if (weight > largest) {
+        largest = weight;
+      }
+    }
+    return Math.max(largest - Byte.MAX_VALUE, 0) + Math.min(least - Byte.MIN_VALUE, 0);
+  }
+
+  /**
+   * Returns whether no two neighbours of some weights leave 16 bits, times 255 each.
+   *
+   * @param run weights of which two are neighbours
+   */
+  boolean neverSaturate(int from, int count, int run) {
+    for (int begin = from; begin < from + count; begin += run) {
+      for (int i = begin; i < begin + run; i += 2) {
+        int first = get(i);
+        int second = i + 1 < begin + run ? get(i + 1) : 0;
+        if (Math.max(first, 0) + Math.max(second, 0) > Byte.MAX_VALUE
+            || Math.min(first, 0) + Math.min(second, 0) < Byte.MIN_VALUE) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Writes some weights as words, two into each of some integers, and returns their sum.
+   *
+   * @param at the first integer
+   * @param step from one integer to the next
+   */
+  int writeWords(int from, int count, int[] to, int at, int step) {
+    int sum = 0;
+    int place = at;
+    for (int i = from; i < from + count; i += 2, place += step) {
+      int first = (byte) (stored[i] ^ flip) - zeroPoint;
+      int second = i + 1 < from + count ? (byte) (stored[i + 1] ^ flip) - zeroPoint : 0;
+      to[place] = first & 0xFFFF | second << Short.SIZE;
+      sum += first + second;
+    }
+    return sum;
+  }
+
+  /**
+   * Writes some weights as bytes, four into each of some integers, and returns their sum.
+   *
+   * @param less what all are made less by; not so in the sum
+   * @param at the first integer
+   * @param step from one integer to the next
+   */
+  int writeBytes(int from, int count, int less, int[] to, int at, int step) {
+    int sum = 0;
+    int place = at;
+    int offset = zeroPoint + less;
+    int whole = from + count - count % Integer.BYTES;
+    for (int i = from; i < whole; i += Integer.BYTES, place += step) {
+      int a = (byte) (stored[i] ^ flip) - offset;
+      int b = (byte) (stored[i + 1] ^ flip) - offset;
+      int c = (byte) (stored[i + 2] ^ flip) - offset;
+      int d = (byte) (stored[i + 3] ^ flip) - offset;
+      to[place] = a & 0xFF | (b & 0xFF) << 8 | (c & 0xFF) << 16 | d << 24;
+      sum += a + b + c + d;
+    }
+    int last = 0;
+    for (int i = whole; i < from + count; i++) {
+      int weight = (byte) (stored[i] ^ flip) - offset;
+      last |= (weight & 0xFF) << (i - whole) * Byte.SIZE;
+      sum += weight;
+    }
+    if (whole < from + count) {
+      to[place] = last;
+    }
+    return sum + less * count;
+  }
+}
