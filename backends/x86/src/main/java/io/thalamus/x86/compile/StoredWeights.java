@@ -19,7 +19,7 @@ final class StoredWeights {
   /** Of signed bytes. */
   private final int zeroPoint;
 
-  private StoredWeights(byte[] stored, int flip, int zeroPoint) {
+  StoredWeights(byte[] stored, int flip, int zeroPoint) {
     this.stored = stored;
     this.flip = flip;
     this.zeroPoint = zeroPoint;
