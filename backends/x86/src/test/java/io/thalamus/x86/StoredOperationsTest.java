@@ -2,6 +2,7 @@
 package io.thalamus.x86;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
@@ -15,6 +16,7 @@ import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.kernel.ByteSoftmax;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -264,6 +266,89 @@ class StoredOperationsTest {
                 };
           }
           return new byte[][] {TestGraph.bytes(values)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void movedBytesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        (graph, random, type) -> {
+          int[] shape = shape(random);
+          int[] result = shape.clone();
+          Quantization quantization = quantization(random, type, 0.1);
+          int input = graph.input(type, quantization, shape);
+          byte[] bytes = bytes(random, shape);
+          switch (random.nextInt(5)) {
+            case 0 -> {
+              int axis = random.nextInt(4);
+              int[] second = shape.clone();
+              second[axis] = 1 + random.nextInt(9);
+              result[axis] += second[axis];
+              boolean isRescaled = random.nextBoolean();
+              Quantization other = isRescaled ? quantization(random, type, 0.1) : quantization;
+              int y = graph.input(type, other, second);
+              int output = graph.output(type, quantization, result);
+              List<Integer> in = List.of(input, y, graph.int32(axis));
+              graph.operation(OperationCode.CONCATENATION, in, output);
+              return new byte[][] {bytes, bytes(random, second)};
+            }
+            case 1 -> {
+              int[] paddings = new int[8];
+              for (int i = 0; i < 8; i++) {
+                paddings[i] = random.nextInt(3);
+                result[i / 2] += paddings[i];
+              }
+              int constant =
+                  graph.constant(TENSOR_INT32, Quantization.NONE, TestGraph.bytes(paddings), 4, 2);
+              int output = graph.output(type, quantization, result);
+              graph.operation(OperationCode.PAD, List.of(input, constant), output);
+            }
+            case 2 -> {
+              List<Integer> axes = new ArrayList<>(List.of(0, 1, 2, 3));
+              Collections.shuffle(axes, random);
+              int[] order = axes.stream().mapToInt(axis -> axis).toArray();
+              for (int i = 0; i < 4; i++) {
+                result[i] = shape[order[i]];
+              }
+              int output = graph.output(type, quantization, result);
+              graph.operation(
+                  OperationCode.TRANSPOSE, List.of(input, graph.int32Vector(order)), output);
+            }
+            case 3 -> {
+              int[] begin = new int[4];
+              for (int i = 0; i < 4; i++) {
+                begin[i] = random.nextInt(shape[i]);
+                result[i] = 1 + random.nextInt(shape[i] - begin[i]);
+              }
+              int output = graph.output(type, quantization, result);
+              graph.operation(
+                  OperationCode.SLICE,
+                  List.of(input, graph.int32Vector(begin), graph.int32Vector(result)),
+                  output);
+            }
+            default -> {
+              int[] strides = new int[4];
+              for (int i = 0; i < 4; i++) {
+                strides[i] = 1 + random.nextInt(3);
+                result[i] = Math.ceilDiv(shape[i], strides[i]);
+              }
+              int output = graph.output(type, quantization, result);
+              graph.operation(
+                  OperationCode.STRIDED_SLICE,
+                  List.of(
+                      input,
+                      graph.int32Vector(new int[4]),
+                      graph.int32Vector(shape),
+                      graph.int32Vector(strides),
+                      graph.int32(0),
+                      graph.int32(0),
+                      graph.int32(0)),
+                  output);
+            }
+          }
+          return new byte[][] {bytes};
         });
   }
 

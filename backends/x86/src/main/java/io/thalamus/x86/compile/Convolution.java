@@ -15,7 +15,7 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.PaddedRows;
-import io.thalamus.x86.kernel.StridedFloats;
+import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Taps;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -223,9 +223,14 @@ public final class Convolution {
     int floats = Math.toIntExact(input.elementCount());
     Place to = program.place((long) floats * times * Float.BYTES);
     for (int at = 0; at < floats; at += MOST_REPEATED) {
-      StridedFloats copy =
-          new StridedFloats(
-              Math.min(MOST_REPEATED, floats - at), Float.BYTES, times * Float.BYTES, 0, 0);
+      Strided copy =
+          new Strided(
+              Float.BYTES,
+              Math.min(MOST_REPEATED, floats - at),
+              Float.BYTES,
+              times * Float.BYTES,
+              0,
+              0);
       for (int i = 0; i < times; i++) {
         program.call(
             copy.emit(program.emitter()),

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
-import io.thalamus.x86.kernel.StridedFloats;
+import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.Strided;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Operations that put floats elsewhere; what else they are given are constants. */
+/** Operations that put elements elsewhere; what else they are given are constants. */
 public final class Moving {
-  /** Floats of a call. */
+  /** Elements of a call. */
   private static final int LONGEST = 1 << 16;
+
+  private static final OperandCode[] TYPES = {
+    OperandCode.TENSOR_FLOAT32,
+    OperandCode.TENSOR_QUANT8_ASYMM,
+    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+  };
 
   private static final OperationCode[] CODES = {
     OperationCode.PAD,
@@ -38,9 +45,9 @@ public final class Moving {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    table.add(OperationCode.CONCATENATION, Moving::isConcatenation, Moving::lower, TENSOR_FLOAT32);
+    table.add(OperationCode.CONCATENATION, Moving::isConcatenation, Moving::lower, TYPES);
     for (OperationCode code : CODES) {
-      table.add(code, Moving::isPossible, Moving::lower, TENSOR_FLOAT32);
+      table.add(code, Moving::isPossible, Moving::lower, TYPES);
     }
   }
 
@@ -67,27 +74,29 @@ public final class Moving {
   private static void lower(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Moves moves = operation.parameters(Moves.class);
+    int size = operation.view().input(0).type().elementSize();
     if (moves.fill().isPresent()) {
       Place value = program.constantPlace(bytes(moves.fill().getAsInt()));
       for (int i = 0; i < operation.view().outputs().size(); i++) {
         Place output = operands.output(i);
-        int count = Math.toIntExact(output.bytes() / Float.BYTES);
-        StridedFloats fill = new StridedFloats(Math.min(LONGEST, count), 0, Float.BYTES, 0, 0);
-        for (int at = 0; at < count; at += fill.count()) {
-          int floats = Math.min(fill.count(), count - at);
-          program.call(
-              new StridedFloats(floats, 0, Float.BYTES, 0, 0).emit(program.emitter()),
-              value,
-              0,
-              output,
-              (long) at * Float.BYTES,
-              1);
+        long count = output.bytes() / size;
+        for (long at = 0; at < count; at += LONGEST) {
+          int part = (int) Math.min(LONGEST, count - at);
+          Strided fill = new Strided(size, part, 0, size, 0, 0);
+          program.call(fill.emit(program.emitter()), value, 0, output, at * size, 1);
         }
       }
     }
     program.barrier();
     for (Part part : moves.parts()) {
-      move(part, operands, program);
+      Place source = operands.input(part.input());
+      if (part.rescaling().isPresent()) {
+        OperandType type = operation.view().input(part.input()).type();
+        Place rescaled = program.place(source.bytes());
+        StoredTables.map(type, part.rescaling().get()::apply, source, rescaled, program);
+        source = rescaled;
+      }
+      move(part, size, source, operands.output(part.output()), program);
     }
   }
 
@@ -95,18 +104,17 @@ public final class Moving {
     return new byte[] {(byte) word, (byte) (word >> 8), (byte) (word >> 16), (byte) (word >> 24)};
   }
 
-  private static void move(Part part, Lowering.Operands operands, ProgramBuilder program) {
+  private static void move(
+      Part part, int size, Place source, Place target, ProgramBuilder program) {
     List<Run> runs = new ArrayList<>();
     part.copy().forEachRun((from, to) -> runs.add(new Run(from, to)));
-    Place source = operands.input(part.input());
-    Place target = operands.output(part.output());
     int first = 0;
     while (first < runs.size()) {
       int end = first + 1;
       while (end < runs.size() && isStep(runs, first, end)) {
         end++;
       }
-      block(part, runs.subList(first, end), source, target, program);
+      block(part, size, runs.subList(first, end), source, target, program);
       first = end;
     }
   }
@@ -125,31 +133,28 @@ public final class Moving {
 
   /** Runs that lie equally far from each other. */
   private static void block(
-      Part part, List<Run> runs, Place source, Place target, ProgramBuilder program) {
+      Part part, int size, List<Run> runs, Place source, Place target, ProgramBuilder program) {
     Run begin = runs.getFirst();
-    boolean isMany = runs.size() > 1;
-    int fromStep = isMany ? bytes(runs.get(1).from() - begin.from()) : 0;
-    int toStep = isMany ? bytes(runs.get(1).to() - begin.to()) : 0;
-    int readStep = bytes(part.copy().runSourceStride());
-    int writeStep = bytes(part.copy().runTargetStride());
+    Run second = runs.get(Math.min(1, runs.size() - 1));
+    int fromStep = Math.toIntExact((second.from() - begin.from()) * size);
+    int toStep = Math.toIntExact((second.to() - begin.to()) * size);
+    int readStep = Math.toIntExact((long) part.copy().runSourceStride() * size);
+    int writeStep = Math.toIntExact((long) part.copy().runTargetStride() * size);
     int length = part.copy().runLength();
     for (int at = 0; at < length; at += LONGEST) {
-      StridedFloats copy =
-          new StridedFloats(Math.min(LONGEST, length - at), readStep, writeStep, fromStep, toStep);
-      int most = Math.max(1, LONGEST / copy.count());
+      int count = Math.min(LONGEST, length - at);
+      Function copy =
+          new Strided(size, count, readStep, writeStep, fromStep, toStep).emit(program.emitter());
+      int most = Math.max(1, LONGEST / count);
       for (int run = 0; run < runs.size(); run += most) {
         program.call(
-            copy.emit(program.emitter()),
+            copy,
             source,
-            runs.get(run).from() * Float.BYTES + (long) at * readStep,
+            runs.get(run).from() * size + (long) at * readStep,
             target,
-            runs.get(run).to() * Float.BYTES + (long) at * writeStep,
+            runs.get(run).to() * size + (long) at * writeStep,
             Math.min(most, runs.size() - run));
       }
     }
-  }
-
-  private static int bytes(long elements) {
-    return Math.toIntExact(elements * Float.BYTES);
   }
 }

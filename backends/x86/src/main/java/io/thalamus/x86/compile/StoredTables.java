@@ -3,6 +3,7 @@ package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Activation.Range;
 import io.thalamus.operations.ElementTypes;
@@ -47,39 +48,28 @@ public final class StoredTables {
     table.add(
         code,
         operation -> Sizes.isPossible(operation.input(0)),
-        (operation, operands, program) -> {
-          boolean isSigned =
-              operation.view().input(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-          lower(
-              bytes(isSigned, function.apply(operation)),
-              operation.outputShape(0).elementCount(),
-              operands,
-              program);
-        },
+        (operation, operands, program) ->
+            map(
+                operation.view().input(0).type(),
+                function.apply(operation),
+                operands.input(0),
+                operands.output(),
+                program),
         ElementTypes.quantized8());
   }
 
-  private static byte[] bytes(boolean isSigned, IntUnaryOperator function) {
-    byte[] bytes = new byte[ByteTable.SIZE];
-    for (int i = 0; i < bytes.length; i++) {
-      bytes[i] = (byte) function.applyAsInt(isSigned ? (byte) i : i);
+  /** Writes what a function says of each stored byte of a place. */
+  static void map(
+      OperandType type, IntUnaryOperator function, Place from, Place to, ProgramBuilder program) {
+    byte[] table = new byte[ByteTable.SIZE];
+    for (int i = 0; i < table.length; i++) {
+      boolean isSigned = type == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+      table[i] = (byte) function.applyAsInt(isSigned ? (byte) i : i);
     }
-    return bytes;
-  }
-
-  private static void lower(
-      byte[] bytes, long count, Lowering.Operands operands, ProgramBuilder program) {
-    long constant = program.constant(bytes);
-    for (long from = 0; from < count; from += LONGEST) {
-      ByteTable run = new ByteTable((int) Math.min(LONGEST, count - from));
-      program.call(
-          run.emit(program.emitter()),
-          operands.input(0),
-          from,
-          operands.output(),
-          from,
-          constant,
-          1);
+    long constant = program.constant(table);
+    for (long at = 0; at < from.bytes(); at += LONGEST) {
+      ByteTable run = new ByteTable((int) Math.min(LONGEST, from.bytes() - at));
+      program.call(run.emit(program.emitter()), from, at, to, at, constant, 1);
     }
   }
 }

@@ -155,21 +155,23 @@ class GuardedFloatsTest {
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
-  void floatsAreMoved(Level level) {
+  void elementsAreMoved(Level level) {
     Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      int count = 1 + random.nextInt(50);
-      int readStep = 4 * (random.nextBoolean() ? 1 : random.nextInt(4));
-      int writeStep = 4 * (random.nextBoolean() ? 1 : 1 + random.nextInt(3));
-      StridedFloats moved =
-          new StridedFloats(
+    for (int round = 0; round < ROUNDS * 4; round++) {
+      int size = 1 << round % 4;
+      int count = 1 + random.nextInt(round % 3 == 0 ? 400 : 50);
+      int readStep = size * (random.nextBoolean() ? 1 : random.nextInt(4));
+      int writeStep = size * (random.nextBoolean() ? 1 : 1 + random.nextInt(3));
+      Strided moved =
+          new Strided(
+              size,
               count,
               readStep,
               writeStep,
-              4 * random.nextInt(60),
-              count * writeStep + 4 * random.nextInt(3));
+              random.nextInt(240),
+              count * writeStep + random.nextInt(12));
       int blocks = 1 + random.nextInt(4);
       Emitter emitter = new Emitter(level);
       GuardedTest.run(
@@ -180,9 +182,11 @@ class GuardedFloatsTest {
           (read, written, _) -> {
             for (int block = 0; block < blocks; block++) {
               for (int i = 0; i < count; i++) {
+                long from = (long) block * moved.blockReadStep() + (long) i * readStep;
+                long to = (long) block * moved.blockWriteStep() + (long) i * writeStep;
                 assertEquals(
-                    read.get((long) block * moved.blockReadStep() + (long) i * readStep),
-                    written.get((long) block * moved.blockWriteStep() + (long) i * writeStep),
+                    -1,
+                    read.memory().asSlice(from, size).mismatch(written.memory().asSlice(to, size)),
                     () -> told(moved, seed));
               }
             }
