@@ -37,6 +37,9 @@ public final class Converters {
     Normalization.addTo(table);
     Sampling.addTo(table);
     Control.addTo(table);
+    Attention.addTo(table);
+    Quantization.addTo(table);
+    Recurrent.addTo(table);
     return table;
   }
 

@@ -91,6 +91,7 @@ public final class GraphConverter {
         + (hidden > 0 ? "; and " + hidden + " more" : "");
   }
 
+  /** The operands of inputs; one without elements carries nothing, and is none of the model's. */
   private List<Integer> inputs(Scope scope) throws ModelFormatException {
     List<Integer> inputs = new ArrayList<>();
     for (OnnxValue input : file.graph().inputs()) {
@@ -110,6 +111,10 @@ public final class GraphConverter {
                                       ? "no tensor"
                                       : "of " + DataType.text(input.type()))));
       int[] shape = inputShape(input);
+      if (Arrays.stream(shape).anyMatch(size -> size == 0)) {
+        scope.put(input.name(), ops.fill(type, shape, 0));
+        continue;
+      }
       int operand =
           ops.builder()
               .operand(
@@ -129,8 +134,7 @@ public final class GraphConverter {
   }
 
   private static int[] inputShape(OnnxValue input) throws ModelFormatException {
-    boolean isOpen =
-        input.dims() == null || Arrays.stream(input.dims()).anyMatch(size -> size <= 0);
+    boolean isOpen = input.dims() == null || Arrays.stream(input.dims()).anyMatch(size -> size < 0);
     if (isOpen) {
       String text =
           input.dims() == null

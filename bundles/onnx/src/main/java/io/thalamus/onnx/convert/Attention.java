@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.convert.Ops.Reduction;
+import io.thalamus.onnx.file.DataType;
+import java.util.List;
+
+/** What transformers are made of: attention, rotary embeddings, gated units. */
+final class Attention {
+  private static final int MASK = 3;
+  private static final int PAST_KEY = 4;
+  private static final int PAST_VALUE = 5;
+  private static final int LENGTHS = 6;
+
+  private Attention() {}
+
+  static void addTo(Converters table) {
+    table.add("Attention", Attention::attention);
+    table.add("RotaryEmbedding", Attention::rotaryEmbedding);
+  }
+
+  /** Heads as the second dimension: {@code [batch, heads, length, size]}. */
+  private static Value heads(Node node, Value value, String setting) throws ModelFormatException {
+    if (value.rank() == 4) {
+      return value;
+    }
+    int heads = node.setting(setting, 0);
+    node.require(
+        value.rank() == 3 && heads > 0 && value.dim(2) % heads == 0,
+        heads + " heads do not fit " + value.text());
+    Ops ops = node.ops();
+    Value apart = ops.reshape(value, value.dim(0), value.dim(1), heads, value.dim(2) / heads);
+    return ops.transpose(apart, 0, 2, 1, 3);
+  }
+
+  private static void attention(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value query = heads(node, node.in(0), "q_num_heads");
+    Value key = heads(node, node.in(1), "kv_num_heads");
+    Value value = heads(node, node.in(2), "kv_num_heads");
+    int past = 0;
+    if (node.has(PAST_KEY)) {
+      past = node.in(PAST_KEY).dim(2);
+      key = ops.concat(List.of(node.in(PAST_KEY), key), 2);
+      value = ops.concat(List.of(node.in(PAST_VALUE), value), 2);
+    }
+    node.out(1, key);
+    node.out(2, value);
+    double scale = node.real("scale", 0);
+    double factor = Math.sqrt(scale == 0 ? 1 / Math.sqrt(query.dim(3)) : scale);
+    Value keys = repeated(ops, key, query.dim(1));
+    Value values = repeated(ops, value, query.dim(1));
+    Value scores = ops.multiply(ops.mul(query, factor), ops.mul(keys, factor), true);
+    Value shown = scores;
+    int mode = node.setting("qk_matmul_output_mode", 0);
+    double cap = node.real("softcap", 0);
+    if (cap != 0) {
+      scores = ops.mul(ops.unary(Unary.TANH, ops.mul(scores, 1 / cap)), cap);
+    }
+    shown = mode == 1 ? scores : shown;
+    Value bias = bias(node, scores, past);
+    if (bias != null) {
+      scores = ops.add(scores, bias);
+    }
+    shown = mode == 2 ? scores : shown;
+    Value weights = ops.softmax(scores, 3, false);
+    if (bias != null) {
+      Value most = ops.reduce(Reduction.MAX, bias, bias.rank() - 1);
+      Value lowest = ops.number(bias.type(), Double.NEGATIVE_INFINITY);
+      Value isMasked = ops.binary(Binary.EQUAL, most, lowest);
+      weights = ops.select(isMasked, ops.number(weights.type(), 0), weights);
+    }
+    shown = mode == 3 ? weights : shown;
+    Value result = ops.multiply(weights, values, false);
+    if (node.in(0).rank() == 3) {
+      Value joined = ops.transpose(result, 0, 2, 1, 3);
+      result = ops.reshape(joined, joined.dim(0), joined.dim(1), joined.dim(2) * joined.dim(3));
+    }
+    node.out(result);
+    node.out(3, shown);
+  }
+
+  /** Heads repeated where several heads of the query share one of the keys. */
+  private static Value repeated(Ops ops, Value value, int heads) throws ModelFormatException {
+    int own = value.dim(1);
+    if (own == heads) {
+      return value;
+    }
+    Emitter.require(heads % own == 0, heads + " heads do not share " + own);
+    int[] shape = {value.dim(0), own, heads / own, value.dim(2), value.dim(3)};
+    Value apart = ops.reshape(value, value.dim(0), own, 1, value.dim(2), value.dim(3));
+    return ops.reshape(ops.expand(apart, shape), value.dim(0), heads, value.dim(2), value.dim(3));
+  }
+
+  /** What is added to the scores, minus infinity where a key is not seen; null for nothing. */
+  private static Value bias(Node node, Value scores, int past) throws ModelFormatException {
+    Ops ops = node.ops();
+    int rows = scores.dim(2);
+    int columns = scores.dim(3);
+    double lowest = Double.NEGATIVE_INFINITY;
+    Value none = ops.number(scores.type(), 0);
+    Value hidden = ops.number(scores.type(), lowest);
+    Value bias = null;
+    if (node.has(MASK)) {
+      Value mask = node.in(MASK);
+      bias =
+          mask.type() == DataType.BOOL
+              ? ops.select(mask, none, hidden)
+              : ops.cast(mask, scores.type());
+      int missing = columns - bias.dim(bias.rank() - 1);
+      if (missing > 0 && bias.dim(bias.rank() - 1) > 1) {
+        int[] before = new int[bias.rank()];
+        int[] after = new int[bias.rank()];
+        after[bias.rank() - 1] = missing;
+        bias = ops.pad(bias, before, after, lowest);
+      }
+    }
+    Value row = ops.integers(new int[] {rows, 1}, ops.budget().range(rows));
+    Value column = ops.integers(new int[] {1, columns}, ops.budget().range(columns));
+    Value isSeen = null;
+    Value offset = ops.number(DataType.INT32, past);
+    if (node.has(LENGTHS)) {
+      Value lengths =
+          ops.reshape(ops.cast(node.in(LENGTHS), DataType.INT32), scores.dim(0), 1, 1, 1);
+      isSeen = ops.binary(Binary.LESS, column, lengths);
+      offset = ops.add(lengths, -rows);
+    }
+    if (node.flag("is_causal", false)) {
+      Value isBefore = ops.binary(Binary.LESS_EQUAL, column, ops.add(row, offset));
+      isSeen = isSeen == null ? isBefore : ops.binary(Binary.AND, isSeen, isBefore);
+    }
+    if (isSeen != null) {
+      Value cut = ops.select(isSeen, none, hidden);
+      bias = bias == null ? cut : ops.add(bias, cut);
+    }
+    return bias;
+  }
+
+  private static void rotaryEmbedding(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value input = node.in(0);
+    boolean isFlat = input.rank() == 3;
+    Value value = isFlat ? heads(node, input, "num_heads") : input;
+    int size = value.dim(3);
+    int part = node.setting("rotary_embedding_dim", 0);
+    int rotated = part == 0 ? size : part;
+    Value cos = angles(node, 1, rotated / 2);
+    Value sin = angles(node, 2, rotated / 2);
+    Value turned = ops.part(value, 3, 0, rotated);
+    boolean isInterleaved = node.flag("interleaved", false);
+    int half = rotated / 2;
+    Value first;
+    Value second;
+    if (isInterleaved) {
+      Value pairs = ops.reshape(turned, value.dim(0), value.dim(1), value.dim(2), half, 2);
+      first = ops.at(pairs, 4, 0);
+      second = ops.at(pairs, 4, 1);
+    } else {
+      first = ops.part(turned, 3, 0, half);
+      second = ops.part(turned, 3, half, half);
+    }
+    Value real = ops.sub(ops.mul(cos, first), ops.mul(sin, second));
+    Value imaginary = ops.add(ops.mul(sin, first), ops.mul(cos, second));
+    Value joined =
+        isInterleaved
+            ? ops.reshape(
+                ops.stack(List.of(real, imaginary), 4),
+                value.dim(0),
+                value.dim(1),
+                value.dim(2),
+                rotated)
+            : ops.concat(List.of(real, imaginary), 3);
+    Value result =
+        rotated == size
+            ? joined
+            : ops.concat(List.of(joined, ops.part(value, 3, rotated, size - rotated)), 3);
+    node.out(isFlat ? ops.reshape(ops.transpose(result, 0, 2, 1, 3), input.shape()) : result);
+  }
+
+  /** The table's rows by position, as {@code [batch, 1, length, half]}. */
+  private static Value angles(Node node, int input, int half) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value table = node.in(input);
+    Value rows = node.has(3) ? ops.gather(table, 0, ops.cast(node.in(3), DataType.INT32)) : table;
+    node.require(rows.rank() == 3 && rows.dim(2) >= half, "its tables do not fit it");
+    Value cut = ops.part(rows, 2, 0, half);
+    return ops.reshape(cut, cut.dim(0), 1, cut.dim(1), half);
+  }
+}

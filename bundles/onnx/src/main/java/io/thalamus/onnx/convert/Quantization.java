@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.convert.Ops.Reduction;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import java.util.Arrays;
+
+/**
+ * Quantization with ONNX's own rounding, to the even one of two neighbours; NNAPI's operations on
+ * quantized types round in other ways.
+ */
+final class Quantization {
+  private Quantization() {}
+
+  static void addTo(Converters table) {
+    table.add("QuantizeLinear", Quantization::quantize);
+    table.add("DequantizeLinear", Quantization::dequantize);
+    table.add("DynamicQuantizeLinear", Quantization::dynamic);
+    table.add("QLinearMatMul", Quantization::matmul);
+    table.add("QLinearConv", Quantization::convolution);
+  }
+
+  /** A scale or zero point, to be broadcast along an axis where there are several. */
+  private static Value along(Node node, Value factor, Value value) throws ModelFormatException {
+    if (factor.count() == 1) {
+      return node.ops().reshape(factor);
+    }
+    int axis = node.axis(node.setting("axis", 1), value.rank());
+    int block = node.setting("block_size", 0);
+    if (block > 0 && factor.rank() == value.rank()) {
+      return blocks(node.ops(), factor, value, axis, block);
+    }
+    node.require(
+        factor.rank() == 1 && factor.count() == value.dim(axis),
+        factor.text() + " does not fit axis " + axis + " of " + value.text());
+    int[] shape = new int[value.rank()];
+    Arrays.fill(shape, 1);
+    shape[axis] = factor.count();
+    return node.ops().reshape(factor, shape);
+  }
+
+  private static Value blocks(Ops ops, Value factor, Value value, int axis, int block)
+      throws ModelFormatException {
+    int[] apart = Dims.insert(factor.shape(), axis + 1, 1);
+    Value repeated =
+        ops.reshape(
+            ops.expand(ops.reshape(factor, apart), Dims.with(apart, axis + 1, block)),
+            Dims.with(factor.shape(), axis, factor.dim(axis) * block));
+    return ops.part(repeated, axis, 0, value.dim(axis));
+  }
+
+  /** {@code saturate(round(value / scale) + zero)}. */
+  private static Value quantized(Ops ops, Value value, Value scale, Value zero, DataType type)
+      throws ModelFormatException {
+    Value whole = ops.round(ops.div(value, scale));
+    Value shifted = zero == null ? whole : ops.add(whole, ops.cast(zero, whole.type()));
+    Value limited = ops.min(ops.max(shifted, type.elements().least()), type.elements().most());
+    return ops.cast(limited, type);
+  }
+
+  private static void quantize(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    Value scale = along(node, node.in(1), value);
+    Value zero = node.has(2) ? along(node, node.in(2), value) : null;
+    DataType type =
+        zero != null
+            ? zero.type()
+            : node.setting("output_dtype", 0) == 0
+                ? DataType.UINT8
+                : node.type("output_dtype", DataType.UINT8);
+    node.require(type.is8Bit(), "it quantizes to " + type);
+    node.out(quantized(node.ops(), value, node.ops().cast(scale, value.type()), zero, type));
+  }
+
+  private static void dequantize(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    Value scale = along(node, node.in(1), value);
+    Value wide = ops.cast(value, DataType.INT32);
+    if (node.has(2)) {
+      wide = ops.sub(wide, ops.cast(along(node, node.in(2), value), DataType.INT32));
+    }
+    node.out(ops.mul(ops.cast(wide, scale.type()), scale));
+  }
+
+  private static void dynamic(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int[] axes = Dims.range(value.rank());
+    Value most = ops.max(ops.reshape(ops.reduce(Reduction.MAX, value, axes)), 0);
+    Value least = ops.min(ops.reshape(ops.reduce(Reduction.MIN, value, axes)), 0);
+    Value scale = ops.mul(ops.sub(most, least), 1.0 / 255);
+    Value negated = ops.unary(Unary.NEG, least);
+    Value zero = ops.round(ops.min(ops.max(ops.div(negated, scale), 0), 255));
+    Value point = ops.cast(zero, DataType.UINT8);
+    node.out(0, quantized(ops, value, scale, point, DataType.UINT8));
+    node.out(1, scale);
+    node.out(2, point);
+  }
+
+  private static Value shifted(Ops ops, Value value, Value zero) throws ModelFormatException {
+    return ops.sub(ops.cast(value, DataType.INT32), ops.cast(zero, DataType.INT32));
+  }
+
+  private static Value single(Node node, int input) throws ModelFormatException {
+    Value value = node.in(input);
+    node.require(value.count() == 1, "it has a scale or zero point for each row or column");
+    return node.ops().reshape(value);
+  }
+
+  /** Sums of products scaled to the result. */
+  private static Value requantized(Ops ops, Value sums, Value from, Value to, Value zero)
+      throws ModelFormatException {
+    Value real = ops.mul(ops.cast(sums, DataType.FLOAT), ops.cast(from, DataType.FLOAT));
+    return quantized(ops, real, ops.cast(to, DataType.FLOAT), zero, zero.type());
+  }
+
+  private static void matmul(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value a = shifted(ops, node.in(0), single(node, 2));
+    Value b = shifted(ops, node.in(3), single(node, 5));
+    Value scale = ops.mul(single(node, 1), single(node, 4));
+    node.out(requantized(ops, ops.matmul(a, b), scale, single(node, 6), single(node, 7)));
+  }
+
+  private static void convolution(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = shifted(ops, node.in(0), single(node, 2));
+    Value filter = node.in(3);
+    int[] shape = new int[filter.rank()];
+    Arrays.fill(shape, 1);
+    shape[0] = node.in(5).count();
+    Value weights = shifted(ops, filter, ops.reshape(node.in(5), shape));
+    Frame frame =
+        Frame.of(node, value.shape(), Arrays.copyOfRange(filter.shape(), 2, filter.rank()));
+    Value bias = node.has(8) ? node.in(8) : null;
+    Value sums = Convolution.convolve(ops, value, weights, bias, frame, node.setting("group", 1));
+    int[] channels = new int[filter.rank() - 1];
+    Arrays.fill(channels, 1);
+    channels[0] = node.in(4).count();
+    Value scale = ops.mul(single(node, 1), ops.reshape(node.in(4), channels));
+    node.out(requantized(ops, sums, scale, single(node, 6), single(node, 7)));
+  }
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.OnnxAttribute;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Recurrent cells: LSTM as NNAPI's operation on sequences where it means the same, all else step by
+ * step in arithmetic.
+ */
+final class Recurrent {
+  private static final int MAX_STEPS = 1024;
+  private static final int TANH = 4;
+
+  private Recurrent() {}
+
+  static void addTo(Converters table) {
+    table.add("LSTM", node -> run(node, 4));
+    table.add("GRU", node -> run(node, 3));
+    table.add("RNN", node -> run(node, 1));
+  }
+
+  /** The settings and inputs of one direction. */
+  private record Cell(
+      Node node,
+      int size,
+      Value weights,
+      Value recurrent,
+      Value bias,
+      Value peepholes,
+      List<String> activations,
+      double clip) {
+
+    Ops ops() {
+      return node.ops();
+    }
+
+    /** The rows of a matrix that belong to a gate. */
+    Value gate(Value matrix, int gate) throws ModelFormatException {
+      return ops().part(matrix, 0, gate * size, size);
+    }
+
+    Value activated(int index, Value value) throws ModelFormatException {
+      Value limited = clip > 0 ? ops().min(ops().max(value, -clip), clip) : value;
+      return switch (activations.get(index)) {
+        case "Sigmoid" -> ops().unary(Unary.LOGISTIC, limited);
+        case "Tanh" -> ops().unary(Unary.TANH, limited);
+        case "Relu" -> ops().unary(Unary.RELU, limited);
+        case "Softsign" -> Activation.softsign(ops(), limited);
+        case "Softplus" -> Activation.softplus(ops(), limited);
+        case "HardSigmoid" -> Activation.hardSigmoid(ops(), limited, 0.2, 0.5);
+        default -> throw node.refuse("its activation is " + activations.get(index));
+      };
+    }
+  }
+
+  private static List<String> activations(Node node, int directions, int gates)
+      throws ModelFormatException {
+    OnnxAttribute given = node.onnx().attributes().get("activations");
+    List<String> each =
+        switch (gates) {
+          case 4 -> List.of("Sigmoid", "Tanh", "Tanh");
+          case 3 -> List.of("Sigmoid", "Tanh");
+          default -> List.of("Tanh");
+        };
+    if (given == null || given.strings().isEmpty()) {
+      List<String> all = new ArrayList<>();
+      for (int i = 0; i < directions; i++) {
+        all.addAll(each);
+      }
+      return all;
+    }
+    node.require(
+        given.strings().size() == directions * each.size()
+            && !node.hasSetting("activation_alpha")
+            && !node.hasSetting("activation_beta"),
+        "its activations are others than those that are known");
+    return given.strings();
+  }
+
+  private static void run(Node node, int gates) throws ModelFormatException {
+    Ops ops = node.ops();
+    boolean isBatchFirst = node.flag("layout", false);
+    Value input = isBatchFirst ? ops.transpose(node.in(0), 1, 0, 2) : node.in(0);
+    node.require(
+        input.rank() == 3 && node.in(1).rank() == 3 && node.in(2).rank() == 3,
+        "its inputs have not 3 dimensions");
+    int steps = input.dim(0);
+    int batch = input.dim(1);
+    int size = node.in(2).dim(2);
+    String direction = node.text("direction", "forward");
+    int directions = direction.equals("bidirectional") ? 2 : 1;
+    node.require(
+        node.in(1).dim(0) == directions && node.in(1).dim(1) == gates * size,
+        "its weights " + node.in(1).text() + " do not fit " + size + " cells");
+    if (node.has(4)) {
+      node.require(
+          node.isKnown(4) && Arrays.stream(node.ints(4)).allMatch(length -> length == steps),
+          "its sequences have lengths of their own");
+    }
+    List<String> activations = activations(node, directions, gates);
+    int each = activations.size() / directions;
+    List<Value> all = new ArrayList<>();
+    List<Value> lastHidden = new ArrayList<>();
+    List<Value> lastCell = new ArrayList<>();
+    for (int d = 0; d < directions; d++) {
+      boolean isReverse = d == 1 || direction.equals("reverse");
+      Value bias =
+          node.has(3)
+              ? ops.at(node.in(3), 0, d)
+              : ops.fill(input.type(), new int[] {2 * gates * size}, 0);
+      Cell cell =
+          new Cell(
+              node,
+              size,
+              ops.at(node.in(1), 0, d),
+              ops.at(node.in(2), 0, d),
+              bias,
+              gates == 4 && node.has(7) ? ops.at(node.in(7), 0, d) : null,
+              activations.subList(d * each, d * each + each),
+              node.real("clip", 0));
+      Value hidden = state(node, 5, d, batch, size, isBatchFirst);
+      Value data = isReverse ? ops.reverse(input, 0) : input;
+      List<Value> states = new ArrayList<>(List.of(hidden));
+      if (gates == 4) {
+        states.add(state(node, 6, d, batch, size, isBatchFirst));
+      }
+      Value outputs = sequence(cell, data, states, gates);
+      all.add(isReverse ? ops.reverse(outputs, 0) : outputs);
+      lastHidden.add(states.get(0));
+      if (gates == 4) {
+        lastCell.add(states.get(1));
+      }
+    }
+    int axis = isBatchFirst ? 1 : 0;
+    if (node.wants(0)) {
+      Value joined = ops.stack(all, 1);
+      node.out(0, isBatchFirst ? ops.transpose(joined, 2, 0, 1, 3) : joined);
+    }
+    node.out(1, ops.stack(lastHidden, axis));
+    if (gates == 4) {
+      node.out(2, ops.stack(lastCell, axis));
+    }
+  }
+
+  private static Value state(
+      Node node, int input, int direction, int batch, int size, boolean isBatchFirst)
+      throws ModelFormatException {
+    if (!node.has(input)) {
+      return node.ops().fill(node.in(0).type(), new int[] {batch, size}, 0);
+    }
+    return node.ops().at(node.in(input), isBatchFirst ? 1 : 0, direction);
+  }
+
+  /** All outputs of one direction; the states become the last ones. */
+  private static Value sequence(Cell cell, Value input, List<Value> states, int gates)
+      throws ModelFormatException {
+    if (gates == 4 && isPlain(cell, input)) {
+      return lstm(cell, input, states);
+    }
+    Ops ops = cell.ops();
+    cell.node().require(input.dim(0) <= MAX_STEPS, "it has more than " + MAX_STEPS + " steps");
+    List<Value> outputs = new ArrayList<>();
+    for (int step = 0; step < input.dim(0); step++) {
+      Value x = ops.at(input, 0, step);
+      switch (gates) {
+        case 4 -> lstmStep(cell, x, states);
+        case 3 -> gruStep(cell, x, states);
+        default -> states.set(0, cell.activated(0, sum(cell, x, states.get(0), 0, 1)));
+      }
+      outputs.add(states.getFirst());
+    }
+    return ops.stack(outputs, 0);
+  }
+
+  /**
+   * The weighted sum of input and state for a gate, with both biases.
+   *
+   * @param gates how many gates there are
+   */
+  private static Value sum(Cell cell, Value x, Value h, int gate, int gates)
+      throws ModelFormatException {
+    Ops ops = cell.ops();
+    return ops.add(
+        product(cell, x, cell.weights(), gate, gate),
+        product(cell, h, cell.recurrent(), gate, gates + gate));
+  }
+
+  private static Value product(Cell cell, Value x, Value matrix, int gate, int bias)
+      throws ModelFormatException {
+    Ops ops = cell.ops();
+    return ops.fullyConnected(x, cell.gate(matrix, gate), cell.gate(cell.bias(), bias));
+  }
+
+  private static void gruStep(Cell cell, Value x, List<Value> states) throws ModelFormatException {
+    Ops ops = cell.ops();
+    Value h = states.getFirst();
+    Value update = cell.activated(0, sum(cell, x, h, 0, 3));
+    Value reset = cell.activated(0, sum(cell, x, h, 1, 3));
+    Value fromInput = product(cell, x, cell.weights(), 2, 2);
+    Value fromState;
+    if (cell.node().flag("linear_before_reset", false)) {
+      fromState = ops.mul(reset, product(cell, h, cell.recurrent(), 2, 5));
+    } else {
+      fromState = product(cell, ops.mul(reset, h), cell.recurrent(), 2, 5);
+    }
+    Value fresh = cell.activated(1, ops.add(fromInput, fromState));
+    Value rest = ops.sub(ops.number(x.type(), 1), update);
+    states.set(0, ops.add(ops.mul(rest, fresh), ops.mul(update, h)));
+  }
+
+  private static void lstmStep(Cell cell, Value x, List<Value> states) throws ModelFormatException {
+    Ops ops = cell.ops();
+    Value h = states.get(0);
+    Value c = states.get(1);
+    cell.node().require(!cell.node().flag("input_forget", false), "its gates are coupled");
+    Value in = cell.activated(0, peeped(cell, sum(cell, x, h, 0, 4), c, 0));
+    Value forget = cell.activated(0, peeped(cell, sum(cell, x, h, 2, 4), c, 2));
+    Value fresh = cell.activated(1, sum(cell, x, h, 3, 4));
+    Value next = ops.add(ops.mul(forget, c), ops.mul(in, fresh));
+    Value out = cell.activated(0, peeped(cell, sum(cell, x, h, 1, 4), next, 1));
+    states.set(0, ops.mul(out, cell.activated(2, next)));
+    states.set(1, next);
+  }
+
+  /** A sum with a part of the cell's state, where there are peepholes; in ONNX's order i, o, f. */
+  private static Value peeped(Cell cell, Value sum, Value state, int index)
+      throws ModelFormatException {
+    return cell.peepholes() == null
+        ? sum
+        : cell.ops().add(sum, cell.ops().mul(state, cell.gate(cell.peepholes(), index)));
+  }
+
+  private static boolean isPlain(Cell cell, Value input) {
+    return cell.peepholes() == null
+        && cell.clip() == 0
+        && cell.activations().equals(List.of("Sigmoid", "Tanh", "Tanh"))
+        && !cell.node().flag("input_forget", false)
+        && cell.weights().isConstant()
+        && cell.recurrent().isConstant()
+        && cell.bias().isConstant()
+        && input.type() == DataType.FLOAT;
+  }
+
+  /** NNAPI's sequence: gates in the order i, f, c, o, where ONNX has i, o, f, c. */
+  private static Value lstm(Cell cell, Value input, List<Value> states)
+      throws ModelFormatException {
+    Ops ops = cell.ops();
+    int[] order = {0, 2, 3, 1};
+    List<Integer> inputs = new ArrayList<>();
+    inputs.add(ops.operand(input));
+    for (int gate : order) {
+      inputs.add(ops.operand(cell.gate(cell.weights(), gate)));
+    }
+    for (int gate : order) {
+      inputs.add(ops.operand(cell.gate(cell.recurrent(), gate)));
+    }
+    int none = ops.omitted(input.type());
+    inputs.addAll(List.of(none, none, none));
+    for (int gate : order) {
+      Value both = ops.add(cell.gate(cell.bias(), gate), cell.gate(cell.bias(), 4 + gate));
+      inputs.add(ops.operand(both));
+    }
+    inputs.addAll(List.of(none, none));
+    inputs.add(ops.operand(states.get(0)));
+    inputs.add(ops.operand(states.get(1)));
+    inputs.addAll(List.of(ops.int32(TANH), ops.real(0), ops.real(0), ops.bool(true)));
+    inputs.addAll(List.of(none, none, none, none));
+    List<Value> results =
+        ops.emit(
+            OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM,
+            inputs,
+            input.type(),
+            input.type(),
+            input.type());
+    states.set(0, results.get(1));
+    states.set(1, results.get(2));
+    return results.getFirst();
+  }
+}
