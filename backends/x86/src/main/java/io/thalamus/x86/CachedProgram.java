@@ -10,6 +10,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.x86.compile.Constants;
 import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
@@ -86,7 +87,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     } catch (IOException e) {
       throw new UncheckedIOException("memory cannot be written", e);
     }
-    return new CacheContents(List.of(bytes.toByteArray()), List.of(program.constants()));
+    return new CacheContents(List.of(bytes.toByteArray()), List.of(program.constants().toArray()));
   }
 
   private void write(DataOutputStream out) throws IOException {
@@ -197,7 +198,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     Program program =
         new Program(
             code,
-            constants,
+            Constants.of(constants),
             calls,
             List.of(),
             List.copyOf(groups),

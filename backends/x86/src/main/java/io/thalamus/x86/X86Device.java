@@ -223,7 +223,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
 
   /** Puts a program into memory, where its code is executable and cannot be written. */
   private PreparedModel load(Model model, Program program) throws DeviceException {
-    checkRoom(program.memory() + program.constants().length);
+    checkRoom(program.memory() + program.constants().bytes());
     ExecutableMemory code =
         ExecutableMemory.of(program.code())
             .orElseThrow(

@@ -13,6 +13,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
 import io.thalamus.x86.code.ExecutableMemory;
+import io.thalamus.x86.code.SystemCalls;
 import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
@@ -26,8 +27,6 @@ import java.util.List;
  * given back when it is closed and the last run has ended.
  */
 final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
-  private static final int ALIGNMENT = 64;
-
   private final Program program;
   private final Workers workers;
   private final ExecutableMemory code;
@@ -46,11 +45,11 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   X86PreparedModel(
       Model model, Program program, ExecutableMemory code, Workers workers, X86Device device) {
     super(model, device);
-    this.program = program;
+    this.program = program.loaded();
     this.workers = workers;
     this.code = code;
-    constants = arena.allocate(Math.max(1, program.constants().length), ALIGNMENT);
-    constants.copyFrom(MemorySegment.ofArray(program.constants()));
+    constants = SystemCalls.allocate(program.constants().bytes(), arena);
+    program.constants().copyTo(constants);
     entries = new MemorySegment[program.calls().length / Program.CALL];
     for (int i = 0; i < entries.length; i++) {
       entries[i] = code.at(program.calls()[i * Program.CALL]);
@@ -59,7 +58,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
 
   @Override
   protected X86Frame newFrame() {
-    MemorySegment memory = arena.allocate(Math.max(1, program.memory()), ALIGNMENT);
+    MemorySegment memory = SystemCalls.allocate(program.memory(), arena);
     for (Copied one : program.copied()) {
       MemorySegment.copy(constants, one.from(), memory, one.to().offset(), one.to().bytes());
     }

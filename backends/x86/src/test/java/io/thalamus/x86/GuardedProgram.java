@@ -30,7 +30,7 @@ final class GuardedProgram {
             StaticGraph.resolve(model.main(), OperationCatalog.standard()),
             level,
             PrepareConfig.DEFAULT);
-    MemorySegment constants = MemorySegment.ofArray(program.constants());
+    MemorySegment constants = MemorySegment.ofArray(program.constants().toArray());
     MemorySegment frame = MemorySegment.ofArray(new byte[(int) program.memory()]);
     // What a function has not written yet is anything.
     byte[] noise = new byte[(int) program.memory()];

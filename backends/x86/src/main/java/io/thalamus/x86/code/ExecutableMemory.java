@@ -10,8 +10,6 @@ import java.util.Optional;
  * until it is closed by its owner, after the last call has returned.
  */
 public final class ExecutableMemory implements AutoCloseable {
-  private static final long PAGE = 4096;
-
   private final MemorySegment pages;
   private boolean isClosed;
 
@@ -22,7 +20,7 @@ public final class ExecutableMemory implements AutoCloseable {
   /** Copies code into pages of its own; empty where the system refuses such pages. */
   @SuppressWarnings("restricted")
   public static Optional<ExecutableMemory> of(byte[] code) {
-    long bytes = Math.max(PAGE, (code.length + PAGE - 1) / PAGE * PAGE);
+    long bytes = SystemCalls.pages(code.length);
     long address = SystemCalls.map(bytes);
     if (address == 0) {
       return Optional.empty();

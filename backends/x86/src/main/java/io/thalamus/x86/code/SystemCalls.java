@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.code;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -13,6 +14,7 @@ import java.lang.invoke.MethodHandle;
  */
 @SuppressWarnings("restricted")
 public final class SystemCalls {
+  private static final long PAGE = 4096;
   private static final int READ = 1;
   private static final int WRITE = 2;
   private static final int EXECUTE = 4;
@@ -66,6 +68,25 @@ public final class SystemCalls {
 
   private static MethodHandle link(String name, FunctionDescriptor descriptor) {
     return linker().downcallHandle(linker().defaultLookup().findOrThrow(name), descriptor);
+  }
+
+  /** Returns the bytes of the pages that hold some bytes, one page at least. */
+  static long pages(long bytes) {
+    return Math.max(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+  }
+
+  /**
+   * Maps memory for as long as an arena lives. It is 0 without having been filled.
+   *
+   * @throws OutOfMemoryError where the system refuses it
+   */
+  public static MemorySegment allocate(long bytes, Arena arena) {
+    long mapped = pages(bytes);
+    long address = map(mapped);
+    if (address == 0) {
+      throw new OutOfMemoryError("the system refuses " + mapped + " bytes");
+    }
+    return MemorySegment.ofAddress(address).reinterpret(bytes, arena, _ -> unmap(address, mapped));
   }
 
   /** Maps fresh memory to be read and written; returns its address, or 0 where that is refused. */

@@ -19,7 +19,6 @@ import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Taps;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /** Float convolutions and fully connected layers whose weights and bias are constants. */
@@ -358,7 +357,7 @@ public final class Convolution {
   }
 
   /** The bias, then the weights of each tap, each as long as the vectors are. */
-  private byte[] pack(int channel, int channels, int panelVectors) {
+  private MemorySegment pack(int channel, int channels, int panelVectors) {
     int padded = panelVectors * program.emitter().lanes();
     int taps = layer.height().size() * layer.width().size();
     int depth = layer.isDepthwise() ? taps : taps * layer.channels();
@@ -372,10 +371,7 @@ public final class Convolution {
     } else {
       transpose(layer.weights(), channel * depth, depth, channels, packed, padded);
     }
-    ByteBuffer bytes =
-        ByteBuffer.allocate(packed.length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    bytes.asFloatBuffer().put(packed);
-    return bytes.array();
+    return MemorySegment.ofArray(packed);
   }
 
   /**

@@ -21,7 +21,7 @@ import java.util.List;
  */
 public record Program(
     byte[] code,
-    byte[] constants,
+    Constants constants,
     long[] calls,
     List<Function> functions,
     List<Group> groups,
@@ -32,6 +32,21 @@ public record Program(
     List<Shape> shapes) {
   /** Numbers of a call. */
   public static final int CALL = 5;
+
+  /** Returns the same without what a run does not need once code and constants are loaded. */
+  public Program loaded() {
+    return new Program(
+        new byte[0],
+        Constants.NONE,
+        calls,
+        List.of(),
+        groups,
+        memory,
+        copied,
+        inputs,
+        outputs,
+        shapes);
+  }
 
   /**
    * Calls that follow those of the group before.

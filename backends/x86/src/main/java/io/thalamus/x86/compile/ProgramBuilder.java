@@ -11,6 +11,7 @@ import io.thalamus.x86.compile.Program.Range;
 import io.thalamus.x86.kernel.Emitter;
 import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -34,7 +35,7 @@ final class ProgramBuilder {
   private static final long LEAST_SHARED = 1 << 17;
 
   private final Emitter emitter;
-  private final List<byte[]> constants = new ArrayList<>();
+  private final List<MemorySegment> constants = new ArrayList<>();
   private long sizeOfConstants;
   private final List<Place> places = new ArrayList<>();
   private final List<Call> calls = new ArrayList<>();
@@ -106,9 +107,14 @@ final class ProgramBuilder {
 
   /** Returns where some bytes stand among the constants. */
   long constant(byte[] value) {
+    return constant(MemorySegment.ofArray(value));
+  }
+
+  /** Returns where a part stands among the constants. */
+  long constant(MemorySegment value) {
     long at = sizeOfConstants;
     constants.add(value);
-    sizeOfConstants += (value.length + ALIGNMENT - 1L) / ALIGNMENT * ALIGNMENT;
+    sizeOfConstants += Constants.room(value.byteSize());
     return at;
   }
 
@@ -208,7 +214,7 @@ final class ProgramBuilder {
     }
     return new Program(
         emitter.finish(),
-        collect(),
+        new Constants(constants),
         numbers,
         calls.stream().map(Call::function).toList(),
         List.copyOf(ends),
@@ -217,16 +223,6 @@ final class ProgramBuilder {
         ranges(inputs),
         ranges(outputs),
         shapes);
-  }
-
-  private byte[] collect() {
-    byte[] all = new byte[Math.toIntExact(sizeOfConstants)];
-    int at = 0;
-    for (byte[] one : constants) {
-      System.arraycopy(one, 0, all, at, one.length);
-      at += (one.length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    }
-    return all;
   }
 
   private static Range[] ranges(Place[] places) {
