@@ -16,6 +16,7 @@ import io.thalamus.onnx.file.OnnxNode;
 import io.thalamus.onnx.file.OnnxValue;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Tensors;
+import io.thalamus.onnx.layout.Layout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -51,7 +52,7 @@ public final class GraphConverter {
   public static Model convert(OnnxModel file, SharedMemory memory, Converters converters)
       throws ModelFormatException {
     try {
-      return Model.of(new GraphConverter(file, memory, converters).convert());
+      return Model.of(Layout.improve(new GraphConverter(file, memory, converters).convert()));
     } catch (ArithmeticException e) {
       throw new ModelFormatException("its dimensions are beyond counting", e);
     }

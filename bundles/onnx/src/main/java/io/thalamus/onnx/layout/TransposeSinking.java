@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.layout;
+
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Operation;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Pushes transposes behind the operations that do not mind the order of dimensions, until they meet
+ * others that undo them. A transpose is not carried out where it stands: its result is noted as a
+ * view of its input, and only an operation that minds has it made. Used once; not thread-safe.
+ */
+final class TransposeSinking {
+  private static final ValueLayout.OfInt INT =
+      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  /**
+   * A value as another one with its dimensions in another order.
+   *
+   * @param source the other one
+   * @param order for each dimension, which one of the source it is
+   */
+  private record View(int source, int[] order) {}
+
+  private final Subgraph graph;
+  private final List<Operand> operands;
+  private final List<Operation> operations = new ArrayList<>();
+  private final Map<Integer, View> views = new HashMap<>();
+  private final Set<Integer> made = new HashSet<>();
+
+  private TransposeSinking(Subgraph graph) {
+    this.graph = graph;
+    this.operands = new ArrayList<>(graph.operands());
+  }
+
+  static Subgraph sink(Subgraph graph) {
+    return new TransposeSinking(graph).sink();
+  }
+
+  private Subgraph sink() {
+    for (Operation operation : graph.operations()) {
+      if (!isTranspose(operation) && !isMoved(operation)) {
+        operation.inputs().forEach(this::make);
+        operations.add(operation);
+      }
+    }
+    List<Integer> outputs = new ArrayList<>();
+    for (int output : graph.outputIndexes()) {
+      outputs.add(output(output, outputs));
+    }
+    return new Subgraph(operands, operations, graph.inputIndexes(), outputs);
+  }
+
+  /**
+   * The operand of an output; where it is a view in its own order, what it views takes its place.
+   */
+  private int output(int output, List<Integer> before) {
+    View view = views.get(output);
+    boolean isSame = view != null && isSorted(view.order());
+    if (isSame
+        && !made.contains(output)
+        && operands.get(view.source()).lifetime().equals(Lifetime.TEMPORARY_VARIABLE)
+        && !before.contains(view.source())) {
+      Operand wanted = operands.get(output);
+      operands.set(view.source(), wanted);
+      return view.source();
+    }
+    make(output);
+    return output;
+  }
+
+  // ---- views ----
+
+  private static boolean isSorted(int... order) {
+    for (int i = 0; i < order.length; i++) {
+      if (order[i] != i) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static int[] permute(int[] values, int[] order) {
+    return Arrays.stream(order).map(place -> values[place]).toArray();
+  }
+
+  private static int[] inverse(int[] order) {
+    int[] inverse = new int[order.length];
+    for (int i = 0; i < order.length; i++) {
+      inverse[order[i]] = i;
+    }
+    return inverse;
+  }
+
+  private Operand operand(int index) {
+    return operands.get(index);
+  }
+
+  /** Carries a transpose out, where a value is a view that has not been made yet. */
+  private void make(int index) {
+    View view = views.get(index);
+    if (view == null || !made.add(index)) {
+      return;
+    }
+    int[] shape = operand(view.source()).shape().toArray();
+    int[] moved = Arrays.stream(view.order()).filter(axis -> shape[axis] != 1).toArray();
+    boolean isInOrder = Arrays.equals(moved, Arrays.stream(moved).sorted().toArray());
+    operations.add(
+        new Operation(
+            isInOrder ? OperationCode.RESHAPE : OperationCode.TRANSPOSE,
+            List.of(
+                view.source(), ints(isInOrder ? operand(index).shape().toArray() : view.order())),
+            List.of(index)));
+  }
+
+  private boolean isTranspose(Operation operation) {
+    if (operation.type() == OperationCode.RESHAPE) {
+      return isReshapedView(operation);
+    }
+    if (operation.type() != OperationCode.TRANSPOSE) {
+      return false;
+    }
+    int[] order = constant(operation, 1);
+    if (order == null) {
+      return false;
+    }
+    int input = operation.inputs().getFirst();
+    View before = views.get(input);
+    views.put(
+        operation.outputs().getFirst(),
+        before == null
+            ? new View(input, order)
+            : new View(before.source(), permute(before.order(), order)));
+    return true;
+  }
+
+  /** A reshape of a view that moves nothing but dimensions of size 1 reads the source itself. */
+  private boolean isReshapedView(Operation operation) {
+    View view = views.get(operation.inputs().getFirst());
+    if (view == null) {
+      return false;
+    }
+    int[] shape = operand(view.source()).shape().toArray();
+    int[] moved = Arrays.stream(view.order()).filter(axis -> shape[axis] != 1).toArray();
+    if (!Arrays.equals(moved, Arrays.stream(moved).sorted().toArray())) {
+      return false;
+    }
+    operations.add(
+        new Operation(
+            operation.type(),
+            List.of(view.source(), operation.inputs().get(1)),
+            operation.outputs()));
+    return true;
+  }
+
+  // ---- operations that do not mind ----
+
+  private boolean isMoved(Operation operation) {
+    View first = null;
+    for (int input : operation.inputs()) {
+      View view = views.get(input);
+      first = first == null ? view : first;
+    }
+    if (first == null || !operation.outputs().stream().allMatch(this::canBeTransposed)) {
+      return false;
+    }
+    if (operation.type() == ThalamusExtension.CONCATENATION) {
+      return isConcatenated(operation, first.order());
+    }
+    if (operation.type() == ThalamusExtension.MIRROR_PAD) {
+      return isPadded(operation, first.order());
+    }
+    if (operation.type() == ThalamusExtension.ERF) {
+      return isElementwise(operation, first.order());
+    }
+    if (!(operation.type() instanceof OperationCode type)) {
+      return false;
+    }
+    return switch (type) {
+      case ABS,
+          NEG,
+          EXP,
+          LOG,
+          SQRT,
+          RSQRT,
+          SIN,
+          FLOOR,
+          RELU,
+          RELU1,
+          RELU6,
+          LOGISTIC,
+          TANH,
+          ELU,
+          HARD_SWISH,
+          CAST,
+          LOGICAL_NOT,
+          ADD,
+          SUB,
+          MUL,
+          DIV,
+          MAXIMUM,
+          MINIMUM,
+          POW,
+          PRELU,
+          EQUAL,
+          NOT_EQUAL,
+          LESS,
+          LESS_EQUAL,
+          GREATER,
+          GREATER_EQUAL,
+          LOGICAL_AND,
+          LOGICAL_OR,
+          SELECT,
+          QUANTIZE ->
+          isElementwise(operation, first.order());
+      case CONCATENATION -> isConcatenated(operation, first.order());
+      case PAD, PAD_V2 -> isPadded(operation, first.order());
+      case MEAN, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD ->
+          isReduced(operation, first.order());
+      case SOFTMAX, LOG_SOFTMAX -> isAlongAxis(operation, 2, first.order());
+      case GATHER ->
+          operand(operation.inputs().get(2)).shape().rank() == 1
+              && isAlongAxis(operation, 1, first.order());
+      case SPLIT -> isAlongAxis(operation, 1, first.order());
+      case SLICE -> isSliced(operation, first.order());
+      default -> false;
+    };
+  }
+
+  /** Returns whether NNAPI's transpose takes a value, should it have to be made. */
+  private boolean canBeTransposed(int index) {
+    OperandType type = operand(index).type();
+    return type == OperandCode.TENSOR_FLOAT32
+        || type == OperandCode.TENSOR_FLOAT16
+        || type == OperandCode.TENSOR_QUANT8_ASYMM
+        || type == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+  }
+
+  /** Adds an operation on sources; its results are views in the same order. */
+  private void add(OperationType type, List<Integer> inputs, List<Integer> results, int[] order) {
+    List<Integer> outputs = new ArrayList<>();
+    for (int result : results) {
+      Operand known = operand(result);
+      Shape shape = Shape.of(permute(known.shape().toArray(), inverse(order)));
+      operands.add(
+          new Operand(known.type(), shape, known.quantization(), Lifetime.TEMPORARY_VARIABLE, ""));
+      outputs.add(operands.size() - 1);
+      views.put(result, new View(operands.size() - 1, order));
+    }
+    operations.add(new Operation(type, inputs, outputs));
+  }
+
+  private boolean isElementwise(Operation operation, int[] order) {
+    List<Integer> inputs = new ArrayList<>();
+    int rank = operand(operation.outputs().getFirst()).shape().rank();
+    if (rank != order.length) {
+      return false;
+    }
+    for (int input : operation.inputs()) {
+      Operand operand = operand(input);
+      View view = views.get(input);
+      if (!operand.type().isTensor()) {
+        inputs.add(input);
+      } else if (view != null) {
+        if (!Arrays.equals(view.order(), order)) {
+          return false;
+        }
+        inputs.add(view.source());
+      } else if (operand.lifetime() instanceof Lifetime.Constant constant) {
+        if (operand.shape().rank() > rank) {
+          return false;
+        }
+        inputs.add(moved(operand, constant, order));
+      } else {
+        return false;
+      }
+    }
+    add(operation.type(), inputs, operation.outputs(), order);
+    return true;
+  }
+
+  /** A constant in the order of the sources. */
+  private int moved(Operand operand, Lifetime.Constant constant, int[] order) {
+    int rank = order.length;
+    int[] shape = new int[rank];
+    Arrays.fill(shape, 1);
+    int[] own = operand.shape().toArray();
+    System.arraycopy(own, 0, shape, rank - own.length, own.length);
+    int[] back = inverse(order);
+    int[] target = permute(shape, back);
+    int[] strides = new int[rank];
+    for (int i = rank - 1, stride = 1; i >= 0; i--) {
+      strides[i] = stride;
+      stride *= shape[i];
+    }
+    int[] steps = permute(strides, back);
+    int width = operand.type().elementSize();
+    MemorySegment from = constant.bytes();
+    byte[] bytes = new byte[(int) from.byteSize()];
+    int[] at = new int[rank];
+    int place = 0;
+    for (int i = 0; i < bytes.length; i += width) {
+      MemorySegment.copy(from, ValueLayout.JAVA_BYTE, (long) place * width, bytes, i, width);
+      for (int d = rank - 1; d >= 0; d--) {
+        place += steps[d];
+        if (++at[d] < target[d]) {
+          break;
+        }
+        place -= target[d] * steps[d];
+        at[d] = 0;
+      }
+    }
+    return constant(operand.type(), Shape.of(target), operand.quantization(), bytes);
+  }
+
+  private boolean isConcatenated(Operation operation, int[] order) {
+    int last = operation.inputs().size() - 1;
+    int[] axis = constant(operation, last);
+    List<Integer> inputs = new ArrayList<>();
+    for (int input : operation.inputs().subList(0, last)) {
+      View view = views.get(input);
+      if (view != null && Arrays.equals(view.order(), order)) {
+        inputs.add(view.source());
+      } else if (view == null && operand(input).lifetime() instanceof Lifetime.Constant constant) {
+        inputs.add(moved(operand(input), constant, order));
+      } else {
+        return false;
+      }
+    }
+    inputs.add(scalar(order[axis[0]]));
+    add(operation.type(), inputs, operation.outputs(), order);
+    return true;
+  }
+
+  private boolean isPadded(Operation operation, int[] order) {
+    int[] known = constant(operation, 1);
+    View view = views.get(operation.inputs().getFirst());
+    if (known == null || view == null) {
+      return false;
+    }
+    int[] changed = new int[known.length];
+    for (int i = 0; i < order.length; i++) {
+      changed[2 * order[i]] = known[2 * i];
+      changed[2 * order[i] + 1] = known[2 * i + 1];
+    }
+    List<Integer> inputs = new ArrayList<>(operation.inputs());
+    inputs.set(0, view.source());
+    inputs.set(1, ints(Shape.of(order.length, 2), changed));
+    add(operation.type(), inputs, operation.outputs(), order);
+    return true;
+  }
+
+  private boolean isReduced(Operation operation, int[] order) {
+    int[] axes = constant(operation, 1);
+    View view = views.get(operation.inputs().getFirst());
+    int rank = operand(operation.outputs().getFirst()).shape().rank();
+    if (axes == null || view == null || rank != order.length || !isTrue(operation, 2)) {
+      return false;
+    }
+    int[] moved = Arrays.stream(axes).map(axis -> order[axis < 0 ? axis + rank : axis]).toArray();
+    List<Integer> inputs = new ArrayList<>(operation.inputs());
+    inputs.set(0, view.source());
+    inputs.set(1, ints(moved));
+    add(operation.type(), inputs, operation.outputs(), order);
+    return true;
+  }
+
+  private boolean isTrue(Operation operation, int input) {
+    return operand(operation.inputs().get(input)).lifetime() instanceof Lifetime.Constant value
+        && value.bytes().get(ValueLayout.JAVA_BYTE, 0) != 0;
+  }
+
+  private boolean isAlongAxis(Operation operation, int argument, int[] order) {
+    View view = views.get(operation.inputs().getFirst());
+    int[] axis = argument < operation.inputs().size() ? constant(operation, argument) : null;
+    if (view == null || axis == null) {
+      return false;
+    }
+    int counted = axis[0] < 0 ? axis[0] + order.length : axis[0];
+    List<Integer> inputs = new ArrayList<>(operation.inputs());
+    for (int i = 1; i < inputs.size(); i++) {
+      make(inputs.get(i));
+    }
+    inputs.set(0, view.source());
+    inputs.set(argument, scalar(order[counted]));
+    add(operation.type(), inputs, operation.outputs(), order);
+    return true;
+  }
+
+  private boolean isSliced(Operation operation, int[] order) {
+    View view = views.get(operation.inputs().getFirst());
+    int[] begin = constant(operation, 1);
+    int[] size = constant(operation, 2);
+    if (view == null || begin == null || size == null) {
+      return false;
+    }
+    int[] back = inverse(order);
+    add(
+        operation.type(),
+        List.of(view.source(), ints(permute(begin, back)), ints(permute(size, back))),
+        operation.outputs(),
+        order);
+    return true;
+  }
+
+  // ---- constants ----
+
+  /** The integers of a constant input; null where it is computed. */
+  private int[] constant(Operation operation, int input) {
+    Operand operand = operand(operation.inputs().get(input));
+    boolean isInteger =
+        operand.type() == OperandCode.TENSOR_INT32 || operand.type() == OperandCode.INT32;
+    return isInteger && operand.lifetime() instanceof Lifetime.Constant value
+        ? value.bytes().toArray(INT)
+        : null;
+  }
+
+  private int constant(OperandType type, Shape shape, Quantization quantization, byte[] bytes) {
+    operands.add(new Operand(type, shape, quantization, new ConstantCopy(bytes), ""));
+    return operands.size() - 1;
+  }
+
+  private static byte[] bytes(int... values) {
+    ByteBuffer bytes = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
+    bytes.asIntBuffer().put(values);
+    return bytes.array();
+  }
+
+  private int ints(int... values) {
+    return ints(Shape.of(values.length), values);
+  }
+
+  private int ints(Shape shape, int... values) {
+    return constant(OperandCode.TENSOR_INT32, shape, Quantization.NONE, bytes(values));
+  }
+
+  private int scalar(int value) {
+    return constant(OperandCode.INT32, Shape.NONE, Quantization.NONE, bytes(value));
+  }
+}
