@@ -18,6 +18,7 @@ public final class Main {
           new Npu(),
           new SharedCache(),
           new Queues(),
+          new SessionPicture(),
           new InFramework(
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"

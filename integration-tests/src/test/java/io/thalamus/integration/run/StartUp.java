@@ -19,16 +19,17 @@ final class StartUp implements Proof {
 
   @Override
   public String purpose() {
-    return "wall time of whole one-shot processes (--runs 20 --command 'lb')";
+    return "wall time of whole one-shot processes (--runs 20 --command 'lb' --start FILE)";
   }
 
   @Override
   public void run(Settings settings, Figures figures) throws Exception {
     int runs = Math.toIntExact(settings.number("runs", 20));
     String command = settings.text("command", "lb");
-    settings.end();
     Path start =
-        Path.of(System.getProperty("thalamus.root"), "launcher/target/thalamus/bin/thalamus");
+        Path.of(System.getProperty("thalamus.root"))
+            .resolve(settings.text("start", "launcher/target/thalamus/bin/thalamus"));
+    settings.end();
     double[] millis = new double[runs];
     int failed = 0;
     for (int i = -1; i < runs; i++) {
