@@ -49,7 +49,7 @@ import org.osgi.service.component.annotations.Reference;
  */
 @Component(service = BiFunction.class, property = FrameworkProof.NAME + "=admission")
 public final class AdmissionProof extends FrameworkProof {
-  /** The most of one application and priority that wait or are promised room: users are told. */
+  /** The most of one application and priority that wait: users are told. */
   private static final int PROMISED = 4_096;
 
   /** The most executions that are in one of the threads, or about to be counted. */

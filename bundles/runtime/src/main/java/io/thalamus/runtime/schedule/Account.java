@@ -5,10 +5,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.SequencedSet;
 import java.util.TreeMap;
 
 /**
@@ -32,8 +30,7 @@ final class Account<T> {
   /** What waits, by priority, each in the order of arrival. */
   final List<TreeMap<Long, FairQueue.Entry<T>>> queues = new ArrayList<>();
 
-  /** By priority, the promises that are neither redeemed nor over, the earliest first. */
-  private final Map<Integer, LinkedHashSet<FairQueue.Promise>> promises = new HashMap<>();
+  private final Map<Integer, Promises> promises = new HashMap<>();
 
   /** Nanoseconds, comparable with those of accounts of the same parent only. */
   long usedNanos;
@@ -64,8 +61,8 @@ final class Account<T> {
     return children.values();
   }
 
-  SequencedSet<FairQueue.Promise> promises(int rank) {
-    return promises.computeIfAbsent(rank, first -> new LinkedHashSet<>());
+  Promises promises(int rank) {
+    return promises.computeIfAbsent(rank, first -> new Promises());
   }
 
   /** Returns how many accounts of clients have something that waits or runs. */

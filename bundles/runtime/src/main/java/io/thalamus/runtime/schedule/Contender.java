@@ -58,7 +58,7 @@ public abstract class Contender implements ExecutionControl, Pauses {
   long beganNanos;
 
   /** The room that it was promised by the queue that refused it last; null if none did. */
-  FairQueue.Promise promise;
+  Promises.Promise promise;
 
   /** An urgent one that waits for something that this one holds; null if none does. */
   private volatile Contender heir;

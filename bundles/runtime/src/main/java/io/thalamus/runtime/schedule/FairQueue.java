@@ -5,7 +5,6 @@ import io.thalamus.model.Priority;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.SequencedSet;
 import java.util.TreeMap;
 
 /**
@@ -17,7 +16,7 @@ import java.util.TreeMap;
  * room from a moment on. If newcomers could take it, most of those who come back would be refused
  * again: while an overload lasts, there are several newcomers for each place that becomes free. So
  * newcomers may fill only half of a class while a promise is open, and who comes back for a promise
- * is never refused.
+ * is refused only where the class became several times as long, since less is served than expected.
  *
  * @param <T> what waits
  */
@@ -25,11 +24,11 @@ public final class FairQueue<T> {
   /** An entry rises by one priority each time that it has waited so long. */
   static final long AGING_NANOS = Duration.ofMillis(500).toNanos();
 
-  /** The most of one class that wait or are promised room, in full classes. */
+  /** The most of one class that wait, those included that were promised room, in full classes. */
   static final int PROMISED_CLASSES = 4;
 
-  /** How long room is kept for one that does not come. */
-  static final long GRACE_NANOS = Duration.ofSeconds(1).toNanos();
+  /** The most of one class that are promised room, in full classes. */
+  static final int MOST_PROMISED = 64;
 
   /** The share of the latest interval in the mean. */
   private static final double LATEST_SHARE = 1.0 / 16;
@@ -80,15 +79,6 @@ public final class FairQueue<T> {
     }
   }
 
-  /** A promise of room; its moment is written once. */
-  static final class Promise {
-    final long nanos;
-
-    Promise(long nanos) {
-      this.nanos = nanos;
-    }
-  }
-
   /**
    * Adds something at the end of its class; returns null if the class has no room for it.
    *
@@ -98,8 +88,7 @@ public final class FairQueue<T> {
     Contender standing = contender.standing();
     Account<T> account = account(standing.application());
     int rank = standing.priority().ordinal();
-    if (!redeem(contender, account.promises(rank), now)
-        && queue(account, rank).size() >= room(account.promises(rank), now)) {
+    if (queue(account, rank).size() >= room(contender, account.promises(rank), now)) {
       return null;
     }
     Entry<T> entry = new Entry<>(item, nextNumber());
@@ -107,17 +96,14 @@ public final class FairQueue<T> {
     return entry;
   }
 
-  private static boolean redeem(Contender contender, SequencedSet<Promise> promises, long now) {
-    Promise promise = contender.promise;
-    return promise != null && now - promise.nanos >= 0 && promises.remove(promise);
-  }
-
-  /** Returns how many of a class may wait before newcomers are refused. */
-  private int room(SequencedSet<Promise> promises, long now) {
-    while (!promises.isEmpty() && now - promises.getFirst().nanos > GRACE_NANOS) {
-      promises.removeFirst();
+  /** Returns how many of a class may wait before this one is refused; redeems its promise. */
+  private long room(Contender contender, Promises promises, long now) {
+    Promises.Promise promise = contender.promise;
+    if (promises.isOpen(promise, now) && now - promise.nanos >= 0) {
+      promises.redeem(promise);
+      return (long) PROMISED_CLASSES * most;
     }
-    return promises.isEmpty() ? most : half();
+    return promises.open(now) == 0 ? most : half();
   }
 
   /** Returns how many newcomers may wait beside those that were promised room: one at least. */
@@ -153,8 +139,8 @@ public final class FairQueue<T> {
    * of what is served; the other half takes in what is served later than expected, and newcomers
    * what is served earlier. One that comes before its time is promised the same again.
    *
-   * <p>If too many of the class wait or are promised room already, this one is told a time, and no
-   * room is kept for it.
+   * <p>If too many of the class are promised room already, this one is told a time, and no room is
+   * kept for it.
    *
    * @param interval the mean time between two that are served, in nanoseconds
    * @return how long it has to wait
@@ -163,21 +149,20 @@ public final class FairQueue<T> {
     Contender standing = refused.standing();
     Account<T> account = account(standing.application());
     int rank = standing.priority().ordinal();
-    SequencedSet<Promise> promises = account.promises(rank);
-    if (refused.promise == null || !promises.contains(refused.promise)) {
-      int ahead = queue(account, rank).size() + promises.size();
-      long promised = now + Math.round((ahead + 1 - half()) * classes() * interval);
-      boolean isKept = ahead < PROMISED_CLASSES * most;
-      if (isKept && !promises.isEmpty()) {
-        // Those who are served in order come in order.
-        promised = Math.max(promised, promises.getLast().nanos);
-      }
-      refused.promise = new Promise(promised);
-      if (isKept) {
-        promises.add(refused.promise);
+    Promises promises = account.promises(rank);
+    long moment;
+    if (promises.isOpen(refused.promise, now)) {
+      moment = refused.promise.nanos;
+    } else {
+      int open = promises.open(now);
+      long ahead = (long) queue(account, rank).size() + open;
+      moment = now + Math.round((ahead + 1 - half()) * classes() * interval);
+      if (open < (long) MOST_PROMISED * most) {
+        refused.promise = promises.add(moment);
+        moment = refused.promise.nanos;
       }
     }
-    return Duration.ofNanos(Math.max(1, refused.promise.nanos - now));
+    return Duration.ofNanos(Math.max(1, moment - now));
   }
 
   /**

@@ -87,7 +87,7 @@ class FairQueueTest {
     assertNull(queue.add(refused, 0, refused));
     long moment = queue.untilRoom(refused, 0, MILLI).toNanos();
     queue.remove(entries.getFirst());
-    long over = moment + FairQueue.GRACE_NANOS;
+    long over = moment + Promises.GRACE_NANOS;
     Caller newcomer = new Caller(A);
     assertNull(queue.add(newcomer, over, newcomer));
     assertNotNull(queue.add(newcomer, over + 1, newcomer));
@@ -95,20 +95,28 @@ class FairQueueTest {
   }
 
   @Test
-  void promisesAreBounded() {
+  void promisesAndTheQueueAreBounded() {
     FairQueue<Caller> queue = new FairQueue<>(8);
     filled(queue, 8);
-    int most = 8 * FairQueue.PROMISED_CLASSES;
     List<Caller> refused = new ArrayList<>();
     long last = 0;
-    for (int i = 0; i < most; i++) {
+    for (int i = 0; i < 8 * FairQueue.MOST_PROMISED; i++) {
       Caller caller = new Caller(A);
       refused.add(caller);
       assertNull(queue.add(caller, 0, caller));
-      last = queue.untilRoom(caller, 0, MILLI).toNanos();
+      long moment = queue.untilRoom(caller, 0, MILLI).toNanos();
+      assertTrue(moment > last, "in the order of their refusals");
+      last = moment;
     }
+    long told = queue.untilRoom(new Caller(A), 0, MILLI).toNanos();
+    assertEquals(told, queue.untilRoom(new Caller(A), 0, MILLI).toNanos(), "no room is kept");
+    int most = 8 * FairQueue.PROMISED_CLASSES;
     for (Caller caller : refused) {
-      queue.add(caller, last, caller);
+      if (queue.add(caller, last, caller) == null) {
+        assertEquals(most, queue.size(), "none has been served");
+        long later = queue.untilRoom(caller, last, MILLI).toNanos();
+        assertTrue(later > (most - 8) * MILLI, "once these are");
+      }
     }
     assertEquals(most, queue.size());
     Caller other = new Caller(B);
@@ -116,7 +124,11 @@ class FairQueueTest {
   }
 
   /** The result of callers that come three times as fast as they are served. */
-  private record Overload(int refused, long mostTries, long idleMillis) {}
+  private record Overload(int refused, int refusedAgain, long mostTries, long idleMillis) {
+    double shareOfReturnsServed() {
+      return 1 - refusedAgain / (double) refused;
+    }
+  }
 
   /**
    * Each caller that is refused comes back when it was told to, while others come for the first
@@ -137,6 +149,7 @@ class FairQueueTest {
     }
     int served = 0;
     int refused = 0;
+    int refusedAgain = 0;
     long mostTries = 0;
     long idle = 0;
     for (long now = 0; served < callers; now += MILLI) {
@@ -146,6 +159,7 @@ class FairQueueTest {
         mostTries = Math.max(mostTries, caller.tries);
         if (queue.add(caller, caller.due, caller) == null) {
           refused++;
+          refusedAgain += caller.tries > 1 ? 1 : 0;
           caller.due += queue.untilRoom(caller, caller.due, error * MILLI).toNanos();
           caller.promise = keepsPromises ? caller.promise : null;
           coming.add(caller);
@@ -161,7 +175,7 @@ class FairQueueTest {
         served++;
       }
     }
-    return new Overload(refused, mostTries, idle);
+    return new Overload(refused, refusedAgain, mostTries, idle);
   }
 
   @ParameterizedTest
@@ -172,6 +186,13 @@ class FairQueueTest {
     assertTrue(overload.refused > callers / 3, overload::toString);
     assertEquals(2, overload.mostTries, "each was promised room");
     assertTrue(error > 1 || overload.idleMillis < callers / 20, overload::toString);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {0.9, 1, 2})
+  void promisesOfALongOverloadAreKept(double error) {
+    Overload overload = overload(30_000, error, true);
+    assertTrue(overload.shareOfReturnsServed() >= 0.95, overload::toString);
   }
 
   @Test

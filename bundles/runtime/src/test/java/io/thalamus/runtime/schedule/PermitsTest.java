@@ -101,6 +101,9 @@ class PermitsTest {
           permits.release(run);
         });
     Eventually.that(name + " waits", () -> permits.waiting() == before + 1);
+    synchronized (permits) {
+      // It has the lock from the moment at which it is seen to wait until it has asked others.
+    }
   }
 
   @Test
@@ -385,7 +388,7 @@ class PermitsTest {
       Random own = new Random(random.nextLong());
       start(
           () -> {
-            for (int i = 0; i < 1_250; i++) {
+            for (int i = 0; i < 300; i++) {
               turn(permits, own, holding, stopped);
             }
           });
