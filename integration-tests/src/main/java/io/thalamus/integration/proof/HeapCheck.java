@@ -27,6 +27,10 @@ final class HeapCheck {
           "\\s*\\d+:\\s+(\\d+)\\s+\\d+\\s+org\\.apache\\.felix\\.framework\\."
               + "BundleWiringImpl\\$BundleClassLoader(\\s.*)?");
 
+  /** A line of bytes and a class: not what a collector fills its gaps with. */
+  private static final Pattern LIVE =
+      Pattern.compile("\\s*\\d+:\\s+\\d+\\s+(\\d+)\\s+(?!\\[?L?jdk\\.internal\\.vm\\.Filler).*");
+
   private final BundleContext context;
 
   HeapCheck(BundleContext context) {
@@ -35,11 +39,20 @@ final class HeapCheck {
 
   /** Returns the number of class loaders of bundles on the heap after a full collection. */
   long loadersOnHeap() throws JMException {
+    return sum(LOADERS);
+  }
+
+  /** Returns the bytes of all objects on the heap after a full collection. */
+  static long liveBytes() throws JMException {
+    return sum(LIVE);
+  }
+
+  private static long sum(Pattern line) throws JMException {
     return command("gcClassHistogram")
         .lines()
-        .map(LOADERS::matcher)
+        .map(line::matcher)
         .filter(Matcher::matches)
-        .mapToLong(line -> Long.parseLong(line.group(1)))
+        .mapToLong(match -> Long.parseLong(match.group(1)))
         .sum();
   }
 

@@ -2,23 +2,19 @@
 package io.thalamus.integration.proof;
 
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import javax.management.JMException;
 
 /**
  * What the process holds while nothing runs. Immutable.
  *
- * @param heapBytes after a collection
+ * @param heapBytes of objects, after a collection
  * @param nativeBytes of arenas; 0 where the process does not tell
  * @param threads platform threads
  */
 record Held(long heapBytes, long nativeBytes, int threads) {
   static Held now() throws JMException, IOException {
     NativeMemory memory = NativeMemory.now();
-    return new Held(
-        ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed(),
-        memory.arenaBytes().orElse(0),
-        memory.threads());
+    return new Held(HeapCheck.liveBytes(), memory.arenaBytes().orElse(0), memory.threads());
   }
 
   /** The larger of each. */
