@@ -18,6 +18,8 @@ final class Attention {
   static void addTo(Converters table) {
     table.add("Attention", Attention::attention);
     table.add("RotaryEmbedding", Attention::rotaryEmbedding);
+    table.add("SwiGLU", Attention::swiGlu);
+    table.add("CausalConvWithState", Attention::causalConvolution);
   }
 
   /** Heads as the second dimension: {@code [batch, heads, length, size]}. */
@@ -135,6 +137,47 @@ final class Attention {
       bias = bias == null ? cut : ops.add(bias, cut);
     }
     return bias;
+  }
+
+  private static void swiGlu(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value gate = node.in(0);
+    Value opened = ops.unary(Unary.LOGISTIC, ops.mul(gate, node.real("alpha", 1)));
+    node.out(ops.mul(ops.mul(gate, opened), node.in(1)));
+  }
+
+  /** A convolution of each channel that sees what was before, which is the state. */
+  private static void causalConvolution(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    Value weights = node.in(1);
+    node.require(
+        value.rank() == 3 && weights.rank() == 3 && weights.dim(1) == 1,
+        "it has the inputs " + value.text() + " and " + weights.text());
+    int before = weights.dim(2) - 1;
+    Value state =
+        node.has(3)
+            ? node.in(3)
+            : ops.fill(value.type(), new int[] {value.dim(0), value.dim(1), before}, 0);
+    Value seen = ops.concat(List.of(state, value), 2);
+    Frame frame =
+        new Frame(
+            new int[] {weights.dim(2)},
+            new int[] {1},
+            new int[] {1},
+            new int[1],
+            new int[1],
+            new int[] {value.dim(2)});
+    Value bias = node.has(2) ? node.in(2) : null;
+    Value result = Convolution.convolve(ops, seen, weights, bias, frame, value.dim(1));
+    String activation = node.text("activation", "none");
+    if (activation.equals("silu") || activation.equals("swish")) {
+      result = ops.mul(result, ops.unary(Unary.LOGISTIC, result));
+    } else {
+      node.require(activation.equals("none"), "its activation is " + activation);
+    }
+    node.out(result);
+    node.out(1, ops.part(seen, 2, seen.dim(2) - before, before));
   }
 
   private static void rotaryEmbedding(Node node) throws ModelFormatException {

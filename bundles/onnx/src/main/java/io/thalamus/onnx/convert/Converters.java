@@ -40,6 +40,8 @@ public final class Converters {
     Attention.addTo(table);
     Quantization.addTo(table);
     Recurrent.addTo(table);
+    Scatter.addTo(table);
+    GridSampling.addTo(table);
     return table;
   }
 

@@ -22,7 +22,7 @@ final class Indexing {
   }
 
   /** Indexes as INT32, those from the end counted from 0. */
-  private static Value counted(Ops ops, Value indexes, Value size) throws ModelFormatException {
+  static Value counted(Ops ops, Value indexes, Value size) throws ModelFormatException {
     Value narrow = ops.cast(indexes, DataType.INT32);
     Value zero = ops.number(DataType.INT32, 0);
     if (narrow.isConstant()
@@ -40,19 +40,22 @@ final class Indexing {
     node.out(ops.gather(data, axis, counted(ops, node.in(1), size)));
   }
 
-  /** Takes the flat place of each element: that of its index, with its own place beside. */
   private static void gatherElements(Node node) throws ModelFormatException {
     Ops ops = node.ops();
     Value data = node.in(0);
     Value indexes = node.in(1);
     node.require(data.rank() == indexes.rank(), "data and indexes differ in rank");
     int axis = node.axis(node.setting("axis", 0), data.rank());
-    Value size = ops.number(DataType.INT32, data.dim(axis));
-    Value index = counted(ops, indexes, size);
-    int[] strides = Dims.strides(data.shape());
+    node.out(ops.gather(ops.flat(data), 0, flatPlaces(ops, data.shape(), indexes, axis)));
+  }
+
+  /** The flat place of each element: that of its index along an axis, with its own place beside. */
+  static Value flatPlaces(Ops ops, int[] shape, Value indexes, int axis)
+      throws ModelFormatException {
+    Value index = counted(ops, indexes, ops.number(DataType.INT32, shape[axis]));
+    int[] strides = Dims.strides(shape);
     Value places = ops.mul(index, strides[axis]);
-    places = ops.add(places, offsets(ops, indexes.shape(), strides, axis));
-    node.out(ops.gather(ops.flat(data), 0, places));
+    return ops.add(places, offsets(ops, indexes.shape(), strides, axis));
   }
 
   /** What the place of an element adds up to, but for one axis. */

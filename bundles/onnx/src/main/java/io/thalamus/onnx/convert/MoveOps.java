@@ -56,7 +56,9 @@ class MoveOps extends Emitter {
     if (value.isConstant()) {
       return Value.of(value.constant().view(size, strides, offset, budget()));
     }
-    require(Dims.count(size) > 0, "its result has no elements");
+    if (Dims.count(size) == 0) {
+      return fill(value.type(), size, 0);
+    }
     return size.length == 0
         ? as(strided(value, new int[] {1}, new int[] {1}, offset))
         : strided(value, size, strides, offset);

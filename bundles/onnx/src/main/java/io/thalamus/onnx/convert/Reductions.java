@@ -81,8 +81,13 @@ final class Reductions {
       boolean keeps = node.flag("keepdims", true);
       if (node.has(1) && !node.isKnown(1)) {
         int[] shape = node.stated(0, 1);
-        int[] axes = axesByShape(node, value.shape(), shape, keeps, isIdentityOnOne);
-        node.out(ops.reshape(step.of(ops, value, axes), shape));
+        List<int[]> possible = axesByShape(node, value.shape(), shape, keeps, isIdentityOnOne);
+        Value result = ops.reshape(step.of(ops, value, possible.getFirst()), shape);
+        for (int[] axes : possible.subList(1, possible.size())) {
+          Value other = ops.reshape(step.of(ops, value, axes), shape);
+          result = ops.select(isMeant(node, axes), other, result);
+        }
+        node.out(result);
         return;
       }
       int[] given = node.has(1) ? node.ints(1) : node.list("axes");
@@ -102,8 +107,27 @@ final class Reductions {
     };
   }
 
-  /** The axes by what the file states for the result, where no other ones are possible. */
-  private static int[] axesByShape(
+  /** Whether these axes are those that the second input names. */
+  private static Value isMeant(Node node, int... axes) throws ModelFormatException {
+    Ops ops = node.ops();
+    int rank = node.in(0).rank();
+    Value named = ops.cast(node.in(1), DataType.INT32);
+    Value counted =
+        ops.select(
+            ops.binary(Binary.LESS, named, ops.number(DataType.INT32, 0)),
+            ops.add(named, rank),
+            named);
+    Value all = ops.number(DataType.BOOL, 1);
+    for (int axis : axes) {
+      Value isHit = ops.binary(Binary.EQUAL, counted, ops.number(DataType.INT32, axis));
+      Value hits = ops.reduce(Reduction.SUM, ops.cast(isHit, DataType.INT32), 0);
+      all = ops.binary(Binary.AND, all, ops.cast(ops.reshape(hits), DataType.BOOL));
+    }
+    return all;
+  }
+
+  /** The axes that are possible by what the file states for the result. */
+  private static List<int[]> axesByShape(
       Node node, int[] shape, int[] result, boolean keeps, boolean isIdentityOnOne)
       throws ModelFormatException {
     node.require(shape.length <= MAX_GUESSED, "its axes are not known beforehand");
@@ -124,8 +148,13 @@ final class Reductions {
         found.add(axes);
       }
     }
-    node.require(found.size() == 1, "its axes are not known before the model is executed");
-    return found.getFirst();
+    int count = node.in(1).count();
+    List<int[]> fitting =
+        keeps ? found : found.stream().filter(axes -> axes.length == count).toList();
+    node.require(
+        !fitting.isEmpty() && (!keeps || fitting.size() == 1),
+        "its axes are not known before the model is executed");
+    return fitting;
   }
 
   private static void place(Node node, boolean isLargest) throws ModelFormatException {

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Values sampled at places that are computed: the weighted sum of the neighbours of each place. */
+final class GridSampling {
+  private GridSampling() {}
+
+  static void addTo(Converters table) {
+    table.add("GridSample", GridSampling::sample);
+  }
+
+  /** One neighbour along an axis: its number and its weight, for each place. */
+  private record Tap(Value place, Value weight) {}
+
+  private static void sample(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    Value grid = node.in(1);
+    int rank = value.rank() - 2;
+    node.require(
+        rank > 0
+            && grid.rank() == value.rank()
+            && grid.dim(grid.rank() - 1) == rank
+            && value.type().isFloat()
+            && grid.dim(0) == value.dim(0),
+        "it has the inputs " + value.text() + " and " + grid.text());
+    int batch = value.dim(0);
+    int places = grid.count() / batch / rank;
+    int[] sizes = Arrays.copyOfRange(value.shape(), 2, value.rank());
+    int[] strides = Dims.strides(sizes);
+    Value all = ops.cast(ops.reshape(grid, batch, places, rank), DataType.FLOAT);
+    List<Tap> taps = new ArrayList<>();
+    int[] starts = ops.budget().range(batch);
+    int plane = Dims.count(sizes);
+    Arrays.setAll(starts, i -> i * plane);
+    taps.add(new Tap(ops.integers(new int[] {batch, 1}, starts), null));
+    for (int axis = 0; axis < rank; axis++) {
+      Value along = ops.at(all, 2, rank - 1 - axis);
+      List<Tap> joined = new ArrayList<>();
+      for (Tap tap : taps(node, along, sizes[axis])) {
+        for (Tap before : taps) {
+          Value place = ops.add(before.place(), ops.mul(tap.place(), strides[axis]));
+          Value weight =
+              before.weight() == null ? tap.weight() : ops.mul(before.weight(), tap.weight());
+          joined.add(new Tap(place, weight));
+        }
+      }
+      taps = joined;
+    }
+    int channels = value.dim(1);
+    Value rows =
+        ops.reshape(
+            ops.transpose(ops.reshape(value, batch, channels, plane), 0, 2, 1),
+            batch * plane,
+            channels);
+    Value sum = null;
+    for (Tap tap : taps) {
+      Value found = ops.gather(rows, 0, tap.place());
+      Value part =
+          ops.mul(found, ops.cast(ops.reshape(tap.weight(), batch, places, 1), value.type()));
+      sum = sum == null ? part : ops.add(sum, part);
+    }
+    int[] shape =
+        Dims.join(
+            new int[] {batch, channels}, Arrays.copyOfRange(grid.shape(), 1, grid.rank() - 1));
+    node.out(ops.reshape(ops.transpose(sum, 0, 2, 1), shape));
+  }
+
+  private static List<Tap> taps(Node node, Value along, int size) throws ModelFormatException {
+    Ops ops = node.ops();
+    boolean isAligned = node.flag("align_corners", false);
+    Value place =
+        isAligned
+            ? ops.mul(ops.add(along, 1), (size - 1) / 2.0)
+            : ops.mul(ops.add(ops.mul(ops.add(along, 1), size), -1), 0.5);
+    String mode = node.text("mode", "linear");
+    String padding = node.text("padding_mode", "zeros");
+    boolean isCubic = mode.contains("cubic");
+    if (!isCubic && !padding.equals("zeros")) {
+      place = brought(node, place, size, padding, isAligned);
+    }
+    List<Tap> taps = new ArrayList<>();
+    if (mode.equals("nearest")) {
+      taps.add(tap(node, ops.round(place), null, size, padding, isAligned));
+      return taps;
+    }
+    node.require(isCubic || mode.contains("linear"), "its mode is " + mode);
+    Value floor = ops.unary(Unary.FLOOR, place);
+    Value rest = ops.sub(place, floor);
+    for (int i = isCubic ? -1 : 0; i < (isCubic ? 3 : 2); i++) {
+      Value weight;
+      if (isCubic) {
+        Value distance = ops.unary(Unary.ABS, ops.add(rest, -i));
+        weight = cubic(ops, distance, i == 0 || i == 1);
+      } else {
+        weight = i == 0 ? ops.sub(ops.number(DataType.FLOAT, 1), rest) : rest;
+      }
+      taps.add(tap(node, ops.add(floor, i), weight, size, padding, isAligned));
+    }
+    return taps;
+  }
+
+  private static Value cubic(Ops ops, Value x, boolean isNear) throws ModelFormatException {
+    double a = -0.75;
+    if (isNear) {
+      Value inner = ops.add(ops.mul(x, a + 2), -(a + 3));
+      return ops.add(ops.mul(ops.mul(inner, x), x), 1);
+    }
+    Value inner = ops.add(ops.mul(ops.add(x, -5), x), 8);
+    return ops.add(ops.mul(ops.mul(inner, x), a), -4 * a);
+  }
+
+  private static Tap tap(
+      Node node, Value place, Value weight, int size, String padding, boolean isAligned)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    Value known = padding.equals("zeros") ? place : brought(node, place, size, padding, isAligned);
+    Value within = ops.min(ops.max(known, 0), size - 1);
+    Value counted = weight == null ? ops.fill(DataType.FLOAT, new int[] {1, 1}, 1) : weight;
+    if (padding.equals("zeros")) {
+      Value isInside = ops.binary(Binary.EQUAL, within, place);
+      counted = ops.mul(counted, ops.cast(isInside, DataType.FLOAT));
+    }
+    Value full = ops.expand(counted, within.shape());
+    return new Tap(ops.cast(within, DataType.INT32), full);
+  }
+
+  /** A place brought within the axis. */
+  private static Value brought(Node node, Value place, int size, String padding, boolean isAligned)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    if (padding.equals("border")) {
+      return ops.min(ops.max(place, 0), size - 1);
+    }
+    node.require(padding.equals("reflection"), "its padding_mode is " + padding);
+    double least = isAligned ? 0 : -0.5;
+    double range = isAligned ? size - 1 : size;
+    if (range == 0) {
+      return ops.mul(place, 0);
+    }
+    Value moved = ops.unary(Unary.ABS, ops.add(place, -least));
+    Value period = ops.number(DataType.FLOAT, 2 * range);
+    Value folded = ops.remainder(moved, period, false);
+    Value mirrored = ops.binary(Binary.MINIMUM, folded, ops.sub(period, folded));
+    return ops.min(ops.max(ops.add(mirrored, least), 0), size - 1);
+  }
+}
