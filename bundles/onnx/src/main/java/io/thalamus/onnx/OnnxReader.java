@@ -2,6 +2,7 @@
 package io.thalamus.onnx;
 
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ModelReader;
@@ -62,10 +63,15 @@ public final class OnnxReader implements ModelReader {
 
   @Override
   public ModelFile read(SharedMemory file) throws ModelFormatException {
+    return read(file, Map.of());
+  }
+
+  @Override
+  public ModelFile read(SharedMemory file, Map<String, Shape> shapes) throws ModelFormatException {
     try {
       OnnxModel content = OnnxFileReader.read(file.segment());
       return new ModelFile(
-          GraphConverter.convert(content, file, converters),
+          GraphConverter.convert(content, file, converters, shapes),
           FORMAT,
           content.description(),
           Map.of(),

@@ -13,10 +13,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Small files from bytes to results, and what is said of those that cannot be read. */
@@ -117,7 +119,48 @@ class ConversionTest {
   void openDimensionsAreRefused() {
     file.input("x", FLOAT, -1, 3).node("Relu", List.of("x"), "y").output("y", FLOAT, -1, 3);
     assertEquals(
-        "input 'x' has the shape ?x3; all of its dimensions must be fixed in the file", refusal());
+        "input 'x' has the shape ?x3; all of its dimensions must be fixed, in the file or while it"
+            + " is read",
+        refusal());
+  }
+
+  @Test
+  void openDimensionsAreFixedWhileReading() throws Exception {
+    file.input("x", FLOAT, -1, 3).node("Relu", List.of("x"), "y").output("y", FLOAT, -1, 3);
+    Model model = TestFiles.read(file.build(), Map.of("x", Shape.of(2, 3)));
+    assertEquals(Shape.of(2, 3), model.main().output(0).shape());
+    String wrong =
+        assertThrows(
+                ModelFormatException.class,
+                () -> TestFiles.read(file.build(), Map.of("x", Shape.of(2, 4))))
+            .getMessage();
+    assertEquals("input 'x' has the shape ?x3, which 2x4 does not fit", wrong);
+    String unknown =
+        assertThrows(
+                ModelFormatException.class,
+                () -> TestFiles.read(file.build(), Map.of("z", Shape.of(2))))
+            .getMessage();
+    assertEquals("there is no input 'z'; there are x", unknown);
+  }
+
+  /** Two convolutions with a sum in between: the image is turned around twice, not six times. */
+  @Test
+  void transposesAreLeftOutBetweenConvolutions() throws Exception {
+    file.input("x", FLOAT, 1, 2, 2, 2)
+        .floats("w", new long[] {2, 2, 1, 1}, 1, 0, 0, 2)
+        .floats("b", new long[] {2}, 0, -5)
+        .floats("s", new long[] {2, 1, 1}, 10, 20)
+        .node("Conv", List.of("x", "w", "b"), "c")
+        .node("Relu", List.of("c"), "r")
+        .node("Add", List.of("r", "s"), "a")
+        .node("Conv", List.of("a", "w"), "y")
+        .output("y", FLOAT, 1, 2, 2, 2);
+    Model model = TestFiles.read(file.build());
+    assertEquals(
+        List.of("TRANSPOSE", "CONV_2D", "ADD", "CONV_2D", "TRANSPOSE"),
+        model.main().operations().stream().map(operation -> operation.type().text()).toList());
+    assertArrayEquals(
+        new float[] {11, 12, 13, 14, 50, 54, 58, 62}, TestFiles.run(file, 1, 2, 3, 4, 5, 6, 7, 8));
   }
 
   @Test

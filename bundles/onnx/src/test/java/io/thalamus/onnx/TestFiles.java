@@ -6,9 +6,11 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tck.check.TestGraph;
 import java.lang.foreign.MemorySegment;
+import java.util.Map;
 
 /** The ways to read files that tests make, and to run them. */
 final class TestFiles {
@@ -16,9 +18,14 @@ final class TestFiles {
 
   /** Reads a file; its memory stays open until the process ends. */
   static Model read(byte[] file) throws ModelFormatException {
+    return read(file, Map.of());
+  }
+
+  /** The same, with dimensions for inputs. */
+  static Model read(byte[] file, Map<String, Shape> shapes) throws ModelFormatException {
     SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, Math.max(1, file.length));
     memory.segment().copyFrom(MemorySegment.ofArray(file));
-    return new OnnxReader().read(memory).model();
+    return new OnnxReader().read(memory, shapes).model();
   }
 
   /** What the reference device computes of these numbers for the only input and output. */

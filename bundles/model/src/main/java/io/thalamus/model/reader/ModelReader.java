@@ -2,7 +2,9 @@
 package io.thalamus.model.reader;
 
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
+import java.util.Map;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /** Reads one format of model files. A service; thread-safe. */
@@ -27,4 +29,18 @@ public interface ModelReader {
    *     message names the place
    */
   ModelFile read(SharedMemory file) throws ModelFormatException;
+
+  /**
+   * Reads a model whose inputs have open dimensions, with dimensions for them.
+   *
+   * @param shapes by the name of the input, all dimensions of it
+   * @throws ModelFormatException as above; where there is no such input, or its known dimensions
+   *     are others; and where the format does not fix dimensions
+   */
+  default ModelFile read(SharedMemory file, Map<String, Shape> shapes) throws ModelFormatException {
+    if (shapes.isEmpty()) {
+      return read(file);
+    }
+    throw new ModelFormatException(format() + " files are read with their own shapes alone");
+  }
 }

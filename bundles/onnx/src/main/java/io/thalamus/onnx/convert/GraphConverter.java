@@ -7,6 +7,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
@@ -33,11 +34,14 @@ public final class GraphConverter {
 
   private final OnnxModel file;
   private final Converters converters;
+  private final Map<String, Shape> shapes;
   private final Ops ops;
   private final List<String> problems = new ArrayList<>();
   private int converted;
 
-  private GraphConverter(OnnxModel file, SharedMemory memory, Converters converters) {
+  private GraphConverter(
+      OnnxModel file, SharedMemory memory, Converters converters, Map<String, Shape> shapes) {
+    this.shapes = shapes;
     this.file = file;
     this.converters = converters;
     this.ops = new Ops(memory, converters.catalog(), new Budget(memory.size()));
@@ -46,13 +50,16 @@ public final class GraphConverter {
   /**
    * Converts a file.
    *
+   * @param shapes for inputs with open dimensions, by name
    * @throws ModelFormatException where it contradicts itself, or operators cannot be expressed: all
    *     of them are named
    */
-  public static Model convert(OnnxModel file, SharedMemory memory, Converters converters)
+  public static Model convert(
+      OnnxModel file, SharedMemory memory, Converters converters, Map<String, Shape> shapes)
       throws ModelFormatException {
     try {
-      return Model.of(Layout.improve(new GraphConverter(file, memory, converters).convert()));
+      return Model.of(
+          Layout.improve(new GraphConverter(file, memory, converters, shapes).convert()));
     } catch (ArithmeticException e) {
       throw new ModelFormatException("its dimensions are beyond counting", e);
     }
@@ -71,6 +78,7 @@ public final class GraphConverter {
       throw new ModelFormatException(
           "it has ONNX's operators of version " + opset() + "; " + OLDEST + " is the oldest known");
     }
+    checkShapes();
     Scope scope = new Scope(file.graph(), null, ops.budget());
     List<Integer> inputs = inputs(scope);
     run(scope);
@@ -134,23 +142,51 @@ public final class GraphConverter {
     return inputs;
   }
 
-  private static int[] inputShape(OnnxValue input) throws ModelFormatException {
+  private int[] inputShape(OnnxValue input) throws ModelFormatException {
+    Shape given = shapes.get(input.name());
+    if (given != null) {
+      checkFits(input, given);
+      return given.toArray();
+    }
     boolean isOpen = input.dims() == null || Arrays.stream(input.dims()).anyMatch(size -> size < 0);
     if (isOpen) {
-      String text =
-          input.dims() == null
-              ? "no stated shape"
-              : "the shape "
-                  + String.join(
-                      "x",
-                      Arrays.stream(input.dims())
-                          .mapToObj(size -> size < 0 ? "?" : Long.toString(size))
-                          .toList());
       throw new ModelFormatException(
-          "input '%s' has %s; all of its dimensions must be fixed in the file"
-              .formatted(input.name(), text));
+          "input '%s' has %s; all of its dimensions must be fixed, in the file or while it is read"
+              .formatted(input.name(), text(input)));
     }
     return Tensors.shape(input.name(), input.dims());
+  }
+
+  private static void checkFits(OnnxValue input, Shape given) throws ModelFormatException {
+    boolean fits = input.dims() == null || input.dims().length == given.rank();
+    for (int i = 0; fits && input.dims() != null && i < given.rank(); i++) {
+      fits = input.dims()[i] < 0 || input.dims()[i] == given.dimension(i);
+    }
+    if (!fits || !given.isFullySpecified()) {
+      throw new ModelFormatException(
+          "input '%s' has %s, which %s does not fit".formatted(input.name(), text(input), given));
+    }
+  }
+
+  private static String text(OnnxValue input) {
+    return input.dims() == null
+        ? "no stated shape"
+        : "the shape "
+            + String.join(
+                "x",
+                Arrays.stream(input.dims())
+                    .mapToObj(size -> size < 0 ? "?" : Long.toString(size))
+                    .toList());
+  }
+
+  private void checkShapes() throws ModelFormatException {
+    List<String> names = file.graph().inputs().stream().map(OnnxValue::name).toList();
+    for (String name : shapes.keySet()) {
+      if (!names.contains(name)) {
+        throw new ModelFormatException(
+            "there is no input '" + name + "'; there are " + String.join(", ", names));
+      }
+    }
   }
 
   /** Converts the nodes of a graph; what fails is noted, and what depends on it is left out. */

@@ -60,8 +60,8 @@ final class TransposeSinking {
   private Subgraph sink() {
     for (Operation operation : graph.operations()) {
       if (!isTranspose(operation) && !isMoved(operation)) {
-        operation.inputs().forEach(this::make);
-        operations.add(operation);
+        List<Integer> inputs = operation.inputs().stream().map(this::read).toList();
+        operations.add(new Operation(operation.type(), inputs, operation.outputs()));
       }
     }
     List<Integer> outputs = new ArrayList<>();
@@ -114,6 +114,16 @@ final class TransposeSinking {
 
   private Operand operand(int index) {
     return operands.get(index);
+  }
+
+  /** The operand that has a value in its own order: what a view in that order views, or itself. */
+  private int read(int index) {
+    View view = views.get(index);
+    if (view != null && isSorted(view.order())) {
+      return view.source();
+    }
+    make(index);
+    return index;
   }
 
   /** Carries a transpose out, where a value is a view that has not been made yet. */
