@@ -2,24 +2,18 @@
 package io.thalamus.npu;
 
 import io.thalamus.driver.cache.CacheContents;
+import io.thalamus.driver.cache.CachedArguments;
 import io.thalamus.model.ExecutionPreference;
-import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
-import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
-import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.npu.command.CommandFormatException;
 import io.thalamus.npu.command.ExecutableFormat;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * A compiled model as it stands in the cache. Immutable; the file's bytes are not copied.
@@ -36,9 +30,7 @@ import java.util.stream.IntStream;
  *        20   seconds since 1970, low and high word
  *        28   inputs | outputs
  *        36   SHA-256 of the device's version and settings
- *        68   for each input, then each output: type, 1 if quantized, bits of scale, zero point,
- *             number of dimensions, dimensions
- *             for each output: number of dimensions, dimensions of its result
+ *        68   the numbers of {@link CachedArguments}
  *             the compiled model's file up to its weights
  * </pre>
  *
@@ -68,26 +60,10 @@ record CachedProgram(
     shapes = List.copyOf(shapes);
   }
 
-  /** Returns whether the format has room for the arguments of a model. */
-  static boolean isCacheable(Subgraph graph) {
-    return IntStream.concat(
-            graph.inputIndexes().stream().mapToInt(i -> i),
-            graph.outputIndexes().stream().mapToInt(i -> i))
-        .mapToObj(graph.operands()::get)
-        .allMatch(
-            operand ->
-                operand.type() instanceof OperandCode
-                    && !(operand.quantization() instanceof Quantization.PerChannel));
-  }
-
   /** As files. */
   CacheContents write() {
     Subgraph graph = arguments.main();
-    IntStream.Builder words = IntStream.builder();
-    graph.inputIndexes().forEach(i -> write(graph.operands().get(i), words));
-    graph.outputIndexes().forEach(i -> write(graph.operands().get(i), words));
-    shapes.forEach(shape -> write(shape, words));
-    int[] described = words.build().toArray();
+    int[] described = new CachedArguments(arguments, shapes).numbers();
     int header = FIXED + described.length * Integer.BYTES;
     int weights = ExecutableFormat.weightsOffset(file);
     ByteBuffer model = ByteBuffer.allocate(header + weights).order(ByteOrder.LITTLE_ENDIAN);
@@ -99,19 +75,6 @@ record CachedProgram(
     model.put(file, 0, weights);
     return new CacheContents(
         List.of(model.array()), List.of(Arrays.copyOfRange(file, weights, file.length)));
-  }
-
-  private static void write(Operand operand, IntStream.Builder words) {
-    words.add(((OperandCode) operand.type()).code());
-    words.add(operand.quantization() instanceof Quantization.None ? 0 : 1);
-    words.add(Float.floatToRawIntBits(operand.quantization().scale()));
-    words.add(operand.quantization().zeroPoint());
-    write(operand.shape(), words);
-  }
-
-  private static void write(Shape shape, IntStream.Builder words) {
-    words.add(shape.rank());
-    Arrays.stream(shape.toArray()).forEach(words::add);
   }
 
   /**
@@ -134,49 +97,16 @@ record CachedProgram(
     int outputs = words.getInt();
     byte[] settings = Arrays.copyOfRange(model, SETTINGS_AT, SETTINGS_AT + SETTINGS);
     words.position(FIXED);
-    Model arguments = Model.of(arguments(words, inputs, outputs));
-    List<Shape> shapes = new ArrayList<>();
-    for (int i = 0; i < outputs; i++) {
-      shapes.add(shape(words));
-    }
+    CachedArguments arguments = CachedArguments.read(inputs, outputs, words::getInt);
     byte[] file = Arrays.copyOfRange(model, header, model.length + weights.length);
     System.arraycopy(weights, 0, file, model.length - header, weights.length);
     return new CachedProgram(
-        arguments,
-        shapes,
+        arguments.model(),
+        arguments.shapes(),
         ExecutionPreference.ofCode(preference).orElseThrow(),
         isFinal,
         made,
         settings,
         file);
-  }
-
-  private static Subgraph arguments(ByteBuffer words, int inputs, int outputs) {
-    SubgraphBuilder builder = new SubgraphBuilder();
-    for (int i = 0; i < inputs; i++) {
-      argument(words, builder, Lifetime.SUBGRAPH_INPUT);
-    }
-    for (int i = 0; i < outputs; i++) {
-      argument(words, builder, Lifetime.SUBGRAPH_OUTPUT);
-    }
-    return builder.build(
-        IntStream.range(0, inputs).boxed().toList(),
-        IntStream.range(inputs, inputs + outputs).boxed().toList());
-  }
-
-  private static void argument(ByteBuffer words, SubgraphBuilder builder, Lifetime lifetime) {
-    OperandCode type = OperandCode.ofCode(words.getInt()).orElseThrow();
-    boolean isQuantized = words.getInt() != 0;
-    float scale = Float.intBitsToFloat(words.getInt());
-    int zeroPoint = words.getInt();
-    Quantization quantization =
-        isQuantized ? new Quantization.PerTensor(scale, zeroPoint) : Quantization.NONE;
-    builder.operand(new Operand(type, shape(words), quantization, lifetime, ""));
-  }
-
-  private static Shape shape(ByteBuffer words) {
-    int[] dimensions = new int[words.getInt()];
-    Arrays.setAll(dimensions, _ -> words.getInt());
-    return Shape.of(dimensions);
   }
 }

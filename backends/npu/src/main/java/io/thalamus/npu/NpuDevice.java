@@ -6,6 +6,7 @@ import io.thalamus.cache.NoCacheEngine;
 import io.thalamus.driver.BurstSource;
 import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.TableDevice;
+import io.thalamus.driver.cache.CachedArguments;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceException;
@@ -202,7 +203,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     Program first = load(ExecutableFormat.write(executable), point);
     NpuPreparedModel prepared =
         new NpuPreparedModel(
-            NpuPreparedModel.arguments(model.main()),
+            CachedArguments.alone(model.main()),
             this,
             compilation.outputShapes(),
             first,

@@ -3,6 +3,7 @@ package io.thalamus.npu;
 
 import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
+import io.thalamus.driver.cache.CachedArguments;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
@@ -11,8 +12,6 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Priority;
 import io.thalamus.model.Shape;
-import io.thalamus.model.Subgraph;
-import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.Timing;
 import io.thalamus.npu.command.Command;
 import io.thalamus.npu.command.Executable;
@@ -24,7 +23,6 @@ import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -51,7 +49,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   /**
    * A prepared model.
    *
-   * @param arguments what {@link #arguments(Subgraph)} makes of the model
+   * @param arguments what {@link CachedArguments#alone} makes of the model
    * @param shapes of the outputs
    * @param config of the device
    * @param secondStage of the device, which ends when the device is stopped
@@ -75,16 +73,6 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     this.secondStage = secondStage;
     this.priority = priority;
     this.chip = chip;
-  }
-
-  /** A graph of inputs and outputs alone. */
-  static Model arguments(Subgraph graph) {
-    SubgraphBuilder builder = new SubgraphBuilder();
-    List<Integer> inputs = new ArrayList<>();
-    List<Integer> outputs = new ArrayList<>();
-    graph.inputIndexes().forEach(i -> inputs.add(builder.operand(graph.operands().get(i))));
-    graph.outputIndexes().forEach(i -> outputs.add(builder.operand(graph.operands().get(i))));
-    return Model.of(builder.build(inputs, outputs));
   }
 
   /** The graph of inputs and outputs alone. */

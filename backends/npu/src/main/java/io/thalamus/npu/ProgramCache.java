@@ -3,6 +3,7 @@ package io.thalamus.npu;
 
 import io.thalamus.cache.CacheEngine;
 import io.thalamus.driver.cache.CacheWriter;
+import io.thalamus.driver.cache.CachedArguments;
 import io.thalamus.driver.cache.DeviceCache;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
@@ -46,7 +47,7 @@ final class ProgramCache {
 
   /** Returns the place of the programs of one model, which the caller closes; empty for nowhere. */
   Optional<Slot> open(Model model, NpuPreparedModel prepared, PrepareConfig config) {
-    if (!CachedProgram.isCacheable(model.main())) {
+    if (!CachedArguments.isPossible(model.main())) {
       return Optional.empty();
     }
     return cache.open(config).map(writer -> new Slot(writer, prepared, config));

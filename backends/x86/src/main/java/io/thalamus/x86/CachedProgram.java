@@ -2,30 +2,22 @@
 package io.thalamus.x86;
 
 import io.thalamus.driver.cache.CacheContents;
-import io.thalamus.model.Lifetime;
+import io.thalamus.driver.cache.CachedArguments;
 import io.thalamus.model.Model;
-import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.Quantization;
-import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
-import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.x86.compile.Constants;
 import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * A compiled model as it stands in the cache: the data cache holds the constants, the model cache
@@ -41,40 +33,13 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
   private static final int MAGIC = 'T' | 'X' << 8 | '8' << 16 | '6' << 24;
 
   /** Changes with the layout of the file. */
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
 
   private static final int SETTINGS = 32;
+  private static final int FIXED = 2 * Integer.BYTES + SETTINGS;
 
   /** Stands for a range that nothing reads. */
   private static final long UNUSED = -1;
-
-  /** Returns a graph of the inputs and outputs of another. */
-  static Model arguments(Subgraph graph) {
-    SubgraphBuilder builder = new SubgraphBuilder();
-    List<Integer> inputs = new ArrayList<>();
-    List<Integer> outputs = new ArrayList<>();
-    for (int i : graph.inputIndexes()) {
-      inputs.add(builder.operand(bare(graph.operands().get(i), Lifetime.SUBGRAPH_INPUT)));
-    }
-    for (int i : graph.outputIndexes()) {
-      outputs.add(builder.operand(bare(graph.operands().get(i), Lifetime.SUBGRAPH_OUTPUT)));
-    }
-    return Model.of(builder.build(inputs, outputs));
-  }
-
-  private static Operand bare(Operand operand, Lifetime lifetime) {
-    return new Operand(operand.type(), operand.shape(), operand.quantization(), lifetime, "");
-  }
-
-  /** Returns whether the format has room for the arguments of a model. */
-  static boolean isCacheable(Subgraph graph) {
-    return Stream.concat(graph.inputIndexes().stream(), graph.outputIndexes().stream())
-        .map(graph.operands()::get)
-        .allMatch(
-            operand ->
-                operand.type() instanceof OperandCode
-                    && !(operand.quantization() instanceof Quantization.PerChannel));
-  }
 
   /** As files. */
   CacheContents write() {
@@ -94,14 +59,8 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     Subgraph graph = arguments.main();
     out.writeInt(graph.inputIndexes().size());
     out.writeInt(graph.outputIndexes().size());
-    for (int i : graph.inputIndexes()) {
-      write(graph.operands().get(i), out);
-    }
-    for (int i : graph.outputIndexes()) {
-      write(graph.operands().get(i), out);
-    }
-    for (Shape shape : program.shapes()) {
-      write(shape, out);
+    for (int number : new CachedArguments(arguments, program.shapes()).numbers()) {
+      out.writeInt(number);
     }
     for (Range[] ranges : new Range[][] {program.inputs(), program.outputs()}) {
       for (Range range : ranges) {
@@ -129,21 +88,6 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     out.write(program.code());
   }
 
-  private static void write(Operand operand, DataOutputStream out) throws IOException {
-    out.writeInt(((OperandCode) operand.type()).code());
-    out.writeBoolean(!(operand.quantization() instanceof Quantization.None));
-    out.writeFloat(operand.quantization().scale());
-    out.writeInt(operand.quantization().zeroPoint());
-    write(operand.shape(), out);
-  }
-
-  private static void write(Shape shape, DataOutputStream out) throws IOException {
-    out.writeInt(shape.rank());
-    for (int dimension : shape.toArray()) {
-      out.writeInt(dimension);
-    }
-  }
-
   /**
    * Returns what stands in files that the device wrote itself, and that are untouched.
    *
@@ -151,50 +95,42 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
    * @throws IOException where another version of the device wrote them, or for another processor
    */
   static CachedProgram read(CacheContents contents, byte[] settings) throws IOException {
-    try (DataInputStream in =
-        new DataInputStream(new ByteArrayInputStream(contents.modelCache().getFirst()))) {
-      if (in.readInt() != MAGIC || in.readInt() != VERSION) {
-        throw new IOException("the cache has the format of another version");
-      }
-      if (!Arrays.equals(in.readNBytes(SETTINGS), settings)) {
-        throw new IOException("the cache was made by another version, or for another processor");
-      }
-      return read(in, contents.dataCache().getFirst(), settings);
+    ByteBuffer in = ByteBuffer.wrap(contents.modelCache().getFirst());
+    if (in.remaining() < FIXED || in.getInt() != MAGIC || in.getInt() != VERSION) {
+      throw new IOException("the cache has the format of another version");
     }
+    if (!Arrays.equals(bytes(in, SETTINGS), settings)) {
+      throw new IOException("the cache was made by another version, or for another processor");
+    }
+    return read(in, contents.dataCache().getFirst(), settings);
   }
 
-  private static CachedProgram read(DataInputStream in, byte[] constants, byte[] settings)
-      throws IOException {
-    int inputs = in.readInt();
-    int outputs = in.readInt();
-    SubgraphBuilder builder = new SubgraphBuilder();
-    for (int i = 0; i < inputs + outputs; i++) {
-      builder.operand(operand(in, i < inputs ? Lifetime.SUBGRAPH_INPUT : Lifetime.SUBGRAPH_OUTPUT));
-    }
-    Subgraph graph =
-        builder.build(
-            IntStream.range(0, inputs).boxed().toList(),
-            IntStream.range(inputs, inputs + outputs).boxed().toList());
-    List<Shape> shapes = new ArrayList<>();
-    for (int i = 0; i < outputs; i++) {
-      shapes.add(shape(in));
-    }
+  private static byte[] bytes(ByteBuffer in, int count) {
+    byte[] bytes = new byte[count];
+    in.get(bytes);
+    return bytes;
+  }
+
+  private static CachedProgram read(ByteBuffer in, byte[] constants, byte[] settings) {
+    int inputs = in.getInt();
+    int outputs = in.getInt();
+    CachedArguments arguments = CachedArguments.read(inputs, outputs, in::getInt);
     Range[] from = ranges(in, inputs);
     Range[] to = ranges(in, outputs);
-    final long memory = in.readLong();
+    final long memory = in.getLong();
     List<Copied> copied = new ArrayList<>();
-    for (int left = in.readInt(); left > 0; left--) {
-      copied.add(new Copied(in.readLong(), new Range(in.readLong(), in.readLong())));
+    for (int left = in.getInt(); left > 0; left--) {
+      copied.add(new Copied(in.getLong(), new Range(in.getLong(), in.getLong())));
     }
     List<Group> groups = new ArrayList<>();
-    for (int left = in.readInt(); left > 0; left--) {
-      groups.add(new Group(in.readInt(), in.readBoolean()));
+    for (int left = in.getInt(); left > 0; left--) {
+      groups.add(new Group(in.getInt(), in.get() != 0));
     }
-    long[] calls = new long[in.readInt()];
+    long[] calls = new long[in.getInt()];
     for (int i = 0; i < calls.length; i++) {
-      calls[i] = in.readLong();
+      calls[i] = in.getLong();
     }
-    byte[] code = in.readNBytes(in.readInt());
+    byte[] code = bytes(in, in.getInt());
     Program program =
         new Program(
             code,
@@ -206,37 +142,17 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
             List.copyOf(copied),
             from,
             to,
-            List.copyOf(shapes));
-    return new CachedProgram(Model.of(graph), program, settings);
+            arguments.shapes());
+    return new CachedProgram(arguments.model(), program, settings);
   }
 
-  private static Range[] ranges(DataInputStream in, int count) throws IOException {
+  private static Range[] ranges(ByteBuffer in, int count) {
     Range[] ranges = new Range[count];
     for (int i = 0; i < count; i++) {
-      long offset = in.readLong();
-      long bytes = in.readLong();
+      long offset = in.getLong();
+      long bytes = in.getLong();
       ranges[i] = offset == UNUSED ? null : new Range(offset, bytes);
     }
     return ranges;
-  }
-
-  private static Operand operand(DataInputStream in, Lifetime lifetime) throws IOException {
-    OperandCode type =
-        OperandCode.ofCode(in.readInt())
-            .orElseThrow(() -> new IOException("the cache has an unknown type"));
-    boolean isQuantized = in.readBoolean();
-    float scale = in.readFloat();
-    int zeroPoint = in.readInt();
-    Quantization quantization =
-        isQuantized ? new Quantization.PerTensor(scale, zeroPoint) : Quantization.NONE;
-    return new Operand(type, shape(in), quantization, lifetime, "");
-  }
-
-  private static Shape shape(DataInputStream in) throws IOException {
-    int[] dimensions = new int[in.readInt()];
-    for (int i = 0; i < dimensions.length; i++) {
-      dimensions[i] = in.readInt();
-    }
-    return Shape.of(dimensions);
   }
 }

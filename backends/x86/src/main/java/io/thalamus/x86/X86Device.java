@@ -8,6 +8,7 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.StaticGraph;
 import io.thalamus.driver.TableDevice;
 import io.thalamus.driver.cache.CacheWriter;
+import io.thalamus.driver.cache.CachedArguments;
 import io.thalamus.driver.cache.DeviceCache;
 import io.thalamus.driver.tiles.Workers;
 import io.thalamus.hal.Device;
@@ -176,7 +177,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     checkRunning();
     Program program = compile(StaticGraph.resolve(model.main(), catalog()), level(), config);
     PreparedModel prepared = load(model, program);
-    if (CachedProgram.isCacheable(model.main())) {
+    if (CachedArguments.isPossible(model.main())) {
       store(model, program, config);
     }
     return prepared;
@@ -197,7 +198,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     Optional<CacheWriter> files = cache.open(config);
     if (files.isPresent()) {
       try (CacheWriter writer = files.get()) {
-        Model arguments = CachedProgram.arguments(model.main());
+        Model arguments = CachedArguments.alone(model.main());
         writer.write(new CachedProgram(arguments, program, settings()).write(), config.deadline());
       }
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu.compile;
 
+import io.thalamus.driver.BroadcastAxis;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.npu.command.Command;
 import io.thalamus.npu.command.Command.Factor;
 import io.thalamus.npu.compile.PairLayer.Side;
-import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
@@ -15,7 +15,6 @@ import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.ResolvedOperation;
-import java.util.ArrayList;
 import java.util.List;
 
 /** Arithmetic on two tensors that are, joined where they can be, of rows and columns. */
@@ -34,12 +33,13 @@ final class Elementwise {
   private static List<Layer<?>> lower(
       ResolvedOperation operation, List<Tensor> inputs, Tensor output, LoweringContext context) {
     Shape result = operation.outputShape(0);
-    List<Axis> axes = axes(operation.inputShape(0), operation.inputShape(1), result);
+    List<BroadcastAxis> axes =
+        BroadcastAxis.of(operation.inputShape(0), operation.inputShape(1), result);
     if (axes.size() > MAX_AXES) {
       return List.of();
     }
-    Axis inner = axes.isEmpty() ? new Axis(1, 1, 1) : axes.getLast();
-    Axis outer = axes.size() < MAX_AXES ? new Axis(1, 0, 0) : axes.getFirst();
+    BroadcastAxis inner = axes.isEmpty() ? new BroadcastAxis(1, 1, 1) : axes.getLast();
+    BroadcastAxis outer = axes.size() < MAX_AXES ? new BroadcastAxis(1, 0, 0) : axes.getFirst();
     return List.of(
         new PairLayer(
             new Side(inputs.get(0), outer.first(), inner.first()),
@@ -48,32 +48,6 @@ final class Elementwise {
             outer.size(),
             inner.size(),
             pattern(operation)));
-  }
-
-  /** A dimension of the result, and how far one step along it moves in each tensor. */
-  private record Axis(int size, int first, int second) {
-    private boolean continues(Axis inner) {
-      return first == inner.size * inner.first && second == inner.size * inner.second;
-    }
-  }
-
-  /** The dimensions of the result, those joined that can be walked as one. */
-  private static List<Axis> axes(Shape first, Shape second, Shape result) {
-    int[] firstStrides = Broadcast.strides(first, result);
-    int[] secondStrides = Broadcast.strides(second, result);
-    List<Axis> axes = new ArrayList<>();
-    for (int i = result.rank() - 1; i >= 0; i--) {
-      Axis axis = new Axis(result.dimension(i), firstStrides[i], secondStrides[i]);
-      if (axis.size() == 1) {
-        continue;
-      }
-      if (!axes.isEmpty() && axis.continues(axes.getFirst())) {
-        Axis inner = axes.removeFirst();
-        axis = new Axis(axis.size() * inner.size(), inner.first(), inner.second());
-      }
-      axes.addFirst(axis);
-    }
-    return axes;
   }
 
   private static Command.Elementwise pattern(ResolvedOperation operation) {

@@ -7,8 +7,8 @@ import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Lanes.INTS;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Shape;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
@@ -21,9 +21,6 @@ import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
-import java.util.BitSet;
-import java.util.Optional;
-import java.util.stream.IntStream;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 
@@ -42,41 +39,9 @@ public final class Reduction {
     return input.isShapeKnown()
         && operation.input(1).value().isPresent()
         && operation.input(2).value().isPresent()
-        && Cells.of(input.shape(), operation.input(1).int32s())
+        && ReducedCells.of(input.shape(), operation.input(1).int32s())
             .filter(cells -> cells.reduced() <= StoredPool.MOST_CELLS)
             .isPresent();
-  }
-
-  /**
-   * A tensor by what becomes of its dimensions, in their order.
-   *
-   * @param outer elements over the dimensions in front, which stay
-   * @param reduced elements that become one
-   * @param inner elements over the dimensions behind, which stay
-   */
-  private record Cells(int outer, int reduced, int inner) {
-    /** Empty where the axes do not stand side by side, or there are none. */
-    static Optional<Cells> of(Shape shape, int[] axes) {
-      int rank = shape.rank();
-      BitSet reduced = new BitSet();
-      for (int axis : axes) {
-        if (axis < -rank || axis >= rank) {
-          return Optional.empty();
-        }
-        reduced.set(axis < 0 ? axis + rank : axis);
-      }
-      int first = reduced.nextSetBit(0);
-      int end = reduced.length();
-      return first < 0 || reduced.cardinality() != end - first
-          ? Optional.empty()
-          : Optional.of(
-              new Cells(
-                  product(shape, 0, first), product(shape, first, end), product(shape, end, rank)));
-    }
-
-    private static int product(Shape shape, int first, int end) {
-      return IntStream.range(first, end).map(shape::dimension).reduce(1, (a, b) -> a * b);
-    }
   }
 
   /** Reads the data only. */
@@ -84,8 +49,8 @@ public final class Reduction {
     @Override
     public Step lower(Node node, Tensors tensors, Budget budget) {
       Tensor input = tensors.input(node, 0);
-      Cells cells =
-          Cells.of(input.shape(), node.operation().view().input(1).int32s()).orElseThrow();
+      ReducedCells cells =
+          ReducedCells.of(input.shape(), node.operation().view().input(1).int32s()).orElseThrow();
       return new MeanStep(input, tensors.output(node), cells, budget);
     }
 
@@ -104,7 +69,7 @@ public final class Reduction {
     private final int channels;
     private final int tiles;
 
-    MeanStep(Tensor input, Tensor output, Cells cells, Budget budget) {
+    MeanStep(Tensor input, Tensor output, ReducedCells cells, Budget budget) {
       this.input = input;
       this.output = output;
       this.outer = cells.outer();

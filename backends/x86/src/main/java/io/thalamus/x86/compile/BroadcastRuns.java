@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import io.thalamus.driver.BroadcastAxis;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
-import java.util.ArrayList;
 import java.util.List;
 
 /** The runs of elements of two tensors that are brought to one shape. Stateless. */
@@ -33,13 +33,6 @@ final class BroadcastRuns {
         boolean isSecondRepeated);
   }
 
-  /** A dimension of the result, and how far one step along it moves in each tensor. */
-  private record Axis(int size, int first, int second) {
-    private boolean continues(Axis inner) {
-      return first == inner.size * inner.first && second == inner.size * inner.second;
-    }
-  }
-
   /** Returns whether the tensors and the activation are known, and the runs not too many. */
   static boolean isPossible(OperationView operation) {
     if (!Sizes.isPossible(operation.input(0))
@@ -51,7 +44,7 @@ final class BroadcastRuns {
       Shape first = operation.input(0).shape();
       Shape second = operation.input(1).shape();
       Shape result = Broadcast.shape(first, second);
-      List<Axis> axes = axes(first, second, result);
+      List<BroadcastAxis> axes = BroadcastAxis.of(first, second, result);
       int inner = axes.isEmpty() ? 1 : axes.getLast().size();
       return result.elementCount() < Sizes.MOST_FLOATS && result.elementCount() / inner < MOST_RUNS;
     } catch (ValidationException e) {
@@ -65,14 +58,14 @@ final class BroadcastRuns {
    * @param longest elements of a run
    */
   static void forEach(Shape first, Shape second, Shape result, int longest, Run run) {
-    List<Axis> axes = axes(first, second, result);
-    Axis inner = axes.isEmpty() ? new Axis(1, 1, 1) : axes.removeLast();
+    List<BroadcastAxis> axes = BroadcastAxis.of(first, second, result);
+    BroadcastAxis inner = axes.isEmpty() ? new BroadcastAxis(1, 1, 1) : axes.removeLast();
     long runs = result.elementCount() / inner.size();
     for (long i = 0; i < runs; i++) {
       long firstAt = 0;
       long secondAt = 0;
       long rest = i;
-      for (Axis axis : axes.reversed()) {
+      for (BroadcastAxis axis : axes.reversed()) {
         firstAt += rest % axis.size() * axis.first();
         secondAt += rest % axis.size() * axis.second();
         rest /= axis.size();
@@ -87,24 +80,5 @@ final class BroadcastRuns {
             inner.second() == 0);
       }
     }
-  }
-
-  /** The dimensions of the result, those joined that can be walked as one. */
-  private static List<Axis> axes(Shape first, Shape second, Shape result) {
-    int[] firstStrides = Broadcast.strides(first, result);
-    int[] secondStrides = Broadcast.strides(second, result);
-    List<Axis> axes = new ArrayList<>();
-    for (int i = result.rank() - 1; i >= 0; i--) {
-      Axis axis = new Axis(result.dimension(i), firstStrides[i], secondStrides[i]);
-      if (axis.size() == 1) {
-        continue;
-      }
-      if (!axes.isEmpty() && axis.continues(axes.getFirst())) {
-        Axis inside = axes.removeFirst();
-        axis = new Axis(axis.size() * inside.size(), inside.first(), inside.second());
-      }
-      axes.addFirst(axis);
-    }
-    return axes;
   }
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.driver;
+
+import io.thalamus.model.Shape;
+import java.util.BitSet;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/**
+ * A tensor of which dimensions side by side are reduced, by what becomes of its dimensions, in
+ * their order.
+ *
+ * @param outer elements over the dimensions in front, which stay
+ * @param reduced elements that become one
+ * @param inner elements over the dimensions behind, which stay
+ */
+public record ReducedCells(int outer, int reduced, int inner) {
+  /** Returns them; empty where the axes do not stand side by side, or there are none. */
+  public static Optional<ReducedCells> of(Shape shape, int[] axes) {
+    int rank = shape.rank();
+    BitSet reduced = new BitSet();
+    for (int axis : axes) {
+      if (axis < -rank || axis >= rank) {
+        return Optional.empty();
+      }
+      reduced.set(axis < 0 ? axis + rank : axis);
+    }
+    int first = reduced.nextSetBit(0);
+    int end = reduced.length();
+    return first < 0 || reduced.cardinality() != end - first
+        ? Optional.empty()
+        : Optional.of(
+            new ReducedCells(
+                product(shape, 0, first), product(shape, first, end), product(shape, end, rank)));
+  }
+
+  private static int product(Shape shape, int first, int end) {
+    return IntStream.range(first, end).map(shape::dimension).reduce(1, (a, b) -> a * b);
+  }
+}
