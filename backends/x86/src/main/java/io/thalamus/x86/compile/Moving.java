@@ -138,8 +138,8 @@ public final class Moving {
     Run second = runs.get(Math.min(1, runs.size() - 1));
     int fromStep = Math.toIntExact((second.from() - begin.from()) * size);
     int toStep = Math.toIntExact((second.to() - begin.to()) * size);
-    int readStep = Math.toIntExact((long) part.copy().runSourceStride() * size);
-    int writeStep = Math.toIntExact((long) part.copy().runTargetStride() * size);
+    int readStep = Math.toIntExact(part.copy().runSourceStride() * size);
+    int writeStep = Math.toIntExact(part.copy().runTargetStride() * size);
     int length = part.copy().runLength();
     for (int at = 0; at < length; at += LONGEST) {
       int count = Math.min(LONGEST, length - at);
