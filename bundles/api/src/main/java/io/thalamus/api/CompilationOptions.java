@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.Consumer;
 
 /**
  * The wishes of an application for a compilation. Immutable; start from {@link #DEFAULT}.
@@ -74,126 +75,40 @@ public record CompilationOptions(
   }
 
   public CompilationOptions with(ExecutionPreference value) {
-    return new CompilationOptions(
-        value,
-        priority,
-        timeout,
-        devices,
-        fallback,
-        policy,
-        powerBudget,
-        sampling,
-        caching,
-        client);
+    return with(to -> to.preference = value);
   }
 
   public CompilationOptions with(Priority value) {
-    return new CompilationOptions(
-        preference,
-        value,
-        timeout,
-        devices,
-        fallback,
-        policy,
-        powerBudget,
-        sampling,
-        caching,
-        client);
+    return with(to -> to.priority = value);
   }
 
   public CompilationOptions withTimeout(Duration value) {
-    Optional<Duration> set = Optional.of(value);
-    return new CompilationOptions(
-        preference,
-        priority,
-        set,
-        devices,
-        fallback,
-        policy,
-        powerBudget,
-        sampling,
-        caching,
-        client);
+    return with(to -> to.timeout = Optional.of(value));
   }
 
   public CompilationOptions withDevices(List<String> value) {
-    return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        value,
-        fallback,
-        policy,
-        powerBudget,
-        sampling,
-        caching,
-        client);
+    return with(to -> to.devices = value);
   }
 
   public CompilationOptions with(Fallback value) {
-    return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        devices,
-        value,
-        policy,
-        powerBudget,
-        sampling,
-        caching,
-        client);
+    return with(to -> to.fallback = value);
   }
 
   public CompilationOptions withPolicy(String value) {
-    Optional<String> set = Optional.of(value);
-    return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        devices,
-        fallback,
-        set,
-        powerBudget,
-        sampling,
-        caching,
-        client);
+    return with(to -> to.policy = Optional.of(value));
   }
 
   public CompilationOptions withPowerBudget(double value) {
-    OptionalDouble set = OptionalDouble.of(value);
-    return new CompilationOptions(
-        preference, priority, timeout, devices, fallback, policy, set, sampling, caching, client);
+    return with(to -> to.powerBudget = OptionalDouble.of(value));
   }
 
   public CompilationOptions withSampling(double value) {
-    OptionalDouble set = OptionalDouble.of(value);
-    return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        devices,
-        fallback,
-        policy,
-        powerBudget,
-        set,
-        caching,
-        client);
+    return with(to -> to.sampling = OptionalDouble.of(value));
   }
 
   /** NNAPI's setCaching. */
   public CompilationOptions with(CacheOptions value) {
-    Optional<CacheOptions> set = Optional.of(value);
-    return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        devices,
-        fallback,
-        policy,
-        powerBudget,
-        sampling,
-        set,
-        client);
+    return with(to -> to.caching = Optional.of(value));
   }
 
   /** The same for a client of the application, whose name is not empty. */
@@ -201,18 +116,50 @@ public record CompilationOptions(
     if (value.isEmpty()) {
       throw new IllegalArgumentException("the name of a client is empty");
     }
-    Optional<String> set = Optional.of(value);
+    return with(to -> to.client = Optional.of(value));
+  }
+
+  private CompilationOptions with(Consumer<Builder> change) {
+    Builder to = new Builder(this);
+    change.accept(to);
     return new CompilationOptions(
-        preference,
-        priority,
-        timeout,
-        devices,
-        fallback,
-        policy,
-        powerBudget,
-        sampling,
-        caching,
-        set);
+        to.preference,
+        to.priority,
+        to.timeout,
+        to.devices,
+        to.fallback,
+        to.policy,
+        to.powerBudget,
+        to.sampling,
+        to.caching,
+        to.client);
+  }
+
+  /** Options while one of them is replaced. */
+  private static final class Builder {
+    ExecutionPreference preference;
+    Priority priority;
+    Optional<Duration> timeout;
+    List<String> devices;
+    Fallback fallback;
+    Optional<String> policy;
+    OptionalDouble powerBudget;
+    OptionalDouble sampling;
+    Optional<CacheOptions> caching;
+    Optional<String> client;
+
+    Builder(CompilationOptions from) {
+      preference = from.preference;
+      priority = from.priority;
+      timeout = from.timeout;
+      devices = from.devices;
+      fallback = from.fallback;
+      policy = from.policy;
+      powerBudget = from.powerBudget;
+      sampling = from.sampling;
+      caching = from.caching;
+      client = from.client;
+    }
   }
 
   /** The reaction to a device that fails or leaves. */

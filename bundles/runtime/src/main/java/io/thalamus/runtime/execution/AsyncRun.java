@@ -9,6 +9,7 @@ import io.thalamus.runtime.call.Timekeeper;
 import io.thalamus.runtime.schedule.Application;
 import io.thalamus.runtime.schedule.FairQueue;
 import java.lang.ref.WeakReference;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -28,6 +29,9 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
 
   /** Its place in the queue; null before it has one. Written by whoever adds it. */
   volatile FairQueue.Entry<AsyncRun> entry;
+
+  /** What it waits for of this runtime; empty once all of that is done. */
+  private volatile List<AsyncRun> behind = List.of();
 
   /** The cause of a missed deadline until it begins. */
   private volatile Cause waiting;
@@ -56,6 +60,16 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
             late.refuse(late.lateness.over(late.waiting));
           }
         });
+  }
+
+  /** Waits for others from now on, which inherit its rank. */
+  void waitFor(List<? extends CompletableFuture<?>> others, AsyncThreads threads) {
+    behind = others.stream().filter(AsyncRun.class::isInstance).map(AsyncRun.class::cast).toList();
+    threads.inherit(this);
+  }
+
+  List<AsyncRun> behind() {
+    return behind;
   }
 
   /** Waits for a thread from now on. */

@@ -7,6 +7,8 @@ import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.RuntimeThreads;
 import io.thalamus.runtime.schedule.FairQueue;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -92,7 +94,7 @@ public final class AsyncThreads implements AutoCloseable {
     unfinished.add(run);
     boolean isServed;
     synchronized (lock) {
-      isServed = run.priority().ordinal() >= least();
+      isServed = run.control().standing().priority().ordinal() >= least();
       if (isServed) {
         count(run, true);
       } else {
@@ -149,14 +151,48 @@ public final class AsyncThreads implements AutoCloseable {
     synchronized (lock) {
       queue.charge(ended.application(), nanos);
       count(ended, false);
-      FairQueue.Entry<AsyncRun> next = queue.peek(clock.nanoTime(), least());
-      if (next == null) {
-        return null;
+      return take(clock.nanoTime());
+    }
+  }
+
+  /** Takes the next execution; null where none may begin; under the lock. */
+  private AsyncRun take(long now) {
+    FairQueue.Entry<AsyncRun> next = queue.peek(now, least());
+    if (next == null) {
+      return null;
+    }
+    // First: who is never idle in between keeps what is due to it.
+    count(next.item(), true);
+    queue.remove(next);
+    return next.item();
+  }
+
+  /**
+   * Has all that an execution waits for inherit its rank, and what these wait for, until they end.
+   */
+  void inherit(AsyncRun urgent) {
+    Deque<AsyncRun> left = new ArrayDeque<>(urgent.behind());
+    while (!left.isEmpty()) {
+      AsyncRun each = left.remove();
+      if (!each.isDone() && each.control().inherit(urgent.control())) {
+        rerank(each);
+        left.addAll(each.behind());
       }
-      // First: who is never idle in between keeps what is due to it.
-      count(next.item(), true);
-      queue.remove(next);
-      return next.item();
+    }
+  }
+
+  private void rerank(AsyncRun run) {
+    AsyncRun first = null;
+    synchronized (lock) {
+      // Others are of another runtime.
+      if (run.entry != null && unfinished.contains(run)) {
+        long now = clock.nanoTime();
+        queue.rerank(run.entry, run.control(), now);
+        first = take(now);
+      }
+    }
+    if (first != null) {
+      start(first);
     }
   }
 

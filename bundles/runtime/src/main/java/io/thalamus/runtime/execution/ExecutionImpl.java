@@ -215,11 +215,13 @@ public final class ExecutionImpl implements Execution {
       return CompletableFuture.completedFuture(refusal);
     }
     AsyncRun run = watched(Cause.OVER_BEHIND_FENCES);
+    run.waitFor(waitFor, host.asyncThreads());
     CompletableFuture<?>[] all = waitFor.toArray(CompletableFuture<?>[]::new);
     // Whatever completes the last of them only hands over; the work is done in our own threads.
     CompletableFuture.allOf(all)
         .whenComplete(
             (nothing, failure) -> {
+              run.waitFor(List.of(), host.asyncThreads());
               String reason = failure != null ? failure.toString() : failedDependency(waitFor);
               ExecutionReport late = lateness.late(Cause.OVER_BEHIND_FENCES);
               if (reason.isEmpty() && late != null) {

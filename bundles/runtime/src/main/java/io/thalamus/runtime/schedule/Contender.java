@@ -148,19 +148,22 @@ public abstract class Contender implements ExecutionControl, Pauses {
   /**
    * Takes over the rank of another one, which waits for something that this one holds, until {@link
    * #disinherit}; unless its own is as high.
+   *
+   * @return whether it has taken it over
    */
-  public final void inherit(Contender urgent) {
+  public final boolean inherit(Contender urgent) {
     Contender standing = standing();
     int more = urgent.standing().priority.compareTo(standing.priority);
     boolean isSame = urgent.standing().application.equals(standing.application);
     if (urgent == this || more < 0 || (more == 0 && isSame)) {
-      return;
+      return false;
     }
     heir = urgent.standing();
     Permits where = permits;
     if (where != null) {
       where.reconsider(this);
     }
+    return true;
   }
 
   /** Goes on by its own rank, since it has let go of what others waited for. */
@@ -175,7 +178,7 @@ public abstract class Contender implements ExecutionControl, Pauses {
   }
 
   /** Returns the one by whose application and priority this one is ranked. */
-  final Contender standing() {
+  public final Contender standing() {
     Contender other = heir;
     return other == null ? this : other;
   }

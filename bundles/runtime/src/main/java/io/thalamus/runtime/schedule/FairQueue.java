@@ -188,11 +188,21 @@ public final class FairQueue<T> {
     return Math.max(1, classes);
   }
 
-  /** Takes an entry out. */
-  public void remove(Entry<T> entry) {
-    if (queue(entry.account, entry.rank).remove(entry.number) != null) {
+  /** Takes an entry out, and returns whether it waited. */
+  public boolean remove(Entry<T> entry) {
+    boolean waited = queue(entry.account, entry.rank).remove(entry.number) != null;
+    if (waited) {
       entry.account.count(-1);
       entry.account.exit();
+    }
+    return waited;
+  }
+
+  /** Ranks an entry anew whose contender has inherited the rank of another, or lost that again. */
+  public void rerank(Entry<T> entry, Contender contender, long now) {
+    if (remove(entry)) {
+      Contender standing = contender.standing();
+      insert(entry, account(standing.application()), standing.priority().ordinal(), now);
     }
   }
 

@@ -468,9 +468,7 @@ public final class Permits {
     Waiter waiter = contender.waiter;
     settle(now);
     if (waiter != null) {
-      queue.remove(waiter.entry);
-      queue.insert(
-          waiter.entry, queue.account(standing.application()), standing.priority().ordinal(), now);
+      queue.rerank(waiter.entry, contender, now);
     } else if (contender.isCounted) {
       contender.account.exit();
       count(contender, standing.priority().ordinal(), now);

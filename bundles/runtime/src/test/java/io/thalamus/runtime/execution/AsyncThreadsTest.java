@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.model.Priority;
 import io.thalamus.runtime.fakes.FaultyDevice;
@@ -72,6 +73,11 @@ class AsyncThreadsTest {
 
   /** Submits an execution, and returns its number: the device knows it by its loop timeout. */
   private int submit(String application, String client, Priority priority) throws Exception {
+    return submit(application, client, priority, List.of());
+  }
+
+  private int submit(String application, String client, Priority priority, List<Integer> behind)
+      throws Exception {
     int number = gates.size();
     synchronized (this) {
       gates.add(new Semaphore(0));
@@ -81,10 +87,13 @@ class AsyncThreadsTest {
         runtime
             .networks(application)
             .compile(Graphs.addThenMul(), client.isEmpty() ? options : options.withClient(client));
-    futures.add(
+    Execution execution =
         Graphs.addThenMulExecution(compilation, new float[4])
-            .setLoopTimeout(Duration.ofNanos(number))
-            .computeAsync());
+            .setLoopTimeout(Duration.ofNanos(number));
+    futures.add(
+        behind.isEmpty()
+            ? execution.computeAsync()
+            : execution.startComputeWithDependencies(behind.stream().map(futures::get).toList()));
     return number;
   }
 
@@ -174,5 +183,28 @@ class AsyncThreadsTest {
     assertEquals(flood.get(0), next(running), "it has used 30 ms, and the other one 40");
     assertEquals(others.get(1), next(running));
     assertEquals(flood.get(1), next(running));
+  }
+
+  @Test
+  void whatAnUrgentOneWaitsForHasItsRank() throws Exception {
+    Deque<Integer> running = fill(Priority.HIGH, runtime.threads.most(Priority.HIGH));
+    int first = submit(Priority.LOW);
+    int medium = submit(Priority.MEDIUM);
+    int second = submit("test", "", Priority.LOW, List.of(first));
+    int urgent = submit("test", "", Priority.HIGH, List.of(second));
+    assertEquals(first, next(running));
+    running.addFirst(running.removeLast());
+    assertEquals(second, next(running));
+    running.addFirst(running.removeLast());
+    assertEquals(urgent, next(running));
+    assertEquals(medium, next(running));
+  }
+
+  @Test
+  void whatAnUrgentOneWaitsForTakesAThreadThatIsKeptForUrgentOnes() throws Exception {
+    fill(Priority.LOW, runtime.threads.most(Priority.LOW));
+    int low = submit(Priority.LOW);
+    submit("test", "", Priority.HIGH, List.of(low));
+    assertEquals(low, begins());
   }
 }
