@@ -106,6 +106,15 @@ final class OnnxFileBuilder {
     return this;
   }
 
+  OnnxFileBuilder bytes(String name, int type, long[] dims, int... values) {
+    byte[] raw = new byte[values.length];
+    for (int i = 0; i < raw.length; i++) {
+      raw[i] = (byte) values[i];
+    }
+    graph.message(5, tensor(name, type, dims).bytes(9, raw));
+    return this;
+  }
+
   OnnxFileBuilder integers(String name, long[] dims, long... values) {
     Message tensor = tensor(name, INT64, dims);
     for (long value : values) {
