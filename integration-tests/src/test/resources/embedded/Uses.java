@@ -4,20 +4,29 @@ import io.thalamus.api.Network;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.embedded.Thalamus;
+import java.io.ByteArrayInputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.ref.WeakReference;
+import java.net.MalformedURLException;
+import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.net.URLConnection;
+import java.net.URLStreamHandler;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 import javax.imageio.ImageIO;
 
 /** Programs around the embedded jar, each of which prints what it saw. */
@@ -39,9 +48,15 @@ final class Uses {
       case "two" -> two(samples);
       case "inputs" -> inputs(samples);
       case "devices" -> devices(samples, Path.of(args[2]));
-      case "loader" -> loader(Path.of(args[2]).toUri().toURL());
+      case "settings" -> settings(samples, Path.of(args[2]));
+      case "loader" -> loader(alone(Path.of(args[2]).toUri().toURL()));
+      case "nested" -> loader(new Nested(Path.of(args[2])));
       default -> throw new IllegalArgumentException(args[0]);
     }
+  }
+
+  private static ClassLoader alone(URL jar) {
+    return new URLClassLoader(new URL[] {jar}, ClassLoader.getPlatformClassLoader());
   }
 
   private static int digit(Network network, Path samples, int digit) throws Exception {
@@ -148,16 +163,37 @@ final class Uses {
     }
   }
 
+  /** A device whose settings change leaves and comes back with them. */
+  private static void settings(Path samples, Path npu) throws Exception {
+    List<Boolean> here = new CopyOnWriteArrayList<>();
+    try (Thalamus thalamus = Thalamus.start();
+        Network digits = thalamus.network(samples.resolve("digits.tflite"))) {
+      thalamus.install(npu);
+      Thalamus.Registration registration = thalamus.onDevices(ids -> here.add(ids.contains("npu")));
+      thalamus.configure("io.thalamus.npu", Map.of("rows", 2, "columns", 2));
+      awaited(() -> here.size() == 2);
+      System.out.println(here + " " + digit(digits, samples, 6));
+      thalamus.configure("io.thalamus.npu", Map.of());
+      awaited(() -> here.size() == 4);
+      System.out.println(here);
+      registration.close();
+      awaited(() -> !digits.compilation().isReplanning());
+      System.out.println(
+          failure(() -> thalamus.configure("io.thalamus.npu", Map.of("rows", new Object())))
+              .replaceAll("java.lang.Object@[0-9a-f]+|: java.*", "..."));
+    }
+  }
+
   /** As in a container for web applications: all of it in a loader that is to go. */
-  private static void loader(URL jar) throws Exception {
-    URLClassLoader loader =
-        new URLClassLoader(new URL[] {jar}, ClassLoader.getPlatformClassLoader());
+  private static void loader(ClassLoader loader) throws Exception {
     WeakReference<ClassLoader> gone = new WeakReference<>(loader);
     Class<?> type = loader.loadClass("io.thalamus.embedded.Thalamus");
     AutoCloseable thalamus = (AutoCloseable) type.getMethod("start").invoke(null);
     System.out.println(type.getMethod("problems").invoke(thalamus));
     thalamus.close();
-    loader.close();
+    if (loader instanceof AutoCloseable closeable) {
+      closeable.close();
+    }
     thalamus = null;
     type = null;
     loader = null;
@@ -168,6 +204,54 @@ final class Uses {
               return gone.get() == null;
             });
     System.out.println(isGone ? "collected" : "still there");
+  }
+
+  /** A loader whose jar is no file, as one that lies in another jar. */
+  private static final class Nested extends ClassLoader {
+    private final Map<String, byte[]> entries = new HashMap<>();
+
+    Nested(Path jar) throws IOException {
+      super(ClassLoader.getPlatformClassLoader());
+      try (JarFile file = new JarFile(jar.toFile())) {
+        for (JarEntry entry : Collections.list(file.entries())) {
+          entries.put(entry.getName(), file.getInputStream(entry).readAllBytes());
+        }
+      }
+    }
+
+    @Override
+    protected Class<?> findClass(String name) throws ClassNotFoundException {
+      byte[] bytes = entries.get(name.replace('.', '/') + ".class");
+      if (bytes == null) {
+        throw new ClassNotFoundException(name);
+      }
+      return defineClass(name, bytes, 0, bytes.length);
+    }
+
+    @Override
+    protected URL findResource(String name) {
+      byte[] bytes = entries.get(name);
+      URLStreamHandler handler =
+          new URLStreamHandler() {
+            @Override
+            protected URLConnection openConnection(URL url) {
+              return new URLConnection(url) {
+                @Override
+                public void connect() {}
+
+                @Override
+                public InputStream getInputStream() {
+                  return new ByteArrayInputStream(bytes);
+                }
+              };
+            }
+          };
+      try {
+        return bytes == null ? null : URL.of(URI.create("nested:/" + name), handler);
+      } catch (MalformedURLException e) {
+        throw new IllegalStateException(e);
+      }
+    }
   }
 
   private interface Check {

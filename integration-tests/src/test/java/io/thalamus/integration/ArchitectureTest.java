@@ -107,6 +107,7 @@ class ArchitectureTest {
     for (Row row : rows.values()) {
       Attributes manifest = ProjectFiles.manifest(ProjectFiles.ROOT.resolve(row.folder()));
       assertEquals(own(row.name()), manifest.getValue("Bundle-SymbolicName"));
+      assertEquals(own(row.name()), manifest.getValue("Automatic-Module-Name"));
       for (Map.Entry<String, String> exported :
           ProjectFiles.clauses(manifest.getValue("Export-Package")).entrySet()) {
         assertTrue(isIn(exported.getKey(), own(row.name())), row.folder() + " exports " + exported);

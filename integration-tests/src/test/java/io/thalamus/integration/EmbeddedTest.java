@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -15,9 +17,12 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarFile;
+import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Programs with the embedded jar on their class path, and nothing else. */
 class EmbeddedTest {
@@ -146,7 +151,77 @@ class EmbeddedTest {
   }
 
   @Test
-  void theLoaderOfTheJarIsCollectedOnceItIsClosed() throws Exception {
+  void aProgramChangesTheSettingsOfADevice() throws Exception {
+    Path npu = ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.npu.jar");
+    assertEquals(
+        List.of(
+            "[false, true] 6",
+            "[false, true, false, true]",
+            "BAD_DATA: io.thalamus.npu cannot take {rows=...}..."),
+        uses(VECTORS, "settings", npu));
+  }
+
+  /** As a module, the program names what it needs, in the place of the JVM's option. */
+  @Test
+  void aModularProgramFindsItOnTheModulePath() throws Exception {
+    Path sources = Files.createDirectories(directory.resolve("sources/digits"));
+    Path module = sources.resolveSibling("module-info.java");
+    Files.writeString(
+        module,
+        """
+        module digits {
+          requires io.thalamus.embedded;
+          requires java.desktop;
+          requires jdk.incubator.vector;
+        }
+        """);
+    Path program = sources.resolve("Digits.java");
+    Files.writeString(
+        program,
+        """
+        package digits;
+
+        public final class Digits {
+          public static void main(String[] args) throws Exception {
+            try (var thalamus = io.thalamus.embedded.Thalamus.start();
+                var digits = thalamus.network(java.nio.file.Path.of(args[0]))) {
+              var picture = javax.imageio.ImageIO.read(new java.io.File(args[1]));
+              var answer = digits.run(picture);
+              System.out.println(answer.top(1) + " on " + answer.devices());
+            }
+          }
+        }
+        """);
+    Path classes = directory.resolve("classes");
+    StringWriter said = new StringWriter();
+    int status =
+        ToolProvider.findFirst("javac")
+            .orElseThrow()
+            .run(
+                new PrintWriter(said),
+                new PrintWriter(said),
+                "-p",
+                jar().toString(),
+                "-d",
+                classes.toString(),
+                module.toString(),
+                program.toString());
+    assertEquals(0, status, said::toString);
+    Outcome outcome =
+        java(
+            "-p",
+            classes + ":" + jar(),
+            "-m",
+            "digits/digits.Digits",
+            SAMPLES.resolve("digits.tflite").toString(),
+            SAMPLES.resolve("digit-3.png").toString());
+    assertEquals(List.of("[3 0.973] on [simd]"), outcome.out(), outcome::err);
+  }
+
+  /** In a file, and within another jar as Spring Boot has it. */
+  @ParameterizedTest
+  @ValueSource(strings = {"loader", "nested"})
+  void theLoaderOfTheJarIsCollectedOnceItIsClosed(String kind) throws Exception {
     Outcome outcome =
         java(
             VECTORS,
@@ -154,7 +229,7 @@ class EmbeddedTest {
             "-cp",
             jar().toString(),
             USES.toString(),
-            "loader",
+            kind,
             SAMPLES.toString(),
             jar().toString());
     assertEquals(List.of("[]", "collected"), outcome.out(), outcome::err);

@@ -222,4 +222,17 @@ class ShellTest {
     assertTrue(left.out().contains("no model is loaded"), left::out);
     assertEquals("", left.err());
   }
+
+  @Test
+  void singleTextsHaveGogosCommands() throws Exception {
+    Outcome outcome =
+        run(
+            "-c",
+            "each [1 2] { echo x$it }; n = 0; while { %(n < 2) } { n = %(n + 1); echo y$n };"
+                + " echo one two | grep two; sleep 1; exit 7");
+    assertEquals(7, outcome.status(), outcome::toString);
+    List<String> words = outcome.out().lines().filter(line -> !line.matches("\\d|null")).toList();
+    assertTrue(words.containsAll(List.of("x1", "x2", "y1", "y2", "one two")), outcome::toString);
+    assertEquals("", outcome.err());
+  }
 }

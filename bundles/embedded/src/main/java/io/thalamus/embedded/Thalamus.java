@@ -261,6 +261,20 @@ public final class Thalamus implements AutoCloseable {
     change(() -> container().uninstall(device));
   }
 
+  /**
+   * Changes settings until this is closed, of a device that is installed later too. A device whose
+   * settings change leaves and comes back within moments; its networks run elsewhere meanwhile.
+   *
+   * @param part the name of a configuration, {@code io.thalamus.simd} for example
+   * @param settings numbers, texts and truth values by name, in the place of earlier ones; those
+   *     that are missing are as usual. A name that the part does not know is passed over
+   * @throws NeuralNetworksException with BAD_DATA if a value is of no type that a setting can have
+   */
+  public void configure(String part, Map<String, ?> settings) throws NeuralNetworksException {
+    Map<String, ?> copy = Map.copyOf(settings);
+    change(() -> container().configure(part, copy));
+  }
+
   /** Some change that may fail. */
   @FunctionalInterface
   private interface Change {

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 
 /**
@@ -52,6 +53,13 @@ public interface Container extends AutoCloseable {
    * @throws IOException whose message is one line, if there is none
    */
   void uninstall(String device) throws IOException;
+
+  /**
+   * Gives a part its settings in the place of earlier ones.
+   *
+   * @throws IOException whose message is one line, if they cannot be taken
+   */
+  void configure(String part, Map<String, ?> settings) throws IOException;
 
   /** Stops the framework. */
   @Override

@@ -4,12 +4,15 @@ package io.thalamus.embedded.container;
 import io.thalamus.api.NeuralNetworks;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Dictionary;
 import java.util.HashMap;
+import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -42,6 +45,7 @@ import org.osgi.util.tracker.ServiceTracker;
 public final class FrameworkContainer implements Container {
   private static final long PATIENCE_SECONDS = 60;
   private static final List<String> CONTRACTS = List.of("memory", "model", "api");
+  private static final String ADMIN = "org.osgi.service.cm.ConfigurationAdmin";
   private static final String DEVICE = "thalamus.device";
   private static final Pattern PACKAGE = Pattern.compile("osgi\\.wiring\\.package=([\\w.]+)");
 
@@ -260,6 +264,33 @@ public final class FrameworkContainer implements Container {
       throw new IOException(reason(bundle, e), e);
     }
     refresh(bundle);
+  }
+
+  /** By reflection: the types are of a bundle, and this class is none of its classes. */
+  @Override
+  public void configure(String part, Map<String, ?> settings) throws IOException {
+    try {
+      ServiceReference<?>[] admins = context.getAllServiceReferences(ADMIN, null);
+      if (admins == null) {
+        throw new IOException("settings cannot be changed: there is no " + ADMIN);
+      }
+      Bundle bundle = admins[0].getBundle();
+      Object configuration =
+          bundle
+              .loadClass(ADMIN)
+              .getMethod("getConfiguration", String.class, String.class)
+              .invoke(context.getService(admins[0]), part, null);
+      Class<?> type = bundle.loadClass(ADMIN.replace("Admin", ""));
+      if (settings.isEmpty()) {
+        type.getMethod("delete").invoke(configuration);
+      } else {
+        type.getMethod("update", Dictionary.class).invoke(configuration, new Hashtable<>(settings));
+      }
+    } catch (InvocationTargetException e) {
+      throw new IOException(part + " cannot take " + settings + ": " + e.getCause(), e);
+    } catch (ReflectiveOperationException | InvalidSyntaxException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** Lets go of the old classes. */
