@@ -30,7 +30,6 @@ import io.thalamus.operations.ValidationException;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.Machine;
-import io.thalamus.x86.compile.Activation;
 import io.thalamus.x86.compile.Convolution;
 import io.thalamus.x86.compile.Elementwise;
 import io.thalamus.x86.compile.GraphCompiler;
@@ -154,7 +153,6 @@ public final class X86Device extends TableDevice implements AutoCloseable {
 
   private static OperationTable<Lowering> kernels() {
     OperationTable.Builder<Lowering> table = OperationTable.builder();
-    Activation.register(table);
     Elementwise.register(table);
     Moving.register(table);
     Pooling.register(table);

@@ -12,10 +12,15 @@ import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.kernel.Emitter;
+import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.Mapped;
+import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.Pairs;
 import java.util.Optional;
+import java.util.function.BiFunction;
 
-/** Float arithmetic on two tensors, clamps of one, and other names for the same tensor. */
+/** Float arithmetic on two tensors, functions of one, and other names for the same tensor. */
 public final class Elementwise {
   /** Floats of a call: some tens of microseconds. */
   private static final int LONGEST = 1 << 16;
@@ -44,6 +49,13 @@ public final class Elementwise {
     clamp(table, OperationCode.RELU, FusedActivation.RELU);
     clamp(table, OperationCode.RELU1, FusedActivation.RELU1);
     clamp(table, OperationCode.RELU6, FusedActivation.RELU6);
+    map(table, OperationCode.LOGISTIC, Kind.LOGISTIC);
+    map(table, OperationCode.TANH, Kind.TANH);
+    map(table, OperationCode.HARD_SWISH, Kind.HARD_SWISH);
+    map(table, OperationCode.ABS, Kind.ABS);
+    map(table, OperationCode.NEG, Kind.NEG);
+    map(table, OperationCode.SQRT, Kind.SQRT);
+    map(table, OperationCode.RSQRT, Kind.RSQRT);
     for (OperationCode code :
         new OperationCode[] {
           OperationCode.RESHAPE, OperationCode.SQUEEZE, OperationCode.EXPAND_DIMS
@@ -65,8 +77,11 @@ public final class Elementwise {
             .allMatch(input -> input.isOmitted() || input.value().isPresent());
   }
 
-  private static void clamp(
-      OperationTable.Builder<Lowering> table, OperationCode code, FusedActivation activation) {
+  /** Adds a function of single floats. */
+  private static void single(
+      OperationTable.Builder<Lowering> table,
+      OperationCode code,
+      BiFunction<Emitter, Integer, Function> function) {
     table.add(
         code,
         operation -> Sizes.isPossible(operation.input(0)),
@@ -74,9 +89,8 @@ public final class Elementwise {
           long count = operation.outputShape(0).elementCount();
           for (long from = 0; from < count; from += LONGEST) {
             int length = (int) Math.min(LONGEST, count - from);
-            Pairs run = new Pairs(Optional.empty(), length, false, false, activation);
             program.call(
-                run.emit(program.emitter()),
+                function.apply(program.emitter(), length),
                 operands.input(0),
                 from * Float.BYTES,
                 operands.output(),
@@ -85,6 +99,19 @@ public final class Elementwise {
           }
         },
         TENSOR_FLOAT32);
+  }
+
+  private static void map(OperationTable.Builder<Lowering> table, OperationCode code, Kind kind) {
+    single(table, code, (emitter, count) -> new Mapped(kind, count).emit(emitter));
+  }
+
+  private static void clamp(
+      OperationTable.Builder<Lowering> table, OperationCode code, FusedActivation activation) {
+    single(
+        table,
+        code,
+        (emitter, count) ->
+            new Pairs(Optional.empty(), count, false, false, activation).emit(emitter));
   }
 
   private static void pair(

@@ -114,15 +114,30 @@ public record BytePool(
       a.emit(Binary.VXORPS, UPPER, UPPER, UPPER);
     }
     a.mov(Gpr.RDI, Gpr.R10);
-    a.mov(Gpr.RAX, height);
-    Label line = new Label();
-    a.bind(line);
-    a.mov(Gpr.R8, width);
-    Label cell = new Label();
-    a.bind(cell);
+    Loops.window(
+        a,
+        Gpr.RDI,
+        Gpr.RAX,
+        height,
+        heightStep,
+        Gpr.R8,
+        width,
+        widthStep,
+        0,
+        () -> add(emitter, bytes));
+    if (isMaximum) {
+      storeMaximum(a, bytes);
+    } else {
+      storeMean(emitter, bytes);
+    }
+  }
+
+  /** Adds the bytes at rdi, or keeps the larger ones. */
+  private void add(Emitter emitter, int bytes) {
+    Assembler a = emitter.assembler();
     Vector seen = SEEN.as(Length.XMM);
     Bytes.load(a, seen, Gpr.RDI, 0, bytes);
-    if (isMaximum) {
+    if (kind == Kind.MAXIMUM) {
       Vector maximum = SUM.as(Length.XMM);
       a.emit(isSigned ? Binary.VPMAXSB : Binary.VPMAXUB, maximum, maximum, seen);
     } else {
@@ -134,23 +149,6 @@ public record BytePool(
       a.emit(Binary.VPUNPCKHWD, WORDS, SEEN, ZERO);
       a.emit(Binary.VPMADDWD, WORDS, WORDS, ones);
       a.emit(Binary.VPADDD, UPPER, UPPER, WORDS);
-    }
-    advance(a, widthStep);
-    a.emit(Alu.SUB, Gpr.R8, 1);
-    a.jump(Condition.NOT_EQUAL, cell);
-    advance(a, heightStep - width * widthStep);
-    a.emit(Alu.SUB, Gpr.RAX, 1);
-    a.jump(Condition.NOT_EQUAL, line);
-    if (isMaximum) {
-      storeMaximum(a, bytes);
-    } else {
-      storeMean(emitter, bytes);
-    }
-  }
-
-  private static void advance(Assembler a, int bytes) {
-    if (bytes != 0) {
-      a.emit(Alu.ADD, Gpr.RDI, bytes);
     }
   }
 

@@ -178,36 +178,14 @@ public record StoredProduct(
   /** Moves rdi over all taps, and rax over their weights. */
   private void loops(Emitter emitter) {
     Assembler a = emitter.assembler();
-    Label nextLine = new Label();
-    Label nextTap = new Label();
-    a.mov(Gpr.R11, height);
-    a.bind(nextLine);
-    a.mov(Gpr.RSI, width);
-    a.bind(nextTap);
     int whole = run / form.group();
-    int rounds = whole / UNROLLED;
-    if (rounds > 0) {
-      a.mov(Gpr.R10, rounds);
-      Label again = new Label();
-      a.bind(again);
-      groups(emitter, UNROLLED, false);
-      a.emit(Alu.SUB, Gpr.R10, 1);
-      a.jump(Condition.NOT_EQUAL, again);
-    }
-    groups(emitter, whole % UNROLLED, false);
-    groups(emitter, groups() - whole, true);
-    advance(a, widthStep - groups() * Integer.BYTES);
-    a.emit(Alu.SUB, Gpr.RSI, 1);
-    a.jump(Condition.NOT_EQUAL, nextTap);
-    advance(a, heightStep - width * widthStep);
-    a.emit(Alu.SUB, Gpr.R11, 1);
-    a.jump(Condition.NOT_EQUAL, nextLine);
-  }
-
-  private static void advance(Assembler a, int bytes) {
-    if (bytes != 0) {
-      a.emit(Alu.ADD, Gpr.RDI, bytes);
-    }
+    int moved = groups() * Integer.BYTES;
+    Runnable tap =
+        () -> {
+          Loops.unroll(a, Gpr.R10, whole, UNROLLED, count -> groups(emitter, count, false));
+          groups(emitter, groups() - whole, true);
+        };
+    Loops.window(a, Gpr.RDI, Gpr.R11, height, heightStep, Gpr.RSI, width, widthStep, moved, tap);
   }
 
   private void groups(Emitter emitter, int count, boolean isPartial) {

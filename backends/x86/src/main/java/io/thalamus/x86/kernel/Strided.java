@@ -46,14 +46,15 @@ public record Strided(
     } else if (writeStep == size && readStep == 0 && (size == 1 || size == Float.BYTES)) {
       fill(a, emitter.vector(X), size * count);
     } else {
-      a.mov(Gpr.RAX, count);
-      Label next = new Label();
-      a.bind(next);
-      copy(a, size);
-      a.emit(Alu.ADD, Gpr.RDI, readStep);
-      a.emit(Alu.ADD, Gpr.RSI, writeStep);
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, next);
+      Loops.repeat(
+          a,
+          Gpr.RAX,
+          count,
+          () -> {
+            copy(a, size);
+            a.emit(Alu.ADD, Gpr.RDI, readStep);
+            a.emit(Alu.ADD, Gpr.RSI, writeStep);
+          });
     }
     a.emit(Alu.ADD, Gpr.RDX, blockReadStep);
     a.emit(Alu.ADD, Gpr.RCX, blockWriteStep);
@@ -71,18 +72,16 @@ public record Strided(
 
   private static void dense(Assembler a, Vector x, int bytes) {
     int length = x.length().bytes();
-    int vectors = bytes / length;
-    if (vectors > 0) {
-      a.mov(Gpr.RAX, vectors);
-      Label next = new Label();
-      a.bind(next);
-      a.load(Move.VMOVUPS, x, Address.at(Gpr.RDI, 0));
-      a.store(Move.VMOVUPS, Address.at(Gpr.RSI, 0), x);
-      a.emit(Alu.ADD, Gpr.RDI, length);
-      a.emit(Alu.ADD, Gpr.RSI, length);
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, next);
-    }
+    Loops.repeat(
+        a,
+        Gpr.RAX,
+        bytes / length,
+        () -> {
+          a.load(Move.VMOVUPS, x, Address.at(Gpr.RDI, 0));
+          a.store(Move.VMOVUPS, Address.at(Gpr.RSI, 0), x);
+          a.emit(Alu.ADD, Gpr.RDI, length);
+          a.emit(Alu.ADD, Gpr.RSI, length);
+        });
     copy(a, bytes % length);
   }
 
@@ -118,16 +117,14 @@ public record Strided(
   private void fill(Assembler a, Vector x, int bytes) {
     a.emit(size == 1 ? Unary.VPBROADCASTB : Unary.VBROADCASTSS, x, Address.at(Gpr.RDI, 0));
     int length = x.length().bytes();
-    int vectors = bytes / length;
-    if (vectors > 0) {
-      a.mov(Gpr.RAX, vectors);
-      Label next = new Label();
-      a.bind(next);
-      a.store(Move.VMOVUPS, Address.at(Gpr.RSI, 0), x);
-      a.emit(Alu.ADD, Gpr.RSI, length);
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, next);
-    }
+    Loops.repeat(
+        a,
+        Gpr.RAX,
+        bytes / length,
+        () -> {
+          a.store(Move.VMOVUPS, Address.at(Gpr.RSI, 0), x);
+          a.emit(Alu.ADD, Gpr.RSI, length);
+        });
     int left = bytes % length;
     int at = 0;
     for (; left - at >= Length.XMM.bytes(); at += Length.XMM.bytes()) {

@@ -101,44 +101,12 @@ public record Taps(
   /** Moves rdi over all taps, and rax over their weights. */
   private void loops(Emitter emitter) {
     Assembler a = emitter.assembler();
-    Label nextLine = new Label();
-    Label nextTap = new Label();
-    a.mov(Gpr.R11, height);
-    a.bind(nextLine);
-    a.mov(Gpr.RSI, width);
-    a.bind(nextTap);
     int moved = isDepthwise ? 0 : run * Float.BYTES;
-    if (isDepthwise) {
-      depthwise(emitter);
-    } else {
-      dense(emitter);
-    }
-    advance(a, widthStep - moved);
-    a.emit(Alu.SUB, Gpr.RSI, 1);
-    a.jump(Condition.NOT_EQUAL, nextTap);
-    advance(a, heightStep - width * widthStep);
-    a.emit(Alu.SUB, Gpr.R11, 1);
-    a.jump(Condition.NOT_EQUAL, nextLine);
-  }
-
-  private static void advance(Assembler a, int bytes) {
-    if (bytes != 0) {
-      a.emit(Alu.ADD, Gpr.RDI, bytes);
-    }
-  }
-
-  private void dense(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    int rounds = run / UNROLLED;
-    if (rounds > 0) {
-      a.mov(Gpr.R10, rounds);
-      Label again = new Label();
-      a.bind(again);
-      floats(emitter, UNROLLED);
-      a.emit(Alu.SUB, Gpr.R10, 1);
-      a.jump(Condition.NOT_EQUAL, again);
-    }
-    floats(emitter, run % UNROLLED);
+    Runnable tap =
+        isDepthwise
+            ? () -> depthwise(emitter)
+            : () -> Loops.unroll(a, Gpr.R10, run, UNROLLED, count -> floats(emitter, count));
+    Loops.window(a, Gpr.RDI, Gpr.R11, height, heightStep, Gpr.RSI, width, widthStep, moved, tap);
   }
 
   private void floats(Emitter emitter, int count) {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import java.util.function.IntConsumer;
+
+/** Loops whose trip counts are numbers in the code. Stateless. */
+final class Loops {
+  private Loops() {}
+
+  /**
+   * Writes a body that runs some times, or nothing for none.
+   *
+   * @param counter that the body must not change
+   */
+  static void repeat(Assembler a, Gpr counter, int times, Runnable body) {
+    if (times > 0) {
+      a.mov(counter, times);
+      Label again = new Label();
+      a.bind(again);
+      body.run();
+      a.emit(Alu.SUB, counter, 1);
+      a.jump(Condition.NOT_EQUAL, again);
+    }
+  }
+
+  /**
+   * Writes a loop over some at a time, and the rest behind it.
+   *
+   * @param body writes what is done with so many
+   */
+  static void unroll(Assembler a, Gpr counter, int count, int atOnce, IntConsumer body) {
+    repeat(a, counter, count / atOnce, () -> body.accept(atOnce));
+    body.accept(count % atOnce);
+  }
+
+  /**
+   * Moves a pointer over the cells of a window, line by line, and in the end below it.
+   *
+   * @param lines counts lines
+   * @param cells counts the cells of a line
+   * @param moved by how much the body moves the pointer itself
+   */
+  static void window(
+      Assembler a,
+      Gpr pointer,
+      Gpr lines,
+      int height,
+      int heightStep,
+      Gpr cells,
+      int width,
+      int widthStep,
+      int moved,
+      Runnable body) {
+    repeat(
+        a,
+        lines,
+        height,
+        () -> {
+          repeat(
+              a,
+              cells,
+              width,
+              () -> {
+                body.run();
+                advance(a, pointer, widthStep - moved);
+              });
+          advance(a, pointer, heightStep - width * widthStep);
+        });
+  }
+
+  private static void advance(Assembler a, Gpr pointer, int bytes) {
+    if (bytes != 0) {
+      a.emit(Alu.ADD, pointer, bytes);
+    }
+  }
+}
