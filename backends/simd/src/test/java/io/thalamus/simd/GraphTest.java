@@ -117,6 +117,27 @@ class GraphTest {
   }
 
   @Test
+  void aConstantThatIsAddedKeepsItsPlaceFromTheFirstStepOn() throws Exception {
+    int channels = 16;
+    try (TestGraph graph = new TestGraph()) {
+      int input = graph.input(TENSOR_FLOAT32, NONE, 1, 5, 6, channels);
+      int first = temporary(graph, channels);
+      int second = temporary(graph, channels);
+      int third = temporary(graph, channels);
+      int added =
+          graph.constant(
+              TENSOR_FLOAT32, NONE, TestGraph.bytes(floats(30 * channels)), 1, 5, 6, channels);
+      int output = graph.output(TENSOR_FLOAT32, NONE, 1, 5, 6, channels);
+      convolution(graph, input, channels, 0, false, first);
+      convolution(graph, first, channels, 0, false, second);
+      convolution(graph, second, channels, 0, false, third);
+      graph.operation(OperationCode.ADD, List.of(third, added, graph.int32(0)), output);
+      assertEquals(3, steps(graph.model()));
+      compare(graph.model(), floats(30 * channels), 1e-5);
+    }
+  }
+
+  @Test
   void theLaterOfTwoConvolutionsTakesTheAddition() throws Exception {
     int channels = 16;
     try (TestGraph graph = new TestGraph()) {

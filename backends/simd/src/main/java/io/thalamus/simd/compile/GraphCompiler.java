@@ -95,22 +95,25 @@ public final class GraphCompiler {
       Node node = nodes.get(i);
       for (int input = 0; input < node.inputs().size(); input++) {
         if (node.lowering().reads(node.operation(), input)) {
-          int operand = node.inputs().get(input);
-          use(operand, i, first, last);
-          if (isConstant(operand)) {
-            // A frame is filled with constants once.
-            use(operand, -1, first, last);
-            use(operand, nodes.size(), first, last);
-          }
+          read(node.inputs().get(input), i, first, last);
         }
       }
       if (node.added().isPresent()) {
-        use(node.added().getAsInt(), i, first, last);
+        read(node.added().getAsInt(), i, first, last);
       }
       use(node.output(), i, first, last);
     }
     graph.graph().outputIndexes().forEach(output -> use(output, nodes.size(), first, last));
     return place(first, last);
+  }
+
+  /** A frame is filled with constants once: nothing else may stand in their places. */
+  private void read(int operand, int step, int[] first, int[] last) {
+    use(operand, step, first, last);
+    if (isConstant(operand)) {
+      use(operand, -1, first, last);
+      use(operand, nodes.size(), first, last);
+    }
   }
 
   private void use(int operand, int step, int[] first, int[] last) {
