@@ -77,7 +77,7 @@ class TerminalTest {
   }
 
   private String text() {
-    return CONTROL.matcher(seen).replaceAll("");
+    return CONTROL.matcher(seen.toString()).replaceAll("");
   }
 
   /** Waits until the screen shows what fits a pattern, below what was waited for before. */
