@@ -21,7 +21,13 @@ import org.osgi.framework.wiring.BundleWiring;
  * records' {@code equals}) keep the type that they were adapted to last by a soft reference, also
  * one of a framework that has ended.
  */
-final class HeapCheck {
+public final class HeapCheck {
+  /**
+   * The property of a framework with the number of class loaders that frameworks which this process
+   * had before have left on the heap.
+   */
+  public static final String LEFT_BEFORE = "thalamus.proof.loaders";
+
   private static final Pattern LOADERS =
       Pattern.compile(
           "\\s*\\d+:\\s+(\\d+)\\s+\\d+\\s+org\\.apache\\.felix\\.framework\\."
@@ -37,9 +43,15 @@ final class HeapCheck {
     this.context = context;
   }
 
-  /** Returns the number of class loaders of bundles on the heap after a full collection. */
-  long loadersOnHeap() throws JMException {
+  /** Returns the number of class loaders of any bundles on the heap after a full collection. */
+  public static long loaders() throws JMException {
     return sum(LOADERS);
+  }
+
+  /** Returns the same without those that were there before this framework. */
+  long loadersOnHeap() throws JMException {
+    String before = context.getProperty(LEFT_BEFORE);
+    return loaders() - (before == null ? 0 : Long.parseLong(before));
   }
 
   /** Returns the bytes of all objects on the heap after a full collection. */

@@ -3,6 +3,7 @@ package io.thalamus.integration.run;
 
 import io.thalamus.integration.proof.Figures;
 import io.thalamus.integration.proof.FrameworkProof;
+import io.thalamus.integration.proof.HeapCheck;
 import io.thalamus.integration.proof.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -35,6 +36,9 @@ final class Host implements AutoCloseable {
   private static final String LOG = "org.osgi.service.log.LogReaderService";
   private static final String FELIX_LOG = "org.apache.felix.log";
 
+  private static final int LOOKS = 10;
+  private static final int LOOK_MILLIS = 500;
+
   private final Framework framework;
   private final Path storage;
 
@@ -49,7 +53,7 @@ final class Host implements AutoCloseable {
    * @param root the project's folder
    * @param without names of device bundles that stay out, without {@code io.thalamus.}
    */
-  static Host start(Path root, List<String> without) throws IOException, BundleException {
+  static Host start(Path root, List<String> without) throws Exception {
     // A console handler keeps the stream that it finds first, which must not be one of Gogo's.
     Logger.getLogger("").getHandlers();
     Path home = root.resolve("launcher/target/thalamus");
@@ -59,6 +63,7 @@ final class Host implements AutoCloseable {
     configuration.put("thalamus.home", home.toString());
     configuration.put("thalamus.storage", storage.toString());
     configuration.put("thalamus.root", root.toString());
+    configuration.put(HeapCheck.LEFT_BEFORE, Long.toString(loadersLeft()));
     Framework framework =
         java.util.ServiceLoader.load(FrameworkFactory.class)
             .findFirst()
@@ -76,6 +81,20 @@ final class Host implements AutoCloseable {
       }
     }
     return host;
+  }
+
+  /**
+   * Returns how many class loaders of frameworks that have ended are still on the heap, for
+   * whatever reason of the JVM, such as a method that is being compiled. Waits a little for them to
+   * go.
+   */
+  private static long loadersLeft() throws Exception {
+    long left = HeapCheck.loaders();
+    for (int i = 0; left > 0 && i < LOOKS; i++) {
+      Thread.sleep(LOOK_MILLIS);
+      left = HeapCheck.loaders();
+    }
+    return left;
   }
 
   /** Equinox has a log of its own; beside it, Felix's keeps class loaders of departed bundles. */
