@@ -275,7 +275,37 @@ class DomainMutantsTest {
             super.copyFrom(within, memory, Shape.NONE);
           }
         };
-    assertEquals(Set.of("CopyFrom_InvalidDimensions", "CopyTo_UninitializedMemory"), failures(lax));
+    // Buffers of unknown dimensions cannot be written at all without them.
+    assertEquals(
+        Set.of(
+            "CopyFrom_InvalidDimensions",
+            "CopyTo_UninitializedMemory",
+            "CopyFrom_InvalidMemorySize_DynamicShape",
+            "CopyFrom_InvalidDimensions_DynamicShape",
+            "CopyTo_InvalidMemorySize_DynamicShape"),
+        failures(lax));
+  }
+
+  /** A driver that believes whatever size is copied into a buffer of unknown dimensions. */
+  @Test
+  void sizesOfCopiesAreIgnored() throws Exception {
+    Mutant lax =
+        new Mutant() {
+          @Override
+          void copyFrom(DeviceBuffer within, SharedMemory memory, Shape shape)
+              throws DeviceException {
+            try {
+              super.copyFrom(within, memory, shape);
+            } catch (DeviceException e) {
+              if (!shape.equals(Shape.of(1, 32, 32, 8))) {
+                throw e;
+              }
+            }
+          }
+        };
+    assertEquals(
+        Set.of("CopyFrom_InvalidMemorySize", "CopyFrom_InvalidMemorySize_DynamicShape"),
+        failures(lax));
   }
 
   @Test

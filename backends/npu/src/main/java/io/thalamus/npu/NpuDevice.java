@@ -57,7 +57,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
   private final NpuCompiler compiler;
   private final Host host;
   private final ProgramCache cache;
-  private final SecondStage secondStage = new SecondStage();
+  private final SecondStage secondStage = new SecondStage(System::nanoTime);
   private final Chip chip;
 
   /** Called by the component runtime. */

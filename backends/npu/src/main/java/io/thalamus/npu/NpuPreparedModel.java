@@ -45,6 +45,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   private volatile Program program;
   private volatile boolean isReleased;
   private volatile DeviceException secondStageFailure;
+  private volatile long latestNanos;
 
   /**
    * A prepared model.
@@ -75,6 +76,11 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     this.chip = chip;
   }
 
+  /** Returns the rank among the models of the same application. */
+  Priority priority() {
+    return priority;
+  }
+
   /** The graph of inputs and outputs alone. */
   Model arguments() {
     return model;
@@ -88,6 +94,14 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   /** Returns the cost of an execution on the hardware, with the present program. */
   public NpuReport report() {
     return program.report();
+  }
+
+  /**
+   * Returns the time from the arrival of the latest execution at the device to its end, in
+   * nanoseconds of the device's own clock; 0 before the first.
+   */
+  public long latestNanos() {
+    return latestNanos;
   }
 
   /**
@@ -193,6 +207,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
       }
       copyOut(executable, memory, place, output);
     }
+    latestNanos = stream.elapsedNanos();
     Timing timing = Timing.NONE;
     if (settings.measureTiming()) {
       long transferred = config.link().nanos(transfers, bytesIn + bytesOut);

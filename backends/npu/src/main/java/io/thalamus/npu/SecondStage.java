@@ -3,16 +3,29 @@ package io.thalamus.npu;
 
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.ErrorStatus;
-import java.util.ArrayDeque;
+import io.thalamus.model.NanoClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
  * The second stage of compilations, one after the other on a thread of its own, which is started
  * with the first of them and joined by {@link #close}. Thread-safe. A model that is closed is let
  * go, unless its program is to be cached.
+ *
+ * <p>Models of higher priority go first. One that came earlier than another by {@link #RISE_NANOS}
+ * for each priority between them goes before it, so that nothing starves.
  */
 final class SecondStage implements AutoCloseable {
-  private final ArrayDeque<Job> waiting = new ArrayDeque<>();
+  /** The time of some searches. */
+  static final long RISE_NANOS = Duration.ofSeconds(10).toNanos();
+
+  private final NanoClock clock;
+
+  /** In the order of arrival. */
+  private final List<Job> waiting = new ArrayList<>();
+
   private Thread thread;
   private volatile boolean closed;
 
@@ -31,7 +44,17 @@ final class SecondStage implements AutoCloseable {
     void close();
   }
 
-  private record Job(NpuPreparedModel model, Work work) {}
+  /**
+   * The search for one model.
+   *
+   * @param rankNanos the moment of its arrival, or earlier for a higher priority
+   */
+  private record Job(NpuPreparedModel model, Work work, long rankNanos) {}
+
+  /** A stage that ranks models by the time of a clock. */
+  SecondStage(NanoClock clock) {
+    this.clock = clock;
+  }
 
   boolean isClosed() {
     return closed;
@@ -43,7 +66,8 @@ final class SecondStage implements AutoCloseable {
       work.close();
       return;
     }
-    waiting.add(new Job(model, work));
+    long rank = clock.nanoTime() - model.priority().ordinal() * RISE_NANOS;
+    waiting.add(new Job(model, work, rank));
     if (thread == null) {
       thread = Thread.ofPlatform().name("thalamus-npu-search").daemon().start(this::run);
     }
@@ -102,7 +126,16 @@ final class SecondStage implements AutoCloseable {
       Thread.currentThread().interrupt();
       return null;
     }
-    return closed ? null : waiting.poll();
+    return closed ? null : takeFirst();
+  }
+
+  private Job takeFirst() {
+    Job first = waiting.getFirst();
+    for (Job job : waiting) {
+      first = job.rankNanos - first.rankNanos < 0 ? job : first;
+    }
+    waiting.remove(first);
+    return first;
   }
 
   /** Stops what is under way and ends the thread. */

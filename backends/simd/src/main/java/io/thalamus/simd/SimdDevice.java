@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd;
 
+import io.thalamus.cache.CacheEngine;
+import io.thalamus.cache.NoCacheEngine;
 import io.thalamus.driver.BurstSource;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.StaticGraph;
 import io.thalamus.driver.TableDevice;
+import io.thalamus.driver.cache.CacheWriter;
+import io.thalamus.driver.cache.CachedGraph;
+import io.thalamus.driver.cache.DeviceCache;
 import io.thalamus.driver.tiles.Workers;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
@@ -26,6 +32,7 @@ import io.thalamus.simd.compile.Elementwise;
 import io.thalamus.simd.compile.GraphCompiler;
 import io.thalamus.simd.compile.Lowering;
 import io.thalamus.simd.compile.MatrixMultiply;
+import io.thalamus.simd.compile.PackedWeights;
 import io.thalamus.simd.compile.Pooling;
 import io.thalamus.simd.compile.Rearrange;
 import io.thalamus.simd.compile.Reduction;
@@ -35,11 +42,14 @@ import io.thalamus.simd.compile.Softmax;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Program;
 import io.thalamus.simd.program.WarmUp;
+import java.io.IOException;
 import java.util.Map;
+import java.util.Optional;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
 /**
@@ -53,14 +63,23 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class SimdDevice extends TableDevice implements AutoCloseable {
   private static final String NAME = "thalamus-simd";
 
+  /** A file that is longer was not written by this device. */
+  private static final long MAX_FILE_BYTES = 1L << 30;
+
   private final OperationTable<Lowering> table;
   private final Budget budget;
   private final Workers workers;
   private final WarmUp warmUp;
+  private final DeviceCache cache;
 
+  /** Called by the component runtime. */
   @Activate
-  public SimdDevice(BundleContext context, SimdSettings settings) {
-    this(context.getBundle().getVersion().toString(), settings.threads(), BurstSource.of(context));
+  public SimdDevice(BundleContext context, SimdSettings settings, @Reference CacheEngine engine) {
+    this(
+        context.getBundle().getVersion().toString(),
+        settings.threads(),
+        engine,
+        BurstSource.of(context));
   }
 
   /**
@@ -69,21 +88,23 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
    * @param threads that compute an execution together; 0 for one on each processor
    */
   public SimdDevice(String version, int threads) {
-    this(version, threads, BurstSource.NONE);
+    this(version, threads, new NoCacheEngine(), BurstSource.NONE);
   }
 
   /**
    * A device for use without a framework.
    *
    * @param threads that compute an execution together; 0 for one on each processor
+   * @param engine vouches for what the device cached, and is closed after it
    */
-  public SimdDevice(String version, int threads, BurstSource bursts) {
+  public SimdDevice(String version, int threads, CacheEngine engine, BurstSource bursts) {
     this(
         version,
         Budget.of(threads > 0 ? threads : Runtime.getRuntime().availableProcessors()),
         NAME,
         WarmUp.Stage.COLD,
         kernels(),
+        engine,
         bursts);
   }
 
@@ -99,7 +120,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
    * @param stage which kernels run
    */
   SimdDevice(String version, Budget budget, String threads, WarmUp.Stage stage) {
-    this(version, budget, threads, stage, kernels(), BurstSource.NONE);
+    this(version, budget, threads, stage, kernels(), new NoCacheEngine(), BurstSource.NONE);
   }
 
   private SimdDevice(
@@ -108,9 +129,11 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       String threads,
       WarmUp.Stage stage,
       OperationTable<Lowering> table,
+      CacheEngine engine,
       BurstSource bursts) {
     super(facts(version), table, OperationCatalog.standard(), bursts);
     this.table = table;
+    this.cache = new DeviceCache(info(), engine, MAX_FILE_BYTES);
     this.budget = budget;
     this.workers = new Workers(budget.threads(), threads);
     this.warmUp = new WarmUp(threads + "-warm-up", stage);
@@ -135,6 +158,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
                 PerformanceInfo.UNSUPPORTED))
         .memoryDomain(true)
         .exactQuantized(true)
+        .cacheNeeds(new CacheNeeds(1, 1))
         .build();
   }
 
@@ -156,10 +180,23 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
   @Override
   protected PreparedModel compile(Model model, PrepareConfig config)
       throws ValidationException, DeviceException {
+    checkRunning();
+    PackedWeights weights = PackedWeights.packing();
+    PreparedModel prepared = compile(model, config, weights);
+    store(model, weights, config);
+    return prepared;
+  }
+
+  private void checkRunning() throws DeviceException {
     if (workers.isClosed()) {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
     }
-    Program program = compile(StaticGraph.resolve(model.main(), catalog()), config);
+  }
+
+  private PreparedModel compile(Model model, PrepareConfig config, PackedWeights weights)
+      throws ValidationException, DeviceException {
+    StaticGraph graph = StaticGraph.resolve(model.main(), catalog());
+    Program program = GraphCompiler.compile(graph, table, catalog(), budget, config, weights);
     checkRoom(program.floats() * (long) Float.BYTES + program.bytes());
     return new SimdPreparedModel(model, program, workers, warmUp, this);
   }
@@ -167,7 +204,40 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
   /** Compiles a graph of supported operations. */
   Program compile(StaticGraph graph, PrepareConfig config)
       throws ValidationException, DeviceException {
-    return GraphCompiler.compile(graph, table, catalog(), budget, config);
+    return GraphCompiler.compile(graph, table, catalog(), budget, config, PackedWeights.packing());
+  }
+
+  private void store(Model model, PackedWeights weights, PrepareConfig config) {
+    Optional<CacheWriter> files =
+        CachedGraph.isPossible(model.main()) ? cache.open(config) : Optional.empty();
+    if (files.isPresent()) {
+      try (CacheWriter writer = files.get()) {
+        CachedProgram program = new CachedProgram(model.main(), weights.all());
+        program
+            .write(info().version(), MAX_FILE_BYTES)
+            .ifPresent(contents -> writer.write(contents, config.deadline()));
+      }
+    }
+  }
+
+  @Override
+  public PreparedModel prepareFromCache(PrepareConfig config) throws DeviceException {
+    checkRunning();
+    if (config.deadline().hasPassed()) {
+      throw new DeviceException(
+          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
+    }
+    try {
+      CachedProgram cached = CachedProgram.read(cache.read(config), info().version());
+      return compile(Model.of(cached.graph()), config, PackedWeights.of(cached.weights()));
+    } catch (IOException e) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, e.getMessage(), e);
+    } catch (ValidationException e) {
+      throw new DeviceException(e.status(), e.getMessage(), e);
+    } catch (OutOfMemoryError e) {
+      throw new DeviceException(
+          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
+    }
   }
 
   /** Refuses further work and ends the threads. */

@@ -2,23 +2,34 @@
 package io.thalamus.simd;
 
 import io.thalamus.burst.QueueBurstService;
+import io.thalamus.cache.FileCacheEngine;
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.Device;
 import io.thalamus.tck.certify.Certification;
 import io.thalamus.tck.junit.DeviceKit;
+import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
 
 class KitTest extends DeviceKit {
+  @TempDir Path storage;
   private final QueueBurstService bursts = new QueueBurstService();
+  private FileCacheEngine engine;
 
   @Override
   protected Device newDevice() {
-    return new SimdDevice("1.0.0", 2, bursts::serve);
+    if (engine == null) {
+      engine = new FileCacheEngine(storage, "io.thalamus.simd");
+    }
+    return new SimdDevice("1.0.0", 2, engine, bursts::serve);
   }
 
   @AfterEach
   void close() {
     bursts.close();
+    if (engine != null) {
+      engine.close();
+    }
   }
 
   @Override

@@ -2,6 +2,8 @@
 package io.thalamus.api;
 
 import io.thalamus.model.CacheToken;
+import io.thalamus.model.Model;
+import io.thalamus.model.ModelDigest;
 import java.nio.file.Path;
 import java.util.Objects;
 
@@ -10,9 +12,10 @@ import java.util.Objects;
  * Immutable.
  *
  * <p>The token stands for the model: an application that gives the same token for another model may
- * get the answers of the first. A digest of the model's file makes a good one. The runtime itself
- * adds all else that decides a compilation, such as device, version, priority and the part of the
- * model.
+ * get the answers of the first. A digest of the model's file makes a good one, as {@link
+ * LoadedModel#token} has it, or {@link #of(Path, Model, String)} for a model that was built. The
+ * runtime itself adds a checksum of the model's constants, and all else that decides a compilation,
+ * such as device, version, priority and the part of the model.
  *
  * @param directory of the files, created when it is missing. Any number of applications and
  *     processes may share it
@@ -24,6 +27,16 @@ public record CacheOptions(Path directory, CacheToken token, String label) {
     Objects.requireNonNull(directory, "directory");
     Objects.requireNonNull(token, "token");
     Objects.requireNonNull(label, "label");
+  }
+
+  /**
+   * Caching of a model in a directory, under the SHA-256 of all that makes the model. Reads all of
+   * its constants.
+   *
+   * @throws IllegalStateException if the memory of a constant is closed
+   */
+  public static CacheOptions of(Path directory, Model model, String label) {
+    return new CacheOptions(directory, CacheToken.of(ModelDigest.of(model)), label);
   }
 
   /**

@@ -58,6 +58,12 @@ public interface CompilationCache {
   List<Trouble> troubles();
 
   /**
+   * Returns how the looks at the cache have ended for each device, since the runtime of this
+   * process began, by the ids of the devices.
+   */
+  List<Looks> looks();
+
+  /**
    * Returns the obstacle that now keeps compilations from being stored in a directory; empty where
    * nothing does. Writes a little there and removes it; makes no directory.
    */
@@ -102,6 +108,23 @@ public interface CompilationCache {
       Objects.requireNonNull(device, "device");
       Objects.requireNonNull(version, "version");
       Objects.requireNonNull(lastUsed, "lastUsed");
+    }
+  }
+
+  /**
+   * How many steps a device restored, and how many not.
+   *
+   * @param device its id
+   * @param hits steps that it restored
+   * @param misses steps that were not stored
+   * @param refused steps whose files it did not accept, since they were changed or are of another
+   *     version
+   * @param unavailable steps whose files were in use or could not be opened, or for which it had no
+   *     time
+   */
+  record Looks(String device, long hits, long misses, long refused, long unavailable) {
+    public Looks {
+      Objects.requireNonNull(device, "device");
     }
   }
 

@@ -2,6 +2,7 @@
 package io.thalamus.api;
 
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Priority;
 import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -81,6 +82,17 @@ public interface Execution {
   /** The time that one WHILE may loop; at most 15 s, 2 s where nothing is said. */
   Execution setLoopTimeout(Duration timeout);
 
+  /** Sets the rank among the work of the same client, where it is not that of the compilation. */
+  Execution setPriority(Priority priority);
+
+  /**
+   * Sets the client of the application that the execution is for, where it is not that of the
+   * compilation.
+   *
+   * @param client as {@link CompilationOptions#client}; empty for the application itself
+   */
+  Execution setClient(String client);
+
   /** Executes in the calling thread. Never throws for what goes wrong; the report tells. */
   ExecutionReport compute();
 
@@ -100,4 +112,12 @@ public interface Execution {
    */
   CompletableFuture<ExecutionReport> startComputeWithDependencies(
       List<? extends CompletableFuture<ExecutionReport>> waitFor);
+
+  /**
+   * Asks a started execution to stop at its next checkpoint, or not to begin. Unlike a cancelled
+   * future, its report comes when that is done and nobody uses the arguments any more: OP_FAILED,
+   * or whatever it became first. Any thread may call it; before a start and after the end it does
+   * nothing.
+   */
+  void stop();
 }

@@ -4,6 +4,7 @@ package io.thalamus.api;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Model;
 import io.thalamus.model.reader.ModelFile;
+import io.thalamus.model.reader.ReadOptions;
 import java.nio.file.Path;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -25,9 +26,21 @@ public interface LoadedModel extends AutoCloseable {
     return file().model();
   }
 
+  /** Returns the choices that it was read with. */
+  ReadOptions options();
+
   /**
-   * Returns the SHA-256 of the bytes that the model was read from, as the token for {@link
-   * CacheOptions}: token and constants are always of the same bytes.
+   * Reads the same bytes again with other choices, for example for a larger batch. The bytes are
+   * shared, and stay until both models are closed.
+   *
+   * @throws NeuralNetworksException with BAD_DATA where the file leaves no such choice
+   * @throws IllegalStateException if the model and all its compilations are closed
+   */
+  LoadedModel with(ReadOptions options) throws NeuralNetworksException;
+
+  /**
+   * Returns the SHA-256 of the bytes that the model was read from and of its {@link #options}, as
+   * the token for {@link CacheOptions}: token and constants are always of the same bytes.
    *
    * @throws IllegalStateException if the model and all its compilations are closed
    */

@@ -3,6 +3,7 @@ package io.thalamus.api;
 
 import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -51,6 +52,25 @@ public interface Memory extends AutoCloseable {
    *     DEAD_OBJECT if the contents are lost
    */
   void copyTo(MemorySegment destination) throws NeuralNetworksException;
+
+  /**
+   * Writes the contents to a file that only the user can read, for another process or a later time.
+   * The file appears whole, in the place of an earlier one, or not at all.
+   *
+   * @throws NeuralNetworksException with BAD_DATA if the memory holds nothing, DEAD_OBJECT if the
+   *     contents are lost, OP_FAILED if the file cannot be written
+   */
+  void save(Path file) throws NeuralNetworksException;
+
+  /**
+   * Copies contents in that {@link #save} has written, by this user and to a memory of the same
+   * type and quantization. Changes nothing if it fails.
+   *
+   * @throws NeuralNetworksException with BAD_DATA if a bit of the file is another, if it was not
+   *     written with the key of this user, or if its contents do not fit; OP_FAILED if it cannot be
+   *     read
+   */
+  void restore(Path file) throws NeuralNetworksException;
 
   /** Returns what it is, where its contents are, and whether there are any. */
   MemoryInfo describe();

@@ -13,8 +13,10 @@ import java.util.Objects;
  * @param name for people: messages and {@code nn:mem} say it
  * @param roles what it is used for, at least one
  * @param dimensions added to those of the operands of the roles; {@link Shape#NONE} for none
+ * @param shadowed whether shared memory gets a copy of what each execution writes, so that the
+ *     contents outlive a device that crashes
  */
-public record MemoryDesc(String name, List<Role> roles, Shape dimensions) {
+public record MemoryDesc(String name, List<Role> roles, Shape dimensions, boolean shadowed) {
   public MemoryDesc {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(dimensions, "dimensions");
@@ -52,6 +54,7 @@ public record MemoryDesc(String name, List<Role> roles, Shape dimensions) {
     private final String name;
     private final List<Role> roles = new ArrayList<>();
     private Shape dimensions = Shape.NONE;
+    private boolean shadowed;
 
     private Builder(String name) {
       this.name = Objects.requireNonNull(name, "name");
@@ -79,9 +82,18 @@ public record MemoryDesc(String name, List<Role> roles, Shape dimensions) {
       return this;
     }
 
+    /**
+     * Has shared memory get a copy of what each execution writes. A device that crashes then takes
+     * no more along than the execution that runs on it. It costs one copy for each execution.
+     */
+    public Builder shadowed() {
+      shadowed = true;
+      return this;
+    }
+
     /** Returns the descriptor of what was collected until now. */
     public MemoryDesc build() {
-      return new MemoryDesc(name, roles, dimensions);
+      return new MemoryDesc(name, roles, dimensions, shadowed);
     }
   }
 }

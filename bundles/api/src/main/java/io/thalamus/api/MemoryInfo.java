@@ -3,6 +3,7 @@ package io.thalamus.api;
 
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 
@@ -10,6 +11,7 @@ import java.util.Objects;
  * A memory as it is at a moment. Immutable.
  *
  * @param name for people
+ * @param owner the application that has made it: the symbolic name of a bundle
  * @param type of its elements
  * @param shape of the contents, or as far as the dimensions are known; 0 for open ones
  * @param bytes of the contents, or room for them; 0 if that is not known
@@ -18,9 +20,12 @@ import java.util.Objects;
  * @param roles what it is used for, one text each
  * @param state whether it holds anything
  * @param reason why its contents are lost; else empty
+ * @param shadowed whether shared memory gets a copy of what each execution writes
+ * @param age the time since it was made
  */
 public record MemoryInfo(
     String name,
+    String owner,
     OperandType type,
     Shape shape,
     long bytes,
@@ -28,12 +33,16 @@ public record MemoryInfo(
     String home,
     List<String> roles,
     State state,
-    String reason) {
+    String reason,
+    boolean shadowed,
+    Duration age) {
   /** The place of contents in memory that every device can map. */
   public static final String SHARED = "shared memory";
 
   public MemoryInfo {
     Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(owner, "owner");
+    Objects.requireNonNull(age, "age");
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(shape, "shape");
     Objects.requireNonNull(home, "home");

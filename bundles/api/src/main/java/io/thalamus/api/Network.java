@@ -3,9 +3,12 @@ package io.thalamus.api;
 
 import io.thalamus.api.picture.Picture;
 import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.reader.ReadOptions;
 import java.awt.image.BufferedImage;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -17,14 +20,24 @@ import java.util.stream.IntStream;
  *
  * <p>All failures of {@code run} are a {@link NeuralNetworksException}: BAD_DATA if an argument is
  * missing or does not fit, with a message that names the input; else what the execution ended with.
+ *
+ * <p>Where the file leaves dimensions of inputs open, {@code run} takes inputs of any that fit
+ * them. The model is then read and compiled for these dimensions too: the first run takes longer.
+ * The latest eight such compilations are kept.
  */
 public final class Network implements AutoCloseable {
   private final LoadedModel loaded;
   private final Compilation compilation;
+  private final ShapedNetworks others;
 
-  private Network(LoadedModel loaded, Compilation compilation) {
+  private Network(
+      NeuralNetworks networks,
+      LoadedModel loaded,
+      CompilationOptions options,
+      Compilation compilation) {
     this.loaded = loaded;
     this.compilation = compilation;
+    this.others = new ShapedNetworks(networks, loaded, options);
   }
 
   /**
@@ -39,6 +52,19 @@ public final class Network implements AutoCloseable {
   }
 
   /**
+   * Loads a model file with the choices that it leaves open, and compiles it.
+   *
+   * @param choices dimensions of inputs, and the entry point
+   * @throws NeuralNetworksException as {@link NeuralNetworks#load(Path, ReadOptions)} and {@link
+   *     NeuralNetworks#compile}
+   */
+  public static Network open(
+      NeuralNetworks networks, Path file, ReadOptions choices, CompilationOptions options)
+      throws NeuralNetworksException {
+    return open(networks, networks.load(file, choices), options);
+  }
+
+  /**
    * Compiles a loaded model, which the network then owns; it is closed if that fails.
    *
    * @throws NeuralNetworksException as {@link NeuralNetworks#compile}
@@ -49,7 +75,7 @@ public final class Network implements AutoCloseable {
     Compilation compilation = null;
     try {
       compilation = networks.compile(loaded.model(), options);
-      return new Network(loaded, compilation);
+      return new Network(networks, loaded, options, compilation);
     } finally {
       if (compilation == null) {
         loaded.close();
@@ -67,7 +93,10 @@ public final class Network implements AutoCloseable {
     return compilation;
   }
 
-  /** Returns the inputs in their order, for {@link Tensor#of}. */
+  /**
+   * Returns the inputs in their order, for {@link Tensor#of}, as they are compiled. Those with open
+   * dimensions are in {@link LoadedModel#file}.
+   */
   public List<Operand> inputs() {
     Subgraph main = loaded.model().main();
     return IntStream.range(0, main.inputIndexes().size()).mapToObj(main::input).toList();
@@ -81,12 +110,29 @@ public final class Network implements AutoCloseable {
 
   /** Executes with one tensor for each input. */
   public Answer run(Tensor... inputs) throws NeuralNetworksException {
-    return labelled(compilation.run(inputs));
+    Map<String, Shape> shapes =
+        loaded.file().shapesFor(Arrays.stream(inputs).map(Tensor::shape).toList());
+    return labelled(
+        shapes.isEmpty()
+            ? compilation.run(inputs)
+            : others.run(shapes, other -> other.run(inputs)));
   }
 
   /** Executes with tensors by the names of the inputs. */
   public Answer run(Map<String, Tensor> inputs) throws NeuralNetworksException {
-    return labelled(compilation.run(inputs));
+    List<Operand> operands = inputs();
+    Map<String, Shape> shapes = Map.of();
+    if (operands.stream().allMatch(operand -> inputs.containsKey(operand.name()))) {
+      shapes =
+          loaded
+              .file()
+              .shapesFor(
+                  operands.stream().map(operand -> inputs.get(operand.name()).shape()).toList());
+    }
+    return labelled(
+        shapes.isEmpty()
+            ? compilation.run(inputs)
+            : others.run(shapes, other -> other.run(inputs)));
   }
 
   /** Executes with real numbers, one array for each input; a quantized input stores integers. */
@@ -97,7 +143,7 @@ public final class Network implements AutoCloseable {
       // What has no operand is refused by run, as a missing one is.
       tensors[i] =
           i < operands.size()
-              ? Tensor.of(operands.get(i), inputs[i])
+              ? Tensor.of(sized(i, inputs[i].length), inputs[i])
               : Tensor.floats(inputs[i], inputs[i].length);
     }
     return run(tensors);
@@ -111,7 +157,18 @@ public final class Network implements AutoCloseable {
           ResultCode.BAD_DATA,
           "the model has " + operands.size() + " inputs; make a tensor of the picture for one");
     }
-    return run(Picture.of(picture).tensor(operands.getFirst(), loaded.file().normalization(0)));
+    Picture shown = Picture.of(picture);
+    Operand wanted = shown.sized(operands.getFirst(), loaded.file().input(0));
+    return run(shown.tensor(wanted, loaded.file().normalization(0)));
+  }
+
+  /** Returns an input as it is compiled if it has so many elements; else with open dimensions. */
+  private Operand sized(int index, int elements) {
+    Operand input = loaded.model().main().input(index);
+    boolean fits = !input.isSizeKnown() || input.shape().elementCount() == elements;
+    Operand open = loaded.file().input(index);
+    long unknown = Arrays.stream(open.shape().toArray()).filter(size -> size == 0).count();
+    return fits || unknown != 1 ? input : open;
   }
 
   private Answer labelled(Answer answer) {
@@ -119,9 +176,10 @@ public final class Network implements AutoCloseable {
     return new Answer(answer.outputs(), answer.report(), labels);
   }
 
-  /** Closes the compilation, as {@link Compilation#close}, and then the model. */
+  /** Closes the compilations, as {@link Compilation#close}, and then the model. */
   @Override
   public void close() {
+    others.close();
     compilation.close();
     loaded.close();
   }

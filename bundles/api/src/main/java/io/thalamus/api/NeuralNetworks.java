@@ -2,6 +2,7 @@
 package io.thalamus.api;
 
 import io.thalamus.model.Model;
+import io.thalamus.model.reader.ReadOptions;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
@@ -29,7 +30,18 @@ public interface NeuralNetworks {
    * @throws NeuralNetworksException with BAD_DATA where the file is damaged or of no known format,
    *     UNMAPPABLE where it cannot be opened
    */
-  LoadedModel load(Path file) throws NeuralNetworksException;
+  default LoadedModel load(Path file) throws NeuralNetworksException {
+    return load(file, ReadOptions.DEFAULT);
+  }
+
+  /**
+   * Reads a model file, as above, with dimensions of inputs that it leaves open, or from another
+   * entry point than the usual one.
+   *
+   * @throws NeuralNetworksException as above, and with BAD_DATA where the file leaves no such
+   *     choice
+   */
+  LoadedModel load(Path file, ReadOptions options) throws NeuralNetworksException;
 
   /**
    * Reads a model from memory, for example out of a database; the bytes are copied.
@@ -38,7 +50,17 @@ public interface NeuralNetworks {
    * @throws NeuralNetworksException with BAD_DATA if the bytes are damaged or of no known format,
    *     UNMAPPABLE or RESOURCE_EXHAUSTED_TRANSIENT if there is no memory for them
    */
-  LoadedModel load(String name, MemorySegment bytes) throws NeuralNetworksException;
+  default LoadedModel load(String name, MemorySegment bytes) throws NeuralNetworksException {
+    return load(name, bytes, ReadOptions.DEFAULT);
+  }
+
+  /**
+   * Reads a model from memory, as above, with the choices that it leaves open.
+   *
+   * @throws NeuralNetworksException as above, and with BAD_DATA where it leaves no such choice
+   */
+  LoadedModel load(String name, MemorySegment bytes, ReadOptions options)
+      throws NeuralNetworksException;
 
   /**
    * Reads a model from a stream to its end, as above, for example a resource of a jar. The stream

@@ -355,7 +355,11 @@ final class BurstChannel implements BurstClient, BurstCallback {
     }
   }
 
-  /** Asks the control of the oldest request; a device that is elsewhere stands back meanwhile. */
+  /**
+   * Asks the control of the oldest request; a device that is elsewhere stands back meanwhile. No
+   * checkpoint is passed unless it pauses, since this thread, whose processor a control may share,
+   * computes nothing.
+   */
   private void ask() {
     long number = received.getPlain() + 1;
     Sent record = record(number);
@@ -365,7 +369,8 @@ final class BurstChannel implements BurstClient, BurstCallback {
     }
     page.setStandBack(true);
     try {
-      record.signal = record.control.checkpoint();
+      ExecutionControl control = record.control;
+      record.signal = control.isPauseWanted() ? control.checkpoint() : control.status();
     } finally {
       page.setStandBack(false);
     }

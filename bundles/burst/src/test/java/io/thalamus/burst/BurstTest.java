@@ -18,6 +18,9 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -124,6 +127,44 @@ class BurstTest extends BurstFixture {
       }
     }
     assertEquals(List.of(5L, 6L, 7L, 8L), told);
+  }
+
+  /** A yield of the thread that waits gives nobody a processor, and the device works on. */
+  @Test
+  void whoWaitsForTheServerPassesNoCheckpointWhereNoPauseIsWanted() throws Exception {
+    AtomicInteger checkpoints = new AtomicInteger();
+    CountDownLatch asked = new CountDownLatch(2);
+    ExecutionControl control =
+        new ExecutionControl() {
+          @Override
+          public Signal checkpoint() {
+            checkpoints.incrementAndGet();
+            return Signal.CONTINUE;
+          }
+
+          @Override
+          public Signal status() {
+            asked.countDown();
+            return Signal.CONTINUE;
+          }
+        };
+    Doubler slow =
+        new Doubler() {
+          @Override
+          public ExecutionResult execute(Request wanted, ExecutionConfig config) {
+            try {
+              assertTrue(asked.await(PATIENCE, TimeUnit.NANOSECONDS), "nobody asks");
+            } catch (InterruptedException e) {
+              throw new IllegalStateException(e);
+            }
+            return super.execute(wanted, config);
+          }
+        };
+    try (BurstClient client = service.open(slow, settings(2, 1, false))) {
+      assertTrue(client.send(request, ExecutionConfig.DEFAULT.with(control)));
+      assertSame(ErrorStatus.NONE, client.receive(PATIENCE).status());
+    }
+    assertEquals(0, checkpoints.get());
   }
 
   @Test

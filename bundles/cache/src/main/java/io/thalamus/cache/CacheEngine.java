@@ -56,6 +56,18 @@ public interface CacheEngine {
   }
 
   /**
+   * Returns a code that vouches for bytes which the bundle keeps in a file of its own: it is the
+   * same only for the same bytes, purpose and bundle, and nobody can compute it without the key of
+   * the user.
+   *
+   * @param purpose names the format of the file
+   * @param hash SHA-256 of the bytes
+   * @return 32 bytes
+   * @throws IOException if the key cannot be read, or made
+   */
+  byte[] authenticate(String purpose, byte[] hash) throws IOException;
+
+  /**
    * A store of small blobs, for what a driver keeps without the runtime.
    *
    * @param version of what the driver keeps there; blobs of another one are not seen

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cache;
 
+import io.thalamus.memory.files.AtomicFiles;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.memory.files.LogOnce;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Deadline;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -136,6 +138,17 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
       throw new IOException("the cache engine is closed");
     }
     return lock.take(deadline);
+  }
+
+  @Override
+  public byte[] authenticate(String purpose, byte[] hash) throws IOException {
+    requireHash(hash);
+    if (closed) {
+      throw new IOException("the cache engine is closed");
+    }
+    AtomicFiles.createDirectoriesPrivately(directory);
+    return key.macOrCreate(
+        nameSpace, ("authenticate\0" + purpose + '\0').getBytes(StandardCharsets.UTF_8), hash);
   }
 
   @Override

@@ -28,6 +28,11 @@ public final class NoCacheEngine implements CacheEngine {
   }
 
   @Override
+  public byte[] authenticate(String purpose, byte[] hash) throws IOException {
+    throw refusal();
+  }
+
+  @Override
   public BlobStore blobs(String version, BlobLimits limits) {
     return new BlobStore() {
       @Override

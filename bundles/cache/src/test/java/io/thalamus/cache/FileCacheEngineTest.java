@@ -56,6 +56,27 @@ class FileCacheEngineTest {
     }
   }
 
+  /** The code says: this bundle, for this purpose, these bytes, this user. */
+  @Test
+  void aCodeVouchesForNothingElse() throws IOException {
+    try (FileCacheEngine engine = engine();
+        FileCacheEngine again = engine();
+        FileCacheEngine other = new FileCacheEngine(directory, "other");
+        FileCacheEngine stranger = new FileCacheEngine(directory.resolve("s"), "test")) {
+      byte[] code = engine.authenticate("state", hash(1));
+      assertEquals(32, code.length);
+      assertArrayEquals(code, again.authenticate("state", hash(1)));
+      for (byte[] another :
+          List.of(
+              engine.authenticate("state", hash(2)),
+              engine.authenticate("states", hash(1)),
+              other.authenticate("state", hash(1)),
+              stranger.authenticate("state", hash(1)))) {
+        assertFalse(Arrays.equals(code, another));
+      }
+    }
+  }
+
   /** Two applications keep the same compilation, each in a directory of its own. */
   @Test
   void aCompilationMayBeKeptInSeveralPlaces() throws IOException {

@@ -20,18 +20,21 @@ import java.util.function.Function;
  * The size and the uses of a buffer: roles that agree with each other and with the descriptor.
  * Immutable; holds on to the prepared models of its roles.
  *
- * @param operand the type, quantization and dimensions that all roles have in common
- * @param bytes of a value
+ * @param operand the type, quantization and dimensions that all roles have in common; a buffer with
+ *     unknown ones takes the dimensions of each value that is written to it
+ * @param bytes of a value; {@link #OPEN} if dimensions are unknown
  * @param roles at least one
  */
 record BufferPlan(Operand operand, long bytes, List<MemoryRoles.Role> roles) {
+  /** The size of a buffer whose values have several sizes. */
+  static final long OPEN = -1;
 
   /**
    * Checks a descriptor by the rules of {@link MemoryRoles}.
    *
    * @param graphs the main graph of a prepared model, if the device prepared it
    * @throws DeviceException with INVALID_ARGUMENT for roles that are none or contradict each other,
-   *     with GENERAL_FAILURE for values of unknown size and of an extension's type
+   *     with GENERAL_FAILURE for values of an extension's type
    */
   static BufferPlan of(
       BufferDesc desc, List<BufferRole> roles, Function<PreparedModel, Optional<Subgraph>> graphs)
@@ -56,19 +59,25 @@ record BufferPlan(Operand operand, long bytes, List<MemoryRoles.Role> roles) {
       throw new DeviceException(
           ErrorStatus.GENERAL_FAILURE, "buffers do not hold values of type " + type.text());
     }
-    if (!common.isSizeKnown()) {
-      throw new DeviceException(
-          ErrorStatus.GENERAL_FAILURE,
-          "the size of a buffer of shape " + common.shape() + " is not known: give its dimensions");
-    }
-    return new BufferPlan(common, bytes(common, common.shape()), List.copyOf(checked));
+    long bytes = common.isSizeKnown() ? bytes(common, common.shape()) : OPEN;
+    return new BufferPlan(common, bytes, List.copyOf(checked));
   }
 
   private static boolean isInput(BufferRole.Direction direction) {
     return direction == BufferRole.Direction.INPUT;
   }
 
-  private static long bytes(Operand operand, Shape shape) throws DeviceException {
+  /** Returns true if the dimensions follow from each value that is written. */
+  boolean isOpen() {
+    return bytes == OPEN;
+  }
+
+  /**
+   * Returns the size of a value of these dimensions.
+   *
+   * @throws DeviceException with RESOURCE_EXHAUSTED_PERSISTENT if it cannot be counted
+   */
+  static long bytes(Operand operand, Shape shape) throws DeviceException {
     try {
       return Frame.size(operand, shape);
     } catch (ArithmeticException e) {

@@ -51,14 +51,14 @@ public final class BufferTracker implements AutoCloseable {
    * Allocates a buffer, as {@link io.thalamus.hal.Device#allocate} demands.
    *
    * @param graphs the main graph of a prepared model; empty if the device did not prepare it
-   * @throws DeviceException with INVALID_ARGUMENT for contradicting roles, GENERAL_FAILURE for a
-   *     buffer of unknown size or after {@link #close}, RESOURCE_EXHAUSTED_* if there is no room
+   * @throws DeviceException with INVALID_ARGUMENT for contradicting roles, GENERAL_FAILURE after
+   *     {@link #close}, RESOURCE_EXHAUSTED_* if there is no room
    */
   public DeviceBuffer allocate(
       BufferDesc desc, List<BufferRole> roles, Function<PreparedModel, Optional<Subgraph>> graphs)
       throws DeviceException {
     BufferPlan plan = BufferPlan.of(desc, roles, graphs);
-    BufferMemory memory = source.allocate(plan.bytes());
+    BufferMemory memory = plan.isOpen() ? null : source.allocate(plan.bytes());
     synchronized (this) {
       if (!closed) {
         ManagedBuffer buffer = new ManagedBuffer(this, newToken(), plan, memory);
@@ -66,8 +66,15 @@ public final class BufferTracker implements AutoCloseable {
         return buffer;
       }
     }
-    memory.close();
+    if (memory != null) {
+      memory.close();
+    }
     throw stopped();
+  }
+
+  /** Allocates memory for a buffer that grows. */
+  BufferMemory allocate(long bytes) throws DeviceException {
+    return source.allocate(bytes);
   }
 
   private int newToken() {

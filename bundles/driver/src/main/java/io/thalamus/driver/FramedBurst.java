@@ -113,7 +113,7 @@ final class FramedBurst<F> implements BurstExecutor {
         if (late != null) {
           return late;
         }
-        return used.end(execute(one.arguments, config, start));
+        return used.end(execute(one, config, start));
       }
     } catch (DeviceException e) {
       return new Failed(e.status(), e.getMessage());
@@ -122,7 +122,8 @@ final class FramedBurst<F> implements BurstExecutor {
     }
   }
 
-  private ExecutionResult execute(RequestArguments arguments, ExecutionConfig config, long start) {
+  private ExecutionResult execute(Bound one, ExecutionConfig config, long start)
+      throws DeviceException {
     if (frame == null) {
       try {
         frame = model.takeFrame();
@@ -133,7 +134,7 @@ final class FramedBurst<F> implements BurstExecutor {
         return closed();
       }
     }
-    return model.execute(frame, arguments, config, start);
+    return model.execute(frame, one.arguments, one.buffers, config, start);
   }
 
   private static Failed closed() {
@@ -151,8 +152,11 @@ final class FramedBurst<F> implements BurstExecutor {
     checkSlots(request, slots);
     RequestBuffers buffers = model.findBuffers(request);
     Bound one = new Bound(request, slots.clone(), buffers, model.arguments(request, buffers));
-    bound[next] = one;
-    next = (next + 1) % REMEMBERED;
+    if (!buffers.areOpen()) {
+      // Buffers of unknown dimensions have others next time.
+      bound[next] = one;
+      next = (next + 1) % REMEMBERED;
+    }
     return one;
   }
 

@@ -6,6 +6,7 @@ import io.thalamus.hal.BurstContext;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
 import io.thalamus.hal.FencedExecution;
@@ -104,7 +105,7 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
         return buffers.end(
             frame == null
                 ? new Failed(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed")
-                : execute(frame, arguments, config, start));
+                : execute(frame, arguments, buffers, config, start));
       } catch (StoppedException e) {
         return buffers.end(e.failed());
       } finally {
@@ -139,11 +140,33 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
         .withShapes(graph, outputShapes());
   }
 
+  /**
+   * Computes the outputs. A buffer of unknown dimensions is given its room before, or, if only a
+   * run tells the dimensions, after a first run, which the second one repeats.
+   */
   final ExecutionResult execute(
-      F frame, RequestArguments arguments, ExecutionConfig config, long start) {
-    return arguments.isSufficient()
-        ? run(frame, arguments, config, start)
-        : new OutputInsufficientSize(arguments.results());
+      F frame,
+      RequestArguments arguments,
+      RequestBuffers buffers,
+      ExecutionConfig config,
+      long start)
+      throws DeviceException {
+    if (!arguments.isSufficient()) {
+      return new OutputInsufficientSize(arguments.results());
+    }
+    if (!buffers.haveOpenOutputs()) {
+      return run(frame, arguments, config, start);
+    }
+    if (arguments.results() != null) {
+      arguments.resize(buffers, arguments.results());
+      return run(frame, arguments, config, start);
+    }
+    ExecutionResult first = run(frame, arguments, config, start);
+    if (!(first instanceof Completed told)) {
+      return first;
+    }
+    arguments.resize(buffers, told.outputs());
+    return run(frame, arguments, config, start);
   }
 
   /**
@@ -178,9 +201,12 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
       Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
     long launched = System.nanoTime();
     requireNoPointers("a fenced execution", request);
-    // Buffers are read later: those who write them stand behind the fences.
+    // Buffers are read later: those who write them stand behind the fences, and tell the
+    // dimensions of those that have none yet.
     try (RequestBuffers buffers = findBuffers(request).use()) {
-      arguments(request, buffers).requireKnownOutputs(graph);
+      if (!buffers.areOpen()) {
+        arguments(request, buffers).requireKnownOutputs(graph);
+      }
     }
     SyncFence.await(waitFor, config);
     Duration waited = Duration.ofNanos(System.nanoTime() - launched);

@@ -12,6 +12,8 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * A buffer that a {@link BufferTracker} allocated. Thread-safe. Owned by the caller that had it
@@ -21,16 +23,29 @@ import java.lang.foreign.MemorySegment;
  * <p>It holds contents after a copy into it, or an execution that wrote it, has succeeded, and
  * nothing as soon as the next one begins. The users of a buffer order writes and reads. If calls
  * meet all the same, they fail: none of them reports torn contents as whole.
+ *
+ * <p>A buffer of unknown dimensions takes those of each value that is written to it, and grows if
+ * that needs more bytes. Calls that still use the former bytes keep them to their end.
  */
 public final class ManagedBuffer implements DeviceBuffer {
   private final BufferTracker tracker;
   private final int token;
   private final BufferPlan plan;
-  private final BufferMemory memory;
   private final Object lock = new Object();
   private final ReferenceCount uses;
+
+  /** Null while a buffer of unknown dimensions was never written. */
+  private BufferMemory memory;
+
+  /** Former memory that calls under way may still use. */
+  private final List<BufferMemory> retired = new ArrayList<>();
+
+  /** The dimensions of the contents; those of the plan where there are none. */
+  private Shape shape;
+
   private boolean initialised;
   private int writers;
+  private int users;
 
   /** The number of events that made earlier contents invalid: writes that began, and losses. */
   private long version;
@@ -43,7 +58,22 @@ public final class ManagedBuffer implements DeviceBuffer {
     this.token = token;
     this.plan = plan;
     this.memory = memory;
-    this.uses = new ReferenceCount(memory::close);
+    this.shape = plan.operand().shape();
+    this.uses = new ReferenceCount(this::freeAll);
+  }
+
+  private void freeAll() {
+    synchronized (lock) {
+      if (memory != null) {
+        memory.close();
+      }
+      freeRetired();
+    }
+  }
+
+  private void freeRetired() {
+    retired.forEach(BufferMemory::close);
+    retired.clear();
   }
 
   @Override
@@ -55,14 +85,53 @@ public final class ManagedBuffer implements DeviceBuffer {
     return tracker;
   }
 
-  /** Returns the type and the dimensions of the contents. */
+  /** Returns the type and the dimensions of the contents, as far as they are known. */
   public Operand operand() {
+    synchronized (lock) {
+      return plan.operand().with(shape);
+    }
+  }
+
+  /** Returns true if each value that is written may have other dimensions. */
+  boolean isOpen() {
+    return plan.isOpen();
+  }
+
+  /** Returns the type and the dimensions that every value has. */
+  Operand declared() {
     return plan.operand();
   }
 
   /** Returns the bytes; to be accessed only while {@link RequestBuffers} keep the buffer. */
   public MemorySegment bytes() {
-    return memory.bytes();
+    synchronized (lock) {
+      if (memory == null) {
+        return MemorySegment.NULL;
+      }
+      return plan.isOpen() && initialised
+          ? memory.bytes().asSlice(0, Frame.size(plan.operand(), shape))
+          : memory.bytes();
+    }
+  }
+
+  /**
+   * Gives a buffer of unknown dimensions room for a value, whose write has begun.
+   *
+   * @return the room, of exactly that size
+   * @throws DeviceException with RESOURCE_EXHAUSTED_* if the device has no such room
+   */
+  MemorySegment resize(Shape value) throws DeviceException {
+    long bytes = BufferPlan.bytes(plan.operand(), value);
+    synchronized (lock) {
+      if (memory == null || memory.bytes().byteSize() < bytes) {
+        BufferMemory larger = tracker.allocate(bytes);
+        if (memory != null) {
+          retired.add(memory);
+        }
+        memory = larger;
+      }
+      return memory.bytes().asSlice(0, bytes);
+    }
   }
 
   /** Returns whether the buffer was declared for this use. */
@@ -80,10 +149,18 @@ public final class ManagedBuffer implements DeviceBuffer {
     if (!uses.retain()) {
       throw tracker.isClosed() ? tracker.stopped() : invalid(name() + " is closed");
     }
+    synchronized (lock) {
+      users++;
+    }
   }
 
   /** Ends a use. */
   void release() {
+    synchronized (lock) {
+      if (--users == 0) {
+        freeRetired();
+      }
+    }
     uses.release();
   }
 
@@ -124,12 +201,16 @@ public final class ManagedBuffer implements DeviceBuffer {
    *
    * @param begun the version that {@link #beginWrite} returned
    * @param isWritten whether all was written
+   * @param written the dimensions of the value
    * @return whether the buffer holds it: no other call wrote meanwhile, and nothing was lost
    */
-  boolean endWrite(long begun, boolean isWritten) {
+  boolean endWrite(long begun, boolean isWritten, Shape written) {
     synchronized (lock) {
       writers--;
       initialised = isWritten && version == begun && writers == 0;
+      if (initialised) {
+        shape = written;
+      }
       return initialised;
     }
   }
@@ -146,12 +227,16 @@ public final class ManagedBuffer implements DeviceBuffer {
   public void copyTo(SharedMemory destination) throws DeviceException {
     use();
     try (SharedMemory.Lease _ = lend(destination)) {
-      checkSize(destination);
+      if (!isOpen()) {
+        checkSize(destination, plan.bytes());
+      }
       if (destination.isReadOnly()) {
         throw invalid("the memory to copy to cannot be written");
       }
       long version = beginRead();
-      destination.segment().copyFrom(bytes());
+      MemorySegment contents = bytes();
+      checkSize(destination, contents.byteSize());
+      destination.segment().copyFrom(contents);
       if (!isUnchanged(version)) {
         throw new DeviceException(
             ErrorStatus.GENERAL_FAILURE, name() + " was written or lost while it was copied");
@@ -169,12 +254,12 @@ public final class ManagedBuffer implements DeviceBuffer {
       boolean isCopied = false;
       boolean holds;
       try (SharedMemory.Lease _ = lend(source)) {
-        checkSize(source);
         checkShape(shape);
-        bytes().copyFrom(source.segment());
+        checkSize(source, isOpen() ? BufferPlan.bytes(declared(), shape) : plan.bytes());
+        (isOpen() ? resize(shape) : bytes()).copyFrom(source.segment());
         isCopied = true;
       } finally {
-        holds = endWrite(begun, isCopied);
+        holds = endWrite(begun, isCopied, isOpen() ? shape : declared().shape());
       }
       if (!holds) {
         throw new DeviceException(
@@ -200,16 +285,21 @@ public final class ManagedBuffer implements DeviceBuffer {
     }
   }
 
-  private void checkSize(SharedMemory other) throws DeviceException {
-    if (other.size() != plan.bytes()) {
+  private void checkSize(SharedMemory other, long bytes) throws DeviceException {
+    if (other.size() != bytes) {
       throw invalid(
-          name() + " has " + plan.bytes() + " bytes, the memory to copy with " + other.size());
+          name() + " takes " + bytes + " bytes, the memory to copy with has " + other.size());
     }
   }
 
-  private void checkShape(Shape shape) throws DeviceException {
-    if (shape.rank() > 0 && !shape.equals(operand().shape())) {
-      throw invalid(name() + " is " + operand().shape() + ", what is copied to it " + shape);
+  private void checkShape(Shape given) throws DeviceException {
+    Shape own = declared().shape();
+    boolean fits =
+        isOpen()
+            ? given.rank() > 0 && given.isFullySpecified() && own.combine(given).isPresent()
+            : given.rank() == 0 || given.equals(own);
+    if (!fits) {
+      throw invalid(name() + " is " + own + ", what is copied to it " + given);
     }
   }
 

@@ -132,18 +132,22 @@ public final class RequestArguments {
     RequestArguments arguments = new RequestArguments(inputs, outputs);
     for (int i = 0; i < inputs; i++) {
       if (buffers.input(i) != null) {
+        Location location = (Location) request.inputs().get(i);
+        if (buffers.input(i).isOpen()) {
+          buffers.beginOpen(i);
+        }
         arguments.inputs[i] = buffers.input(i).bytes().asReadOnly();
-        arguments.inputShapes[i] =
-            held("input " + i, buffers.input(i), (Location) request.inputs().get(i));
+        arguments.inputShapes[i] = held("input " + i, buffers.input(i).operand(), location);
       } else {
         arguments.bindInput(i, graph.input(i), request, hasPointers);
       }
     }
     for (int i = 0; i < outputs; i++) {
       if (buffers.output(i) != null) {
-        arguments.outputs[i] = buffers.output(i).bytes();
+        Operand declared = buffers.output(i).declared();
+        arguments.outputs[i] = buffers.output(i).isOpen() ? null : buffers.output(i).bytes();
         arguments.outputShapes[i] =
-            held("output " + i, buffers.output(i), (Location) request.outputs().get(i));
+            held("output " + i, declared, (Location) request.outputs().get(i));
       } else {
         arguments.bindOutput(i, graph.output(i), request, hasPointers);
       }
@@ -152,14 +156,40 @@ public final class RequestArguments {
   }
 
   /** The dimensions in a buffer, which agree with the model's since it was allocated. */
-  private static Shape held(String place, ManagedBuffer buffer, Location location)
+  private static Shape held(String place, Operand operand, Location location)
       throws DeviceException {
-    Shape held = buffer.operand().shape();
-    if (held.combine(location.shape()).isEmpty()) {
-      throw invalid(
-          place + " is " + held + " in its buffer, but " + location.shape() + " in the request");
+    Shape held = operand.shape();
+    return held.combine(location.shape())
+        .orElseThrow(
+            () ->
+                invalid(
+                    place
+                        + " is "
+                        + held
+                        + " in its buffer, but "
+                        + location.shape()
+                        + " in the request"));
+  }
+
+  /**
+   * Gives outputs in buffers of unknown dimensions the room for results whose shapes are known.
+   *
+   * @throws DeviceException with RESOURCE_EXHAUSTED_* if there is no room, with GENERAL_FAILURE if
+   *     a buffer does not take such a result
+   */
+  void resize(RequestBuffers buffers, List<OutputShape> known) throws DeviceException {
+    for (int i = 0; i < outputs.length; i++) {
+      ManagedBuffer buffer = buffers.output(i);
+      if (buffer != null && buffer.isOpen()) {
+        Shape shape = known.get(i).shape();
+        if (outputShapes[i].rank() > 0 && outputShapes[i].combine(shape).isEmpty()) {
+          throw new DeviceException(
+              ErrorStatus.GENERAL_FAILURE,
+              "output %d is %s, but its buffer holds %s".formatted(i, shape, outputShapes[i]));
+        }
+        outputs[i] = buffer.resize(shape);
+      }
     }
-    return held;
   }
 
   private static void checkCount(String what, int wanted, int given) throws DeviceException {

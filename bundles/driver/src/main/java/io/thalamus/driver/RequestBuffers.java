@@ -14,6 +14,7 @@ import io.thalamus.hal.Request.Argument;
 import io.thalamus.hal.Request.Location;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OutputShape;
+import io.thalamus.model.Shape;
 import java.util.List;
 
 /**
@@ -100,6 +101,16 @@ public final class RequestBuffers implements AutoCloseable {
     return index < inputs.length ? inputs[index] : outputs[index - inputs.length];
   }
 
+  /** Returns true if an argument stands in a buffer of unknown dimensions. */
+  boolean areOpen() {
+    for (ManagedBuffer input : inputs) {
+      if (input != null && input.isOpen()) {
+        return true;
+      }
+    }
+    return haveOpenOutputs();
+  }
+
   private static boolean hasBuffers(Request request) {
     List<MemoryPool> pools = request.pools();
     for (int i = 0; i < pools.size(); i++) {
@@ -159,6 +170,15 @@ public final class RequestBuffers implements AutoCloseable {
   }
 
   /**
+   * Begins to read an input of unknown dimensions, which it has only while it holds a value.
+   *
+   * @throws DeviceException with GENERAL_FAILURE if it holds nothing
+   */
+  void beginOpen(int input) throws DeviceException {
+    inputVersions[input] = inputs[input].beginRead();
+  }
+
+  /**
    * Begins to read and to write.
    *
    * @throws DeviceException with GENERAL_FAILURE where an input holds nothing; then no output has
@@ -170,7 +190,12 @@ public final class RequestBuffers implements AutoCloseable {
     }
     for (int i = 0; i < inputs.length; i++) {
       if (inputs[i] != null) {
-        inputVersions[i] = inputs[i].beginRead();
+        long version = inputs[i].beginRead();
+        if (inputs[i].isOpen() && version != inputVersions[i]) {
+          throw new DeviceException(
+              ErrorStatus.GENERAL_FAILURE, inputs[i] + " was written while it was to be read");
+        }
+        inputVersions[i] = version;
       }
     }
     for (int i = 0; i < outputs.length; i++) {
@@ -191,7 +216,7 @@ public final class RequestBuffers implements AutoCloseable {
       return result;
     }
     ExecutionResult checked = checked(result);
-    if (endWrites(checked instanceof Completed)) {
+    if (endWrites(checked instanceof Completed, shapes(checked))) {
       return checked;
     }
     for (ManagedBuffer output : outputs) {
@@ -202,21 +227,33 @@ public final class RequestBuffers implements AutoCloseable {
     return failed("another call wrote to the buffer of an output, or its contents were lost");
   }
 
-  /** Returns a failure if a buffer cannot take its result: a buffer has one size. */
+  /** Returns true if an output stands in a buffer of unknown dimensions. */
+  boolean haveOpenOutputs() {
+    for (ManagedBuffer output : outputs) {
+      if (output != null && output.isOpen()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static List<OutputShape> shapes(ExecutionResult result) {
+    return switch (result) {
+      case Completed completed -> completed.outputs();
+      case OutputInsufficientSize insufficient -> insufficient.outputs();
+      case Failed _ -> List.of();
+    };
+  }
+
+  /** Returns a failure if a buffer cannot take its result. */
   private ExecutionResult checked(ExecutionResult result) {
-    List<OutputShape> shapes =
-        switch (result) {
-          case Completed completed -> completed.outputs();
-          case OutputInsufficientSize insufficient -> insufficient.outputs();
-          case Failed _ -> List.of();
-        };
+    List<OutputShape> shapes = shapes(result);
     for (int i = 0; i < shapes.size(); i++) {
       if (outputs[i] != null
-          && !(shapes.get(i).isSufficient()
-              && shapes.get(i).shape().equals(outputs[i].operand().shape()))) {
+          && !(shapes.get(i).isSufficient() && takes(outputs[i], shapes.get(i).shape()))) {
         return failed(
             "output %d is %s, but its buffer holds %s"
-                .formatted(i, shapes.get(i).shape(), outputs[i].operand().shape()));
+                .formatted(i, shapes.get(i).shape(), outputs[i].declared().shape()));
       }
     }
     for (int i = 0; i < inputs.length; i++) {
@@ -229,17 +266,23 @@ public final class RequestBuffers implements AutoCloseable {
     return result;
   }
 
+  private static boolean takes(ManagedBuffer buffer, Shape shape) {
+    Shape declared = buffer.declared().shape();
+    return buffer.isOpen() ? declared.combine(shape).isPresent() : declared.equals(shape);
+  }
+
   private static Failed failed(String message) {
     return new Failed(ErrorStatus.GENERAL_FAILURE, message);
   }
 
   /** Returns whether all outputs hold the result now, if there is one. */
-  private boolean endWrites(boolean isWritten) {
+  private boolean endWrites(boolean isWritten, List<OutputShape> shapes) {
     writes = false;
     boolean hold = true;
     for (int i = 0; i < outputs.length; i++) {
       if (outputs[i] != null) {
-        hold &= outputs[i].endWrite(outputVersions[i], isWritten) || !isWritten;
+        Shape shape = isWritten ? shapes.get(i).shape() : Shape.NONE;
+        hold &= outputs[i].endWrite(outputVersions[i], isWritten, shape) || !isWritten;
       }
     }
     return hold;
@@ -249,7 +292,7 @@ public final class RequestBuffers implements AutoCloseable {
   @Override
   public void close() {
     if (writes) {
-      endWrites(false);
+      endWrites(false, List.of());
     }
     while (kept > 0) {
       ManagedBuffer buffer = place(--kept);

@@ -271,8 +271,8 @@ class BufferTest {
     ManagedBuffer managed = assertInstanceOf(ManagedBuffer.class, output);
     long first = managed.beginWrite();
     long second = managed.beginWrite();
-    assertEquals(false, managed.endWrite(first, true));
-    assertEquals(false, managed.endWrite(second, true));
+    assertEquals(false, managed.endWrite(first, true, Shape.of(2)));
+    assertEquals(false, managed.endWrite(second, true, Shape.of(2)));
     assertHoldsNothing(output);
     write(output, 5, 6);
     assertArrayEquals(new float[] {5, 6}, read(output));
@@ -298,9 +298,6 @@ class BufferTest {
   @Test
   void dimensionsThatTheModelLeavesOpenComeFromTheBuffer() throws DeviceException {
     try (PreparedModel open = device.prepare(model(Shape.of(0)), PrepareConfig.DEFAULT)) {
-      assertRefused(
-          ErrorStatus.GENERAL_FAILURE,
-          assertThrows(DeviceException.class, () -> device.allocate(DESC, List.of(in(open)))));
       DeviceBuffer input = device.allocate(new BufferDesc(Shape.of(2)), List.of(in(open)));
       DeviceBuffer output = device.allocate(new BufferDesc(Shape.of(2)), List.of(out(open)));
       DeviceBuffer small = device.allocate(new BufferDesc(Shape.of(1)), List.of(out(open)));
@@ -316,6 +313,67 @@ class BufferTest {
               ErrorStatus.GENERAL_FAILURE,
               assertThrows(DeviceException.class, () -> unfit.copyTo(memory)));
         }
+      }
+    }
+  }
+
+  /** One buffer for values of several sizes, of which each execution learns by the input. */
+  @Test
+  void aBufferOfUnknownDimensionsTakesThoseOfEachValue() throws DeviceException {
+    try (PreparedModel open = device.prepare(model(Shape.of(0)), PrepareConfig.DEFAULT)) {
+      DeviceBuffer input = device.allocate(DESC, List.of(in(open), out(open)));
+      DeviceBuffer output = device.allocate(DESC, List.of(in(open), out(open)));
+      assertFailed(ErrorStatus.GENERAL_FAILURE, open.execute(request(input, output), USUAL));
+      for (int length : new int[] {2, 1, 5, 3, 100}) {
+        float[] values = new float[length];
+        float[] floors = new float[length];
+        for (int i = 0; i < length; i++) {
+          values[i] = i + 0.5f;
+          floors[i] = i;
+        }
+        try (SharedMemory memory = memory(values)) {
+          input.copyFrom(memory, Shape.of(length));
+        }
+        Completed completed =
+            assertInstanceOf(Completed.class, open.execute(request(input, output), USUAL));
+        assertEquals(Shape.of(length), completed.outputs().getFirst().shape());
+        try (SharedMemory memory = memory(new float[length])) {
+          output.copyTo(memory);
+          assertArrayEquals(floors, memory.segment().toArray(ValueLayout.JAVA_FLOAT_UNALIGNED));
+        }
+        try (SharedMemory longer = memory(new float[length + 1])) {
+          assertRefused(
+              ErrorStatus.INVALID_ARGUMENT,
+              assertThrows(DeviceException.class, () -> output.copyTo(longer)));
+        }
+        // What one execution wrote is what the next one reads, at its dimensions.
+        assertInstanceOf(Completed.class, open.execute(request(output, input), USUAL));
+      }
+      DeviceBuffer three = device.allocate(new BufferDesc(Shape.of(3)), List.of(out(open)));
+      assertFailed(ErrorStatus.GENERAL_FAILURE, open.execute(request(input, three), USUAL));
+    }
+  }
+
+  /** Readers of the former bytes keep them while the buffer grows under them. */
+  @Test
+  void aBufferThatGrowsUnderItsReaderFailsTheReader() throws DeviceException {
+    try (PreparedModel open = device.prepare(model(Shape.of(0)), PrepareConfig.DEFAULT)) {
+      DeviceBuffer input = device.allocate(DESC, List.of(in(open)));
+      DeviceBuffer output = device.allocate(DESC, List.of(out(open)));
+      try (SharedMemory two = memory(1.5f, -0.5f);
+          SharedMemory many = memory(new float[1 << 16])) {
+        input.copyFrom(two, Shape.of(2));
+        duringFloor =
+            () -> {
+              try {
+                input.copyFrom(many, Shape.of(1 << 16));
+              } catch (DeviceException e) {
+                throw new AssertionError(e);
+              }
+            };
+        assertFailed(ErrorStatus.GENERAL_FAILURE, open.execute(request(input, output), USUAL));
+        duringFloor = () -> {};
+        assertInstanceOf(Completed.class, open.execute(request(input, output), USUAL));
       }
     }
   }

@@ -49,9 +49,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Cases beyond the kit: many executions at once, bursts, and the end of a process. */
 class PairTest {
@@ -244,6 +247,52 @@ class PairTest {
       int done = memory.segment().get(ValueLayout.JAVA_INT, SteppingDevice.DONE);
       assertTrue(done < steps, () -> "all " + steps + " steps were taken");
     }
+  }
+
+  /** A control that says what it was asked. */
+  private static final class Asked implements ExecutionControl {
+    private final boolean isPauseWanted;
+    private final AtomicInteger checkpoints = new AtomicInteger();
+    private final AtomicInteger statuses = new AtomicInteger();
+
+    Asked(boolean isPauseWanted) {
+      this.isPauseWanted = isPauseWanted;
+    }
+
+    @Override
+    public Signal checkpoint() {
+      checkpoints.incrementAndGet();
+      return Signal.CONTINUE;
+    }
+
+    @Override
+    public Signal status() {
+      statuses.incrementAndGet();
+      return Signal.CONTINUE;
+    }
+
+    @Override
+    public boolean isPauseWanted() {
+      return isPauseWanted;
+    }
+  }
+
+  /** A yield of the thread that waits gives nobody a processor, and the device works on. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void whoWaitsForAnotherProcessPassesACheckpointOnlyForAPause(boolean isPauseWanted)
+      throws Exception {
+    Asked control = new Asked(isPauseWanted);
+    try (Pair pair = Pair.of(new SteppingDevice(), () -> {});
+        PreparedModel model = pair.prepare(add(), PrepareConfig.DEFAULT);
+        SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 3 * BYTES)) {
+      memory.segment().set(ValueLayout.JAVA_INT, SteppingDevice.STEPS, 100);
+      ExecutionResult result =
+          model.execute(request(memory), ExecutionConfig.DEFAULT.with(control));
+      assertEquals(ErrorStatus.NONE, result.status(), result::toString);
+    }
+    assertEquals(isPauseWanted, control.checkpoints.get() > 0, control.checkpoints::toString);
+    assertEquals(!isPauseWanted, control.statuses.get() > 1, control.statuses::toString);
   }
 
   @Test

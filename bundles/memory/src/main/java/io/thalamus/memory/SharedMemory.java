@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
+import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
 import java.util.List;
@@ -247,6 +248,11 @@ public final class SharedMemory implements AutoCloseable {
     } finally {
       release();
     }
+  }
+
+  /** Returns the file behind the bytes, for locks. */
+  FileChannel channel() {
+    return shareable().channel();
   }
 
   private BackingFile shareable() {

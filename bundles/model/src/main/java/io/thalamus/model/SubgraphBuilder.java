@@ -115,6 +115,27 @@ public final class SubgraphBuilder {
         new Operand(known.type(), shape, known.quantization(), known.lifetime(), known.name()));
   }
 
+  /**
+   * A moment of a builder's work.
+   *
+   * @param operands the number of operands that it had
+   * @param operations the number of operations that it had
+   */
+  public record Mark(int operands, int operations) {}
+
+  /** Returns what {@link #truncate} needs in order to take back all that is added from now on. */
+  public Mark mark() {
+    return new Mark(operands.size(), operations.size());
+  }
+
+  /** Takes back the operands and operations that were added since. */
+  public void truncate(Mark mark) {
+    operands.subList(mark.operands(), operands.size()).clear();
+    operations.subList(mark.operations(), operations.size()).clear();
+    inputs.removeIf(index -> index >= mark.operands());
+    outputs.removeIf(index -> index >= mark.operands());
+  }
+
   /** The graph, with its inputs and outputs in the order in which they were added. */
   public Subgraph build() {
     return build(inputs, outputs);

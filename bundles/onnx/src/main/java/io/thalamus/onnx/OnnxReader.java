@@ -2,10 +2,10 @@
 package io.thalamus.onnx;
 
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ModelReader;
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.onnx.convert.Converters;
 import io.thalamus.onnx.convert.GraphConverter;
 import io.thalamus.onnx.file.OnnxFileReader;
@@ -63,15 +63,18 @@ public final class OnnxReader implements ModelReader {
 
   @Override
   public ModelFile read(SharedMemory file) throws ModelFormatException {
-    return read(file, Map.of());
+    return read(file, ReadOptions.DEFAULT);
   }
 
   @Override
-  public ModelFile read(SharedMemory file, Map<String, Shape> shapes) throws ModelFormatException {
+  public ModelFile read(SharedMemory file, ReadOptions options) throws ModelFormatException {
+    if (!options.signature().isEmpty()) {
+      throw new ModelFormatException("ONNX files have no named entry points");
+    }
     try {
       OnnxModel content = OnnxFileReader.read(file.segment());
       return new ModelFile(
-          GraphConverter.convert(content, file, converters, shapes),
+          GraphConverter.convert(content, file, converters, options.shapes()),
           FORMAT,
           content.description(),
           Map.of(),

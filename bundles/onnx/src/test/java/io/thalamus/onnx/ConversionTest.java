@@ -186,4 +186,38 @@ class ConversionTest {
         assertThrows(ModelFormatException.class, () -> TestFiles.read(bytes)).getMessage();
     assertTrue(message.toLowerCase(Locale.ROOT).contains("nested"), message);
   }
+
+  /** The file's own operator is computed with its caller's setting, within another of its own. */
+  @Test
+  void functionsOfTheFile() throws Exception {
+    OnnxFileBuilder inner =
+        new OnnxFileBuilder()
+            .node("LeakyRelu", List.of("a"), "b", OnnxFileBuilder.reference("alpha", "slope", 1));
+    OnnxFileBuilder outer =
+        new OnnxFileBuilder()
+            .node("own.Inner", List.of("p"), "q", OnnxFileBuilder.reference("slope", "steep", 1))
+            .node("Add", List.of("p", "q"), "r");
+    OnnxFileBuilder file =
+        new OnnxFileBuilder()
+            .function("Inner", List.of("a"), List.of("b"), inner)
+            .function("Outer", List.of("p"), List.of("r"), outer)
+            .input("x", FLOAT, 2)
+            .node("own.Outer", List.of("x"), "y", OnnxFileBuilder.real("steep", 0.5f))
+            .output("y", FLOAT, 2);
+    assertArrayEquals(new float[] {-6, 8}, TestFiles.run(file, -4, 4));
+  }
+
+  @Test
+  void functionsThatCallThemselvesAreRefused() {
+    OnnxFileBuilder body = new OnnxFileBuilder().node("own.Deep", List.of("a"), "b");
+    byte[] file =
+        new OnnxFileBuilder()
+            .function("Deep", List.of("a"), List.of("b"), body)
+            .input("x", FLOAT, 2)
+            .node("own.Deep", List.of("x"), "y")
+            .output("y", FLOAT, 2)
+            .build();
+    ModelFormatException e = assertThrows(ModelFormatException.class, () -> TestFiles.read(file));
+    assertTrue(e.getMessage().contains("deep"), e.getMessage());
+  }
 }

@@ -5,6 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Small ONNX files for tests, written byte by byte. */
@@ -13,6 +14,8 @@ final class OnnxFileBuilder {
   static final int INT64 = 7;
 
   private final Message graph = new Message();
+  private final List<Message> nodes = new ArrayList<>();
+  private final List<Message> functions = new ArrayList<>();
   private int opset = 17;
 
   /** A protobuf message that grows. */
@@ -157,20 +160,40 @@ final class OnnxFileBuilder {
     Message node = new Message();
     inputs.forEach(input -> node.text(1, input));
     outputs.forEach(output -> node.text(2, output));
-    node.text(3, "the " + type).text(4, type);
+    int dot = type.lastIndexOf('.');
+    node.text(3, "the " + type).text(4, type.substring(dot + 1));
+    node.text(7, dot < 0 ? "" : type.substring(0, dot));
     for (Message attribute : attributes) {
       node.message(5, attribute);
     }
     graph.message(1, node);
+    nodes.add(node);
+    return this;
+  }
+
+  static Message reference(String name, String setting, int type) {
+    return new Message().text(1, name).number(20, type).text(21, setting);
+  }
+
+  /** Defines an operator of the domain {@code own} by the nodes of another builder. */
+  OnnxFileBuilder function(
+      String name, List<String> inputs, List<String> outputs, OnnxFileBuilder body) {
+    Message function = new Message().text(1, name);
+    inputs.forEach(input -> function.text(4, input));
+    outputs.forEach(output -> function.text(5, output));
+    body.nodes.forEach(node -> function.message(7, node));
+    functions.add(function.text(10, "own"));
     return this;
   }
 
   byte[] build() {
-    return new Message()
-        .number(1, 8)
-        .text(2, "a test")
-        .message(7, graph)
-        .message(8, new Message().text(1, "").number(2, opset))
-        .toByteArray();
+    Message model =
+        new Message()
+            .number(1, 8)
+            .text(2, "a test")
+            .message(7, graph)
+            .message(8, new Message().text(1, "").number(2, opset));
+    functions.forEach(function -> model.message(25, function));
+    return model.toByteArray();
   }
 }

@@ -3,10 +3,16 @@ package io.thalamus.onnx;
 
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.Collections;
 import java.util.List;
+import java.util.function.DoubleUnaryOperator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Operators that ONNX's own tests do not reach, against numbers from their definitions. */
 class OperatorsTest {
@@ -59,22 +65,16 @@ class OperatorsTest {
     assertArrayEquals(new float[] {0, 7}, TestFiles.run(file, Float.NaN, 7));
   }
 
-  /** Twice 1 and 3 in steps of 4: 0.5 and 1.5 are rounded to the even 0 and 2. */
+  /** What a caller gives is rounded to even: 0.5 and 1.5 steps become 0 and 2. */
   @Test
-  void quantizedConvolutionRoundsToEven() throws Exception {
-    file.input("x", FLOAT, 1, 1, 1, 2)
-        .floats("xs", new long[] {}, 0.5f)
-        .bytes("xz", UINT8, new long[] {}, 10)
-        .bytes("w", UINT8, new long[] {1, 1, 1, 1}, 10)
-        .floats("ws", new long[] {}, 0.25f)
-        .bytes("wz", UINT8, new long[] {}, 2)
-        .floats("ys", new long[] {}, 4)
-        .bytes("yz", UINT8, new long[] {}, 1)
-        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q")
-        .node("QLinearConv", List.of("q", "xs", "xz", "w", "ws", "wz", "ys", "yz"), "c")
-        .node("DequantizeLinear", List.of("c", "ys", "yz"), "y")
-        .output("y", FLOAT, 1, 1, 1, 2);
-    assertArrayEquals(new float[] {0, 8}, TestFiles.run(file, 1, 3));
+  void givenHalvesAreRoundedToEven() throws Exception {
+    file.input("x", FLOAT, 4)
+        .floats("s", new long[] {}, 2)
+        .bytes("z", UINT8, new long[] {}, 1)
+        .node("QuantizeLinear", List.of("x", "s", "z"), "q")
+        .node("DequantizeLinear", List.of("q", "s", "z"), "y")
+        .output("y", FLOAT, 4);
+    assertArrayEquals(new float[] {0, 4, -2, 508}, TestFiles.run(file, 1, 3, -5, 1e9f));
   }
 
   /** Indexes from the end, and steps backwards. */
@@ -99,5 +99,83 @@ class OperatorsTest {
         .node("ScatterElements", List.of("x", "at", "new"), "y")
         .output("y", FLOAT, 3);
     assertArrayEquals(new float[] {9, 2, 8}, TestFiles.run(file, 1, 2, 3));
+  }
+
+  /** Against the JVM's own functions, on both sides of where their formulas change. */
+  @Test
+  void functionsOfAngles() throws Exception {
+    compare("Atan", Math::atan, -1e6f, -2, -1, -0.41f, 0, 0.1f, 0.42f, 1, 3, 1e30f);
+    compare("Asin", Math::asin, -1, -0.9f, 0, 1e-4f, 0.5f, 1);
+    compare("Acos", Math::acos, -1, -0.9f, 0, 0.5f, 0.99999f, 1);
+    compare("Sinh", Math::sinh, -9, -1, -0.99f, 1e-5f, 0.3f, 1, 20);
+    compare("Cosh", Math::cosh, -9, 0, 0.3f, 20);
+    compare("Asinh", x -> Math.signum(x) * asinh(Math.abs(x)), -50, -0.4f, 0, 1e-5f, 0.6f, 90);
+    compare("Acosh", x -> Math.log(x + Math.sqrt(x * x - 1)), 1, 1.5f, 30);
+    compare("Atanh", x -> (Math.log1p(x) - Math.log1p(-x)) / 2, -0.99f, -0.2f, 0, 1e-5f, 0.3f);
+    compare("Cos", Math::cos, -4, 0, 1, 3);
+  }
+
+  private static double asinh(double x) {
+    return Math.log1p(x + x * x / (1 + Math.sqrt(x * x + 1)));
+  }
+
+  private static void compare(String operator, DoubleUnaryOperator function, float... inputs)
+      throws Exception {
+    OnnxFileBuilder file =
+        new OnnxFileBuilder()
+            .opset(20)
+            .input("x", FLOAT, inputs.length)
+            .node(operator, List.of("x"), "y")
+            .output("y", FLOAT, inputs.length);
+    float[] outputs = TestFiles.run(file, inputs);
+    for (int i = 0; i < inputs.length; i++) {
+      double expected = function.applyAsDouble(inputs[i]);
+      assertEquals(expected, outputs[i], 1e-6 + 1e-5 * Math.abs(expected), operator + inputs[i]);
+    }
+  }
+
+  @Test
+  void infinity() throws Exception {
+    file.input("x", FLOAT, 4)
+        .floats("zero", new long[] {1}, 0)
+        .node("IsInf", List.of("x"), "n", integer("detect_negative", 0))
+        .node("Where", List.of("n", "zero", "x"), "y")
+        .output("y", FLOAT, 4);
+    float low = Float.NEGATIVE_INFINITY;
+    assertArrayEquals(
+        new float[] {0, low, 2, Float.MAX_VALUE},
+        TestFiles.run(file, Float.POSITIVE_INFINITY, low, 2, Float.MAX_VALUE));
+  }
+
+  /** Of {@code [[1, 2], [3, 4]]}: transposed, a diagonal, a sum, products with and without one. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "ij->ji; 1 3 2 4",
+        "ii->i; 1 4",
+        "ii; 5",
+        "ba; 1 3 2 4",
+        "ij,jk->ik; 7 10 15 22",
+        "ij,jk; 7 10 15 22",
+        "ij,kj->ik; 5 11 11 25",
+        "ij,ij->i; 5 25",
+        "ij,kl->; 100",
+        "ij,jk,kl->il; 37 54 81 118",
+        "...i,...i->...; 5 25",
+        "i...->...i; 1 3 2 4",
+      })
+  void sumsOfProducts(String equation, String expected) throws Exception {
+    String left = equation.contains("->") ? equation.split("->")[0] : equation;
+    List<String> inputs = Collections.nCopies(left.split(",").length, "x");
+    String[] numbers = expected.trim().split(" ");
+    float[] values = new float[numbers.length];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = Float.parseFloat(numbers[i]);
+    }
+    file.input("x", FLOAT, 2, 2)
+        .node("Einsum", inputs, "y", text("equation", equation))
+        .output("y", FLOAT, values.length);
+    assertArrayEquals(values, TestFiles.run(file, 1, 2, 3, 4), equation);
   }
 }

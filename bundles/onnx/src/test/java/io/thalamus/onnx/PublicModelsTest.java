@@ -13,6 +13,7 @@ import io.thalamus.model.Elements;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.tck.junit.PublicModel;
 import io.thalamus.vectors.ConformanceData;
@@ -75,7 +76,8 @@ class PublicModelsTest {
     ModelDirectory directory = ModelDirectory.read(folder("silero_vad_16k_onnx"));
     Map<String, Shape> shapes = Map.of("input", Shape.of(1, 576), "state", Shape.of(2, 1, 128));
     try (SharedMemory file = SharedMemory.map(directory.model())) {
-      assertSteps(new OnnxReader().read(file, shapes).model(), directory);
+      assertSteps(
+          new OnnxReader().read(file, ReadOptions.DEFAULT.withShapes(shapes)).model(), directory);
     }
   }
 

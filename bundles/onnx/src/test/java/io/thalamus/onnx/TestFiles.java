@@ -8,6 +8,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tck.check.TestGraph;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
@@ -25,7 +26,7 @@ final class TestFiles {
   static Model read(byte[] file, Map<String, Shape> shapes) throws ModelFormatException {
     SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, Math.max(1, file.length));
     memory.segment().copyFrom(MemorySegment.ofArray(file));
-    return new OnnxReader().read(memory, shapes).model();
+    return new OnnxReader().read(memory, ReadOptions.DEFAULT.withShapes(shapes)).model();
   }
 
   /** What the reference device computes of these numbers for the only input and output. */

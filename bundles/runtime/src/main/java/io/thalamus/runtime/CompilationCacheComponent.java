@@ -72,6 +72,11 @@ public final class CompilationCacheComponent implements CompilationCache {
   }
 
   @Override
+  public List<Looks> looks() {
+    return cache.looks();
+  }
+
+  @Override
   public Optional<String> obstacle(Path directory) {
     return cache.obstacle(Objects.requireNonNull(directory, "directory"));
   }

@@ -10,12 +10,13 @@ import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ModelReader;
+import io.thalamus.model.reader.ReadOptions;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
@@ -47,18 +48,20 @@ public final class ModelLoader {
   /**
    * Reads a file; see {@code NeuralNetworks.load}.
    *
-   * @param onClose called once, when the model is closed
+   * @param open holds the model as long as it is open
    */
-  public LoadedModel load(Path path, Consumer<LoadedModel> onClose) throws NeuralNetworksException {
-    return load(path, readBytes(path), onClose);
+  public LoadedModel load(Path path, ReadOptions options, Collection<LoadedModel> open)
+      throws NeuralNetworksException {
+    return load(path, readBytes(path), options, open);
   }
 
   /**
    * Reads a model from memory; see {@code NeuralNetworks.load}.
    *
-   * @param onClose called once, when the model is closed
+   * @param open holds the model as long as it is open
    */
-  public LoadedModel load(String name, MemorySegment bytes, Consumer<LoadedModel> onClose)
+  public LoadedModel load(
+      String name, MemorySegment bytes, ReadOptions options, Collection<LoadedModel> open)
       throws NeuralNetworksException {
     if (bytes.byteSize() == 0) {
       throw new NeuralNetworksException(ResultCode.BAD_DATA, name + " is empty");
@@ -70,7 +73,7 @@ public final class ModelLoader {
       throw exhausted(name, e);
     }
     memory.segment().copyFrom(bytes);
-    return load(Path.of(name), memory, onClose);
+    return load(Path.of(name), memory, options, open);
   }
 
   private static NeuralNetworksException exhausted(String name, SharedMemoryException e) {
@@ -81,16 +84,41 @@ public final class ModelLoader {
     return new NeuralNetworksException(code, name + ": " + e.getMessage(), e);
   }
 
-  private LoadedModel load(Path path, SharedMemory memory, Consumer<LoadedModel> onClose)
+  private LoadedModel load(
+      Path path, SharedMemory memory, ReadOptions options, Collection<LoadedModel> open)
       throws NeuralNetworksException {
-    boolean isRead = false;
+    ModelBytes bytes = null;
     try {
-      ModelFile file = read(path, memory);
-      isRead = true;
-      return new LoadedModelImpl(path, file, memory, onClose);
+      bytes = new ModelBytes(path, reader(path, memory), memory);
+      return read(bytes, options, open);
     } finally {
-      if (!isRead) {
+      if (bytes == null) {
         memory.close();
+      } else {
+        bytes.models().close();
+      }
+    }
+  }
+
+  /**
+   * Reads a model of bytes.
+   *
+   * @param open holds the model as long as it is open
+   * @throws IllegalStateException if the bytes are freed
+   */
+  static LoadedModel read(ModelBytes bytes, ReadOptions options, Collection<LoadedModel> open)
+      throws NeuralNetworksException {
+    if (!bytes.models().retainUnlessFreed()) {
+      throw new IllegalStateException("the model is closed");
+    }
+    LoadedModel model = null;
+    try {
+      ModelFile file = read(bytes.path(), bytes.memory(), options, bytes.reader());
+      model = new LoadedModelImpl(bytes, options, file, open);
+      return model;
+    } finally {
+      if (model == null) {
+        bytes.models().release();
       }
     }
   }
@@ -120,12 +148,12 @@ public final class ModelLoader {
     }
   }
 
-  private ModelFile read(Path path, SharedMemory memory) throws NeuralNetworksException {
+  private ModelReader reader(Path path, SharedMemory memory) throws NeuralNetworksException {
     MemorySegment head = memory.segment().asSlice(0, Math.min(HEAD, memory.size()));
     String name = String.valueOf(path.getFileName());
     for (ModelReader reader : readers) {
       if (reader.accepts(name, head)) {
-        return read(path, memory, reader);
+        return reader;
       }
     }
     if (readers.isEmpty()) {
@@ -137,10 +165,13 @@ public final class ModelLoader {
         ResultCode.BAD_DATA, path + " is not a model of a known format (known: " + known + ")");
   }
 
-  private static ModelFile read(Path path, SharedMemory memory, ModelReader reader)
+  private static ModelFile read(
+      Path path, SharedMemory memory, ReadOptions options, ModelReader reader)
       throws NeuralNetworksException {
     try {
-      return reader.read(memory);
+      return options.equals(ReadOptions.DEFAULT)
+          ? reader.read(memory)
+          : reader.read(memory, options);
     } catch (ModelFormatException e) {
       throw new NeuralNetworksException(ResultCode.BAD_DATA, path + ": " + e.getMessage(), e);
     } catch (IndexOutOfBoundsException | IllegalArgumentException | ArithmeticException e) {

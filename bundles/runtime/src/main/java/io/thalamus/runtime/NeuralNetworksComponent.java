@@ -13,10 +13,12 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.runtime.compilation.Compiler;
 import io.thalamus.runtime.domain.MemoryDomains;
 import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.registry.DeviceRegistry;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,6 +27,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.osgi.service.component.ComponentContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -38,6 +41,9 @@ import org.osgi.service.component.annotations.ServiceScope;
  */
 @Component(service = NeuralNetworks.class, scope = ServiceScope.BUNDLE)
 public final class NeuralNetworksComponent implements NeuralNetworks, AutoCloseable {
+  private static final System.Logger LOG =
+      System.getLogger(NeuralNetworksComponent.class.getPackageName());
+
   private final DeviceRegistry registry;
   private final Compiler compiler;
   private final ModelLoader loader;
@@ -78,21 +84,19 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   }
 
   @Override
-  public LoadedModel load(Path file) throws NeuralNetworksException {
-    LoadedModel model = loader.load(Objects.requireNonNull(file, "file"), models::remove);
-    models.add(model);
-    return model;
+  public LoadedModel load(Path file, ReadOptions options) throws NeuralNetworksException {
+    return loader.load(
+        Objects.requireNonNull(file, "file"), Objects.requireNonNull(options, "options"), models);
   }
 
   @Override
-  public LoadedModel load(String name, MemorySegment bytes) throws NeuralNetworksException {
-    LoadedModel model =
-        loader.load(
-            Objects.requireNonNull(name, "name"),
-            Objects.requireNonNull(bytes, "bytes"),
-            models::remove);
-    models.add(model);
-    return model;
+  public LoadedModel load(String name, MemorySegment bytes, ReadOptions options)
+      throws NeuralNetworksException {
+    return loader.load(
+        Objects.requireNonNull(name, "name"),
+        Objects.requireNonNull(bytes, "bytes"),
+        Objects.requireNonNull(options, "options"),
+        models);
   }
 
   @Override
@@ -150,7 +154,8 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
 
   @Override
   public Memory createMemory(MemoryDesc desc) throws NeuralNetworksException {
-    Memory memory = domains.create(Objects.requireNonNull(desc, "desc"), memories::remove);
+    Memory memory =
+        domains.create(Objects.requireNonNull(desc, "desc"), application, memories::remove);
     memories.add(memory);
     return memory;
   }
@@ -163,6 +168,17 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   @Deactivate
   @Override
   public void close() {
+    List<MemoryInfo> left = memories.stream().map(Memory::describe).toList();
+    if (!left.isEmpty()) {
+      LOG.log(
+          Level.WARNING,
+          "{0} has ended without closing {1}, which are closed now",
+          application,
+          left.stream()
+              .map(memory -> "memory '%s' (%,d bytes)".formatted(memory.name(), memory.bytes()))
+              .sorted()
+              .collect(Collectors.joining(", ")));
+    }
     memories.forEach(Memory::close);
     compilations.forEach(Compilation::close);
     models.forEach(LoadedModel::close);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.thalamus.api.Answer;
@@ -12,16 +14,25 @@ import io.thalamus.api.Network;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.api.Tensor;
+import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFile;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.ModelReader;
+import io.thalamus.model.reader.ReadOptions;
+import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayInputStream;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -118,6 +129,76 @@ class NetworkTest {
     assertThrows(
         NeuralNetworksException.class, () -> Network.open(runtime.networks(), model, nobody));
     assertFalse(model.model().pools().getFirst().segment().scope().isAlive());
+  }
+
+  /** A format of {@code y = x + x}, for any number of elements; {@code O} alone. */
+  private static final class OpenReader implements ModelReader {
+    final AtomicInteger reads = new AtomicInteger();
+
+    @Override
+    public String format() {
+      return "Open";
+    }
+
+    @Override
+    public boolean accepts(String fileName, MemorySegment head) {
+      return head.get(ValueLayout.JAVA_BYTE, 0) == 'O';
+    }
+
+    @Override
+    public ModelFile read(SharedMemory file) throws ModelFormatException {
+      return read(file, ReadOptions.DEFAULT);
+    }
+
+    @Override
+    public ModelFile read(SharedMemory file, ReadOptions options) throws ModelFormatException {
+      reads.incrementAndGet();
+      Shape shape = options.resolve(List.of("x"), List.of(Shape.of(0))).getFirst();
+      Graphs.Builder g = new Graphs.Builder(Math.max(1, shape.dimension(0)));
+      int x = g.input("x");
+      g.op(OperationCode.ADD, x, x, g.output("y"));
+      return ModelFile.of(g.model(), format()).withOpenInputs(Map.of(0, Shape.of(0)));
+    }
+  }
+
+  @Test
+  void inputsOfOtherDimensionsAreReadAndCompiledForOnce() throws Exception {
+    OpenReader reader = new OpenReader();
+    runtime.loader.addReader(reader);
+    Network network = open(new byte[] {'O'});
+    for (int size : new int[] {1, 3, 3, 5, 3}) {
+      float[] input = new float[size];
+      input[size - 1] = size;
+      float[] expected = new float[size];
+      expected[size - 1] = 2 * size;
+      assertArrayEquals(expected, network.run(input).output().toFloats());
+      Map<String, Tensor> byName = Map.of("x", Tensor.floats(input, size));
+      assertArrayEquals(expected, network.run(byName).output().toFloats());
+    }
+    assertEquals(3, reader.reads.get());
+    for (int size = 10; size < 30; size++) {
+      assertEquals(size, network.run(new float[size]).output().count());
+    }
+    // The eldest are gone, and come back.
+    assertEquals(3, network.run(new float[3]).output().count());
+    assertEquals(24, reader.reads.get());
+    network.close();
+    assertThrows(IllegalStateException.class, () -> network.run(new float[3]));
+  }
+
+  @Test
+  void aCacheTokenStandsForTheDimensionsToo() throws Exception {
+    runtime.loader.addReader(new OpenReader());
+    LoadedModel model = runtime.networks().load("m", MemorySegment.ofArray(new byte[] {'O'}));
+    LoadedModel other = model.with(ReadOptions.DEFAULT.withShapes(Map.of("x", Shape.of(2))));
+    assertNotEquals(model.token(), other.token());
+    model.close();
+    assertEquals(Shape.of(2), other.model().main().input(0).shape());
+    LoadedModel again = other.with(ReadOptions.DEFAULT);
+    assertEquals(Shape.of(1), again.model().main().input(0).shape());
+    other.close();
+    again.close();
+    assertThrows(IllegalStateException.class, () -> other.with(ReadOptions.DEFAULT));
   }
 
   private static void assertRefused(ResultCode code, String line, Executable action) {

@@ -18,11 +18,13 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
 import io.thalamus.model.OutputShape;
+import io.thalamus.model.Priority;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.Timing;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Proxy;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -141,6 +143,16 @@ final class FakeNetworks {
     @Override
     public void copyTo(MemorySegment destination) {
       destination.copyFrom(MemorySegment.ofArray(bytes));
+    }
+
+    @Override
+    public void save(Path file) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void restore(Path file) {
+      throw new UnsupportedOperationException();
     }
 
     @Override
@@ -278,6 +290,21 @@ final class FakeNetworks {
 
     @Override
     public Execution setLoopTimeout(Duration value) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Execution setPriority(Priority priority) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Execution setClient(String client) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void stop() {
       throw new UnsupportedOperationException();
     }
 

@@ -6,16 +6,21 @@ import io.thalamus.model.Model;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ModelReader;
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.tflite.convert.Converters;
+import io.thalamus.tflite.convert.EntryPoint;
 import io.thalamus.tflite.convert.ModelConverter;
 import io.thalamus.tflite.file.FlatModel;
 import io.thalamus.tflite.file.FlatModelReader;
+import io.thalamus.tflite.file.FlatSignature;
 import io.thalamus.tflite.metadata.FileMetadata;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import org.osgi.service.component.annotations.Component;
 
 /**
@@ -62,10 +67,23 @@ public final class TfliteReader implements ModelReader {
 
   @Override
   public ModelFile read(SharedMemory file) throws ModelFormatException {
+    return read(file, ReadOptions.DEFAULT);
+  }
+
+  @Override
+  public ModelFile read(SharedMemory file, ReadOptions options) throws ModelFormatException {
     FlatModel content = FlatModelReader.read(file);
-    Model model = ModelConverter.convert(content, converters);
+    EntryPoint entry = EntryPoint.of(content, options);
+    Model model = ModelConverter.convert(content, entry, converters);
     FileMetadata metadata = FileMetadata.read(content);
+    boolean isMain = entry.graph().index() == 0;
     return new ModelFile(
-        model, FORMAT, metadata.description(), metadata.normalizations(), metadata.labels());
+            model,
+            FORMAT,
+            metadata.description(),
+            isMain ? metadata.normalizations() : Map.of(),
+            isMain ? metadata.labels() : List.of())
+        .withOpenInputs(entry.openInputs())
+        .withSignatures(content.signatures().stream().map(FlatSignature::name).toList());
   }
 }

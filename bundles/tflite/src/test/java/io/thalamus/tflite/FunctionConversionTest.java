@@ -322,7 +322,9 @@ class FunctionConversionTest {
     int y = file.floats("y", 2);
     file.custom("Fancy", new byte[] {1}, new int[] {x}, y).graph(new int[] {x}, y);
     assertEquals(
-        "operator 0 CUSTOM Fancy (output 'y'): NNAPI 1.3 has nothing that computes it", refusal());
+        "operator 0 CUSTOM Fancy (output 'y'): neither NNAPI 1.3 nor the extension io.thalamus has"
+            + " an operation for it",
+        refusal());
   }
 
   /** A loop whose body hands one value through, which in NNAPI an operation must write. */

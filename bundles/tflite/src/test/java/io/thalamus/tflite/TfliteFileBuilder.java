@@ -5,6 +5,7 @@ import com.google.flatbuffers.FlatBufferBuilder;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToIntFunction;
 import org.tensorflow.lite.schema.Buffer;
@@ -18,10 +19,12 @@ import org.tensorflow.lite.schema.Model;
 import org.tensorflow.lite.schema.Operator;
 import org.tensorflow.lite.schema.OperatorCode;
 import org.tensorflow.lite.schema.QuantizationParameters;
+import org.tensorflow.lite.schema.SignatureDef;
 import org.tensorflow.lite.schema.SparseIndexVector;
 import org.tensorflow.lite.schema.SparsityParameters;
 import org.tensorflow.lite.schema.SubGraph;
 import org.tensorflow.lite.schema.Tensor;
+import org.tensorflow.lite.schema.TensorMap;
 import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.Uint8Vector;
 
@@ -32,6 +35,7 @@ final class TfliteFileBuilder {
   private final List<Integer> codes = new ArrayList<>();
   private final List<Integer> graphs = new ArrayList<>();
   private final List<Integer> metadata = new ArrayList<>();
+  private final List<Integer> signatures = new ArrayList<>();
   private List<Integer> tensors = new ArrayList<>();
   private List<Integer> operators = new ArrayList<>();
 
@@ -54,6 +58,36 @@ final class TfliteFileBuilder {
 
   int floats(String name, int... shape) {
     return tensor(name, TensorType.FLOAT32, null, shape);
+  }
+
+  /** A computed tensor whose dimensions of -1 change from call to call; 1 in the file. */
+  int open(String name, byte type, int... signature) {
+    int text = flat.createString(name);
+    int[] shape = Arrays.stream(signature).map(size -> Math.max(1, size)).toArray();
+    int dimensions = Tensor.createShapeVector(flat, shape);
+    int open = Tensor.createShapeSignatureVector(flat, signature);
+    Tensor.startTensor(flat);
+    Tensor.addName(flat, text);
+    Tensor.addType(flat, type);
+    Tensor.addShape(flat, dimensions);
+    Tensor.addShapeSignature(flat, open);
+    tensors.add(Tensor.endTensor(flat));
+    return tensors.size() - 1;
+  }
+
+  /** An entry point of a graph, with one input and one output. */
+  TfliteFileBuilder signature(String name, int graph, int input, int output) {
+    int key = flat.createString(name);
+    int in = flat.createString("in_" + name);
+    int out = flat.createString("out_" + name);
+    int inputs =
+        SignatureDef.createInputsVector(
+            flat, new int[] {TensorMap.createTensorMap(flat, in, input)});
+    int outputs =
+        SignatureDef.createOutputsVector(
+            flat, new int[] {TensorMap.createTensorMap(flat, out, output)});
+    signatures.add(SignatureDef.createSignatureDef(flat, inputs, outputs, key, graph));
+    return this;
   }
 
   /** A tensor that keeps its value. */
@@ -317,6 +351,7 @@ final class TfliteFileBuilder {
     int codeVector = Model.createOperatorCodesVector(flat, array(codes));
     int graphVector = Model.createSubgraphsVector(flat, array(graphs));
     int metadataVector = Model.createMetadataVector(flat, array(metadata));
+    int signatureVector = Model.createSignatureDefsVector(flat, array(signatures));
     Model.startModel(flat);
     Model.addVersion(flat, 3);
     Model.addDescription(flat, description);
@@ -324,6 +359,7 @@ final class TfliteFileBuilder {
     Model.addOperatorCodes(flat, codeVector);
     Model.addSubgraphs(flat, graphVector);
     Model.addMetadata(flat, metadataVector);
+    Model.addSignatureDefs(flat, signatureVector);
     Model.finishModelBuffer(flat, Model.endModel(flat));
     return flat.sizedByteArray();
   }

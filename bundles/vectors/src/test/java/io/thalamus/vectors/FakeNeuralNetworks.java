@@ -31,8 +31,10 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
+import io.thalamus.model.Priority;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
+import io.thalamus.model.reader.ReadOptions;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -55,12 +57,12 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
   }
 
   @Override
-  public LoadedModel load(Path file) {
+  public LoadedModel load(Path file, ReadOptions options) {
     throw new UnsupportedOperationException("vectors load no models");
   }
 
   @Override
-  public LoadedModel load(String name, MemorySegment bytes) {
+  public LoadedModel load(String name, MemorySegment bytes, ReadOptions options) {
     throw new UnsupportedOperationException("vectors load no models");
   }
 
@@ -182,6 +184,16 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
     }
 
     @Override
+    public void save(Path file) {
+      throw new UnsupportedOperationException("nobody saves it");
+    }
+
+    @Override
+    public void restore(Path file) {
+      throw new UnsupportedOperationException("nobody saved it");
+    }
+
+    @Override
     public MemoryInfo describe() {
       throw new UnsupportedOperationException("nobody looks at it");
     }
@@ -291,6 +303,21 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
     public Execution setLoopTimeout(Duration timeout) {
       config = config.withLoopTimeout(timeout);
       return this;
+    }
+
+    @Override
+    public Execution setPriority(Priority priority) {
+      return this;
+    }
+
+    @Override
+    public Execution setClient(String client) {
+      return this;
+    }
+
+    @Override
+    public void stop() {
+      throw new UnsupportedOperationException();
     }
 
     @Override

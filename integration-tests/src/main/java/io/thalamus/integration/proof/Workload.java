@@ -24,11 +24,14 @@ import java.util.SplittableRandom;
 
 /**
  * A model of quantized types with inputs, and the outputs that the CPU device gives for them:
- * whatever runs it later must give the same bytes. Thread-safe; owns the loaded model.
+ * whatever runs it later must give the same bytes. Thread-safe; owns the model.
  */
 public final class Workload implements AutoCloseable {
+  private static final int REQUESTS = 3;
+
   private final NeuralNetworks networks;
-  private final LoadedModel loaded;
+  private final Model model;
+  private final Runnable onClose;
   private final List<List<byte[]>> inputs;
   private final List<List<byte[]>> expected = new ArrayList<>();
 
@@ -48,9 +51,30 @@ public final class Workload implements AutoCloseable {
    */
   public Workload(NeuralNetworks networks, Path file, List<List<byte[]>> inputs)
       throws NeuralNetworksException {
+    this(networks, networks.load(file), inputs);
+  }
+
+  private Workload(NeuralNetworks networks, LoadedModel loaded, List<List<byte[]>> inputs)
+      throws NeuralNetworksException {
+    this(
+        networks,
+        loaded.model(),
+        inputs.isEmpty() ? noise(loaded.model().main(), REQUESTS) : List.copyOf(inputs),
+        loaded::close);
+  }
+
+  /** Asks the CPU device for the output of a convolution, for one request. */
+  Workload(NeuralNetworks networks, LongConvolution convolution) throws NeuralNetworksException {
+    this(networks, convolution.model(), noise(convolution.model().main(), 1), convolution::close);
+  }
+
+  private Workload(
+      NeuralNetworks networks, Model model, List<List<byte[]>> inputs, Runnable onClose)
+      throws NeuralNetworksException {
     this.networks = networks;
-    this.loaded = networks.load(file);
-    this.inputs = inputs.isEmpty() ? noise(loaded.model().main()) : List.copyOf(inputs);
+    this.model = model;
+    this.inputs = inputs;
+    this.onClose = onClose;
     try (Compilation compilation =
         compile(CompilationOptions.DEFAULT.withDevices(List.of("cpu")))) {
       for (List<byte[]> request : this.inputs) {
@@ -61,11 +85,11 @@ public final class Workload implements AutoCloseable {
     }
   }
 
-  /** Noise of a seed, three times. */
-  private static List<List<byte[]>> noise(Subgraph graph) {
+  /** Noise of a seed for so many requests. */
+  private static List<List<byte[]>> noise(Subgraph graph, int count) {
     SplittableRandom random = new SplittableRandom(1);
     List<List<byte[]>> requests = new ArrayList<>();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < count; i++) {
       List<byte[]> request = new ArrayList<>();
       for (int k = 0; k < graph.inputIndexes().size(); k++) {
         Operand operand = graph.input(k);
@@ -87,12 +111,12 @@ public final class Workload implements AutoCloseable {
 
   /** The model that runs. */
   public Model model() {
-    return loaded.model();
+    return model;
   }
 
   /** The model, prepared; closed by the caller. */
   public Compilation compile(CompilationOptions options) throws NeuralNetworksException {
-    return networks.compile(loaded.model(), options);
+    return networks.compile(model, options);
   }
 
   /** Returns the number of different requests. */
@@ -130,7 +154,7 @@ public final class Workload implements AutoCloseable {
 
   /** Room for the outputs. */
   public List<byte[]> buffers() {
-    Subgraph graph = loaded.model().main();
+    Subgraph graph = model.main();
     List<byte[]> outputs = new ArrayList<>();
     for (int i = 0; i < graph.outputIndexes().size(); i++) {
       outputs.add(new byte[Math.toIntExact(graph.output(i).byteSize())]);
@@ -152,6 +176,6 @@ public final class Workload implements AutoCloseable {
 
   @Override
   public void close() {
-    loaded.close();
+    onClose.run();
   }
 }

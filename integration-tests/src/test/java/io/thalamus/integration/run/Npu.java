@@ -17,8 +17,8 @@ final class Npu implements Proof {
 
   @Override
   public String purpose() {
-    return "the accelerator's cycles beside those of two simulators, by search, by burst, under"
-        + " preemption, and out of a cache (--cycles FILE --tilings 32 --models LIST --dir DIR"
+    return "the accelerator's cycles beside those of two simulators, by search, by burst, and"
+        + " out of a cache (--cycles FILE --tilings 32 --models LIST --dir DIR"
         + " --budget 512 --seed 1 --rounds 5)";
   }
 
@@ -33,7 +33,6 @@ final class Npu implements Proof {
     NpuCompiled.run(NpuCycles.run(root.resolve(file), figures), tilings, figures);
     search.run(figures);
     new NpuBursts(search, 1, 30, 905, 5000).run(figures);
-    new NpuPreemption(search).run(figures);
     caching.run(figures);
   }
 }

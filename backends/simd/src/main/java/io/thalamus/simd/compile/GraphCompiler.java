@@ -36,15 +36,22 @@ public final class GraphCompiler {
   private final List<Node> nodes;
   private final Budget budget;
   private final PrepareConfig config;
+  private final PackedWeights weights;
 
   /** By operand, the one whose place it shares. */
   private final int[] roots;
 
-  private GraphCompiler(StaticGraph graph, List<Node> nodes, Budget budget, PrepareConfig config) {
+  private GraphCompiler(
+      StaticGraph graph,
+      List<Node> nodes,
+      Budget budget,
+      PrepareConfig config,
+      PackedWeights weights) {
     this.graph = graph;
     this.nodes = nodes;
     this.budget = budget;
     this.config = config;
+    this.weights = weights;
     roots = new int[graph.shapes().size()];
     Arrays.setAll(roots, i -> i);
     for (Node node : nodes) {
@@ -58,6 +65,7 @@ public final class GraphCompiler {
    * Compiles a graph of operations that the table has.
    *
    * @param config asked between operations whether the compilation must end
+   * @param weights packs the weights, or has them
    * @throws ValidationException where an operation is not in the table, or the tensors do not fit
    *     into the arrays of this JVM
    * @throws DeviceException when the compilation must end
@@ -67,7 +75,8 @@ public final class GraphCompiler {
       OperationTable<Lowering> table,
       OperationCatalog catalog,
       Budget budget,
-      PrepareConfig config)
+      PrepareConfig config,
+      PackedWeights weights)
       throws ValidationException, DeviceException {
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < graph.operations().size(); i++) {
@@ -82,7 +91,7 @@ public final class GraphCompiler {
                       new ValidationException(declared.type().text() + " does not take this form"));
       nodes.add(Node.of(declared, operation, lowering));
     }
-    return new GraphCompiler(graph, Fusion.fuse(graph, nodes), budget, config).compile();
+    return new GraphCompiler(graph, Fusion.fuse(graph, nodes), budget, config, weights).compile();
   }
 
   private Program compile() throws ValidationException, DeviceException {
@@ -141,7 +150,7 @@ public final class GraphCompiler {
         }
       }
     }
-    Tensors places = new Tensors(tensors);
+    Tensors places = new Tensors(tensors, weights);
     List<Step> steps = new ArrayList<>();
     for (Node node : nodes) {
       Checkpoint.pass(config);

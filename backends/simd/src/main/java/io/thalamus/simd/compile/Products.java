@@ -3,6 +3,7 @@ package io.thalamus.simd.compile;
 
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.OperandView;
+import io.thalamus.simd.compile.PackedWeights.Weights;
 import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.kernel.PackedMatrix;
 import io.thalamus.simd.kernel.Product;
@@ -33,34 +34,53 @@ public final class Products {
       Optional<Accumulation> quantized,
       Budget budget) {
     OperandView filter = node.operation().view().input(1);
-    MemorySegment weights = filter.value().orElseThrow();
+    int operand = node.inputs().get(1);
     MemorySegment bias = node.operation().view().input(2).value().orElseThrow();
     int depth = patches.columns();
     int columns = filter.shape().dimension(0);
     if (quantized.isEmpty()) {
-      float[] values = Stored.floats(weights);
-      PackedMatrix right =
-          PackedMatrix.of(depth, columns, (row, column) -> values[column * depth + row]);
+      Weights weights =
+          tensors
+              .weights()
+              .next(
+                  () -> {
+                    float[] values = Stored.floats(filter.value().orElseThrow());
+                    return new Weights(
+                        operand,
+                        PackedMatrix.of(
+                            depth, columns, (row, column) -> values[column * depth + row]),
+                        null);
+                  });
       return new FloatProduct(
           patches,
-          new Product(right, Stored.floats(bias)),
+          new Product(weights.matrix(), Stored.floats(bias)),
           node.added().isPresent() ? tensors.get(node.added().getAsInt()) : null,
           output,
           Clamp.of(node.activation()),
           budget);
     }
     Accumulation accumulation = quantized.get();
-    int[] values = Stored.bytes(weights, filter.type());
-    PackedMatrix.Elements elements =
-        (row, column) -> values[column * depth + row] - accumulation.filterZeroPoint();
-    ExactParts parts =
-        ExactParts.of(elements, depth, columns, patches.channels(), largestInput(patches.source()));
+    Weights weights =
+        tensors
+            .weights()
+            .next(
+                () -> {
+                  int[] values = Stored.bytes(filter.value().orElseThrow(), filter.type());
+                  PackedMatrix.Elements elements =
+                      (row, column) ->
+                          values[column * depth + row] - accumulation.filterZeroPoint();
+                  int largest = largestInput(patches.source());
+                  return new Weights(
+                      operand,
+                      PackedMatrix.of(depth, columns, elements),
+                      ExactParts.of(elements, depth, columns, patches.channels(), largest));
+                });
     return new QuantizedProduct(
         patches,
-        new Product(PackedMatrix.of(depth, columns, elements), new float[columns]),
-        new Requantizer(accumulation, Stored.ints(bias), parts.largest()),
+        new Product(weights.matrix(), new float[columns]),
+        new Requantizer(accumulation, Stored.ints(bias), weights.parts().largest()),
         output,
-        parts.bounds(),
+        weights.parts().bounds(),
         budget);
   }
 

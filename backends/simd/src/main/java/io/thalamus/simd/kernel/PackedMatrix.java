@@ -80,8 +80,25 @@ public final class PackedMatrix {
     return matrix;
   }
 
-  /** All panels. */
-  MemorySegment data() {
+  /**
+   * A matrix that was packed before, on a processor with the same {@linkplain #layout() layout}.
+   *
+   * @param packed its {@link #data}
+   * @throws IndexOutOfBoundsException if these are not the bytes of such a matrix
+   */
+  public static PackedMatrix of(int rows, int columns, MemorySegment packed) {
+    PackedMatrix matrix = new PackedMatrix(rows, columns);
+    MemorySegment.copy(packed, 0, matrix.data, 0, matrix.data.byteSize());
+    return matrix;
+  }
+
+  /** Returns what decides about the places of elements: it is the same where matrices are. */
+  public static String layout() {
+    return Lanes.COUNT + " " + WIDE + " " + BroadKernels.FIT;
+  }
+
+  /** Returns all panels. */
+  public MemorySegment data() {
     return data;
   }
 
@@ -95,11 +112,13 @@ public final class PackedMatrix {
     return Lanes.LEAD + (int) (offset / Float.BYTES);
   }
 
-  int rows() {
+  /** Returns the number of rows. */
+  public int rows() {
     return rows;
   }
 
-  int columns() {
+  /** Returns the number of columns. */
+  public int columns() {
     return columns;
   }
 

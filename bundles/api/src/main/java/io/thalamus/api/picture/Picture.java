@@ -126,6 +126,26 @@ public final class Picture {
     return PictureLayout.of(input).fill(input, this, normalization);
   }
 
+  /**
+   * Returns the input that this picture is for: the one of the compiled model, or, where the file
+   * leaves height and width open and the model was read with 1, one of this picture's size.
+   *
+   * @param compiled the input of the model
+   * @param open the same with open dimensions of 0
+   */
+  public Operand sized(Operand compiled, Operand open) {
+    Optional<PictureLayout> layout = PictureLayout.of(open.shape());
+    Optional<PictureLayout> own = PictureLayout.of(compiled.shape());
+    boolean isOpen =
+        layout.isPresent()
+            && layout.get().height() == 0
+            && layout.get().width() == 0
+            && own.isPresent()
+            && own.get().height() == 1
+            && own.get().width() == 1;
+    return isOpen ? compiled.with(layout.get().shape(open.shape(), height(), width())) : compiled;
+  }
+
   /** Columns. */
   public int width() {
     return image.getWidth();

@@ -116,6 +116,16 @@ public record PictureLayout(int height, int width, int channels, boolean channel
     return Picture.of(layout.width, layout.height, pixels);
   }
 
+  /** Returns dimensions laid out so, for one picture of this size. */
+  Shape shape(Shape open, int newHeight, int newWidth) {
+    int first =
+        open.rank() == 4 && channelsFirst || open.rank() == 3 && !isChannels(open.dimension(2))
+            ? open.rank() - 2
+            : open.rank() - 3;
+    Shape sized = open.with(first, newHeight).with(first + 1, newWidth);
+    return sized.dimension(0) == 0 ? sized.with(0, 1) : sized;
+  }
+
   private long index(int channel, long pixel) {
     return channelsFirst ? (long) channel * height * width + pixel : pixel * channels + channel;
   }

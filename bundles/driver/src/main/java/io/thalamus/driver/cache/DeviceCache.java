@@ -78,7 +78,12 @@ public final class DeviceCache {
           e.toString());
       return Optional.empty();
     }
-    return Optional.of(new CacheWriter(engine, info.name(), cache.token(), modelCache, dataCache));
+    return Optional.of(new CacheWriter(engine, writer(), cache.token(), modelCache, dataCache));
+  }
+
+  /** Returns the name for the engine: an update begins without anything of an earlier version. */
+  private String writer() {
+    return info.name() + " " + info.version();
   }
 
   /** As in NNAPI, a token without files says nothing. */
@@ -111,7 +116,7 @@ public final class DeviceCache {
     }
     try (CacheEngine.Hold _ = engine.hold(config.deadline())) {
       CacheContents contents = new CacheContents(read(cache.modelCache()), read(cache.dataCache()));
-      if (engine.isRemembered(info.name(), cache.token(), contents.hash())) {
+      if (engine.isRemembered(writer(), cache.token(), contents.hash())) {
         return contents;
       }
     } catch (IOException e) {
@@ -126,7 +131,8 @@ public final class DeviceCache {
     }
     throw new DeviceException(
         ErrorStatus.GENERAL_FAILURE,
-        "the cache files do not hold what " + info.name() + " stored under this token");
+        "the cache files do not hold what %s %s stored under this token: they were changed, or another version has written them"
+            .formatted(info.name(), info.version()));
   }
 
   private List<byte[]> read(List<CacheFile> files) throws IOException {

@@ -183,6 +183,25 @@ class DeviceCacheTest {
     }
   }
 
+  /** As after an update of the device, and after the update was taken back. */
+  @Test
+  void anotherVersionFindsNothing() throws DeviceException {
+    CacheContents contents = contents(1, 10, 20, 30);
+    try (CacheWriter writer = cache.open(config()).orElseThrow()) {
+      assertTrue(writer.write(contents));
+    }
+    DeviceInfo newer =
+        DeviceInfo.builder(INFO.name(), "2")
+            .capabilities(INFO.capabilities())
+            .cacheNeeds(INFO.cacheNeeds())
+            .build();
+    DeviceException refused =
+        assertThrows(
+            DeviceException.class, () -> new DeviceCache(newer, engine, LONGEST).read(config()));
+    assertEquals(ErrorStatus.GENERAL_FAILURE, refused.status());
+    assertHolds(contents);
+  }
+
   /** The same token in two directories, as of two applications that run the same model. */
   @Test
   void filesInAnotherPlaceLeaveTheseAsTheyAre() throws DeviceException {

@@ -87,14 +87,16 @@ public final class CallPage implements AutoCloseable {
 
   /**
    * Asks a control, and passes its signal on. The device waits at its checkpoints meanwhile, so
-   * that a control which pauses its caller pauses the device.
+   * that a control which pauses its caller pauses the device. No checkpoint is passed unless it
+   * pauses: a control may share the processor of the thread that calls it, and the device works in
+   * another one.
    */
   public ExecutionControl.Signal pass(int index, ExecutionControl control) {
     // Release: whoever reads the signal sees what was written before.
     WORD.setRelease(words, 4L * index, WAIT);
     ExecutionControl.Signal signal = ExecutionControl.Signal.CONTINUE;
     try {
-      signal = control.checkpoint();
+      signal = control.isPauseWanted() ? control.checkpoint() : control.status();
     } finally {
       WORD.setRelease(words, 4L * index, word(signal));
     }

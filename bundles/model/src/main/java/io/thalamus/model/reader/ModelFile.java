@@ -2,6 +2,9 @@
 package io.thalamus.model.reader;
 
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -15,24 +18,81 @@ import java.util.Optional;
  * @param description from the file; may be empty
  * @param normalizations by input index, where the file states them
  * @param labels names of the classes of the first output; empty where the file has none
+ * @param openInputs by input index, the dimensions of inputs that have open ones, which are 0; the
+ *     model has sizes for them
+ * @param signatures the names of the entry points; empty where the file names none
  */
 public record ModelFile(
     Model model,
     String format,
     String description,
     Map<Integer, Normalization> normalizations,
-    List<String> labels) {
+    List<String> labels,
+    Map<Integer, Shape> openInputs,
+    List<String> signatures) {
   public ModelFile {
     Objects.requireNonNull(model, "model");
     Objects.requireNonNull(format, "format");
     Objects.requireNonNull(description, "description");
     normalizations = Map.copyOf(normalizations);
     labels = List.copyOf(labels);
+    openInputs = Map.copyOf(openInputs);
+    signatures = List.copyOf(signatures);
+  }
+
+  /** A model whose dimensions are all fixed, with one entry point. */
+  public ModelFile(
+      Model model,
+      String format,
+      String description,
+      Map<Integer, Normalization> normalizations,
+      List<String> labels) {
+    this(model, format, description, normalizations, labels, Map.of(), List.of());
   }
 
   /** A model whose file says nothing else. */
   public static ModelFile of(Model model, String format) {
     return new ModelFile(model, format, "", Map.of(), List.of());
+  }
+
+  /** Returns the same with these dimensions of inputs, by input index; 0 for an open one. */
+  public ModelFile withOpenInputs(Map<Integer, Shape> open) {
+    return new ModelFile(model, format, description, normalizations, labels, open, signatures);
+  }
+
+  /** Returns the same with these names of entry points. */
+  public ModelFile withSignatures(List<String> names) {
+    return new ModelFile(model, format, description, normalizations, labels, openInputs, names);
+  }
+
+  /** Returns an input; its open dimensions are 0. */
+  public Operand input(int index) {
+    Operand input = model.main().input(index);
+    Shape open = openInputs.get(index);
+    return open == null ? input : input.with(open);
+  }
+
+  /**
+   * Returns the dimensions with which the file is to be read again for other inputs, for {@link
+   * ReadOptions#withShapes}; empty if the model takes these, or nothing would make it.
+   *
+   * @param shapes those of the inputs, in their order
+   */
+  public Map<String, Shape> shapesFor(List<Shape> shapes) {
+    if (shapes.size() != model.main().inputIndexes().size()) {
+      return Map.of();
+    }
+    Map<String, Shape> wanted = new HashMap<>();
+    boolean isOther = false;
+    for (Map.Entry<Integer, Shape> entry : openInputs.entrySet()) {
+      Shape shape = shapes.get(entry.getKey());
+      if (!shape.isFullySpecified() || entry.getValue().combine(shape).isEmpty()) {
+        return Map.of();
+      }
+      isOther |= !model.main().input(entry.getKey()).shape().equals(shape);
+      wanted.put(model.main().input(entry.getKey()).name(), shape);
+    }
+    return isOther ? wanted : Map.of();
   }
 
   /** The normalization of an input in training, when the file states it. */

@@ -2,9 +2,7 @@
 package io.thalamus.model.reader;
 
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.model.Shape;
 import java.lang.foreign.MemorySegment;
-import java.util.Map;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /** Reads one format of model files. A service; thread-safe. */
@@ -31,16 +29,20 @@ public interface ModelReader {
   ModelFile read(SharedMemory file) throws ModelFormatException;
 
   /**
-   * Reads a model whose inputs have open dimensions, with dimensions for them.
+   * Reads a model with the choices that its file leaves open. A reader that takes part states the
+   * open dimensions by {@link ModelFile#withOpenInputs}, fixes them to those of {@link
+   * ReadOptions#resolve}, and to sizes of its own where nobody chose; names of entry points go to
+   * {@link ModelFile#withSignatures}. Callers read the same bytes again for other dimensions, so
+   * the same options give the same model.
    *
-   * @param shapes by the name of the input, all dimensions of it
-   * @throws ModelFormatException as above; where there is no such input, or its known dimensions
-   *     are others; and where the format does not fix dimensions
+   * @throws ModelFormatException as above; where there is no such input or entry point, or known
+   *     dimensions are others; and where the format leaves no such choice
    */
-  default ModelFile read(SharedMemory file, Map<String, Shape> shapes) throws ModelFormatException {
-    if (shapes.isEmpty()) {
+  default ModelFile read(SharedMemory file, ReadOptions options) throws ModelFormatException {
+    if (options.equals(ReadOptions.DEFAULT)) {
       return read(file);
     }
-    throw new ModelFormatException(format() + " files are read with their own shapes alone");
+    throw new ModelFormatException(
+        format() + " files are read with their own shapes and entry point alone");
   }
 }

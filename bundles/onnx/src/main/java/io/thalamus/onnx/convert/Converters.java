@@ -26,6 +26,8 @@ public final class Converters {
   public static Converters all(OperationCatalog catalog) {
     Converters table = new Converters(catalog);
     Elementwise.addTo(table);
+    Angles.addTo(table);
+    Einsum.addTo(table);
     Activation.addTo(table);
     Shapes.addTo(table);
     Movement.addTo(table);
@@ -39,9 +41,11 @@ public final class Converters {
     Control.addTo(table);
     Attention.addTo(table);
     Quantization.addTo(table);
+    QLinear.addTo(table);
     Recurrent.addTo(table);
     Scatter.addTo(table);
     GridSampling.addTo(table);
+    LinearAttention.addTo(table);
     return table;
   }
 
@@ -56,7 +60,8 @@ public final class Converters {
   }
 
   Optional<OperatorConverter> find(OnnxNode node) {
-    return node.domain().isEmpty() ? Optional.ofNullable(table.get(node.type())) : Optional.empty();
+    return Optional.ofNullable(
+        table.get(node.domain().isEmpty() ? node.type() : node.domain() + "." + node.type()));
   }
 
   /** The operators of ONNX that are known, by name. */

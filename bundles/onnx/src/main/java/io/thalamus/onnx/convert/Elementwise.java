@@ -39,8 +39,6 @@ final class Elementwise {
     table.add("Sin", single(Unary.SIN));
     table.add("Floor", single(Unary.FLOOR));
     table.add("Erf", single(Unary.ERF));
-    table.add("Cos", node -> node.out(cos(node.ops(), node.in(0))));
-    table.add("Tan", Elementwise::tan);
     table.add("Ceil", node -> node.out(node.ops().ceil(node.in(0))));
     table.add("Round", node -> node.out(node.ops().round(node.in(0))));
     table.add("Reciprocal", node -> node.out(node.ops().reciprocal(node.in(0))));
@@ -48,6 +46,7 @@ final class Elementwise {
     table.add("Sign", Elementwise::sign);
     table.add(
         "IsNaN", node -> node.out(node.ops().binary(Binary.NOT_EQUAL, node.in(0), node.in(0))));
+    table.add("IsInf", Elementwise::isInfinite);
     table.add("Where", node -> node.out(node.ops().select(node.in(0), node.in(1), node.in(2))));
     table.add("Identity", node -> node.out(node.in(0)));
     table.add("Dropout", Elementwise::dropout);
@@ -120,21 +119,48 @@ final class Elementwise {
       node.out(ops.binary(Binary.POW, base, ops.cast(exponent, base.type())));
       return;
     }
-    node.require(
-        exponent.type().isFloat() || base.isConstant() && exponent.isConstant(),
-        "NNAPI has no powers of integers by integers that are computed");
+    if (!exponent.type().isFloat() && !(base.isConstant() && exponent.isConstant())) {
+      node.out(wholePower(ops, base, ops.cast(exponent, base.type())));
+      return;
+    }
     Value real = ops.cast(base, exponent.type());
     node.out(ops.cast(ops.binary(Binary.POW, real, exponent), base.type()));
   }
 
-  /** The cosine, as a sine further on. */
-  static Value cos(Ops ops, Value value) throws ModelFormatException {
-    return ops.unary(Unary.SIN, ops.add(value, Math.PI / 2));
+  /**
+   * The product of those of {@code base, base^2, base^4...} whose bit the exponent has. A negative
+   * exponent gives 1.
+   */
+  private static Value wholePower(Ops ops, Value base, Value exponent) throws ModelFormatException {
+    Value one = ops.number(base.type(), 1);
+    Value two = ops.number(base.type(), 2);
+    Value left = ops.max(exponent, 0);
+    Value square = base;
+    Value result = one;
+    for (int bit = 1; bit < MAX_POWER; bit *= 2) {
+      Value half = ops.binary(Binary.FLOOR_DIV, left, two);
+      Value isSet = ops.binary(Binary.NOT_EQUAL, left, ops.mul(half, 2));
+      result = ops.mul(result, ops.select(isSet, square, one));
+      square = ops.square(square);
+      left = half;
+    }
+    return result;
   }
 
-  private static void tan(Node node) throws ModelFormatException {
+  private static void isInfinite(Node node) throws ModelFormatException {
     Ops ops = node.ops();
-    node.out(ops.div(ops.unary(Unary.SIN, node.in(0)), cos(ops, node.in(0))));
+    Value value = node.in(0);
+    Value most = ops.number(value.type(), Float.MAX_VALUE);
+    Value least = ops.number(value.type(), -Float.MAX_VALUE);
+    Value isAbove = ops.binary(Binary.GREATER, value, most);
+    Value isBelow = ops.binary(Binary.LESS, value, least);
+    boolean isWanted = node.flag("detect_positive", true);
+    if (!node.flag("detect_negative", true)) {
+      node.require(isWanted, "it detects nothing");
+      node.out(isAbove);
+    } else {
+      node.out(isWanted ? ops.binary(Binary.OR, isAbove, isBelow) : isBelow);
+    }
   }
 
   private static void sign(Node node) throws ModelFormatException {

@@ -15,6 +15,7 @@ import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
+import io.thalamus.onnx.layout.Grid;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
@@ -25,6 +26,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -43,6 +45,7 @@ class Emitter {
   private final Budget budget;
   private final SubgraphBuilder builder = new SubgraphBuilder();
   private final Map<Object, Integer> scalars = new HashMap<>();
+  private final Map<Lifetime.Constant, Grid> grids = new IdentityHashMap<>();
   private int operations;
 
   Emitter(SharedMemory file, OperationCatalog catalog, Budget budget) {
@@ -106,22 +109,77 @@ class Emitter {
 
   /** The operand of a value; that of a constant comes into being when it is first needed. */
   int operand(Value value) throws ModelFormatException {
-    if (!value.hasOperand()) {
+    if (!value.hasOperand() && value.stored().isPresent()) {
+      value.setOperand(copy(value, value.stored().getAsInt(), PLAIN));
+    } else if (!value.hasOperand()) {
       require(value.count() > 0, "a value without elements is left over");
+      Lifetime.Constant constant = lifetime(value.constant());
       value.setOperand(
           builder.constant(
               "",
               code(value.type()),
               physical(value.shape()),
               quantization(value.type()),
-              lifetime(value.constant())));
+              constant));
+      if (value.grid() != null) {
+        grids.put(constant, value.grid());
+      }
     }
     return value.operand();
   }
 
+  /** The operand of 8-bit integers that stand for real numbers. */
+  int stored(Value value, Quantization quantization) throws ModelFormatException {
+    if (value.stored().isPresent()
+        && builder.get(value.stored().getAsInt()).quantization().equals(quantization)) {
+      return value.stored().getAsInt();
+    }
+    return quantization.equals(PLAIN)
+        ? operand(value)
+        : copy(
+            value,
+            value.stored().isPresent() ? value.stored().getAsInt() : operand(value),
+            quantization);
+  }
+
+  /** The same integers, standing for other numbers. */
+  private int copy(Value value, int from, Quantization quantization) throws ModelFormatException {
+    int to = builder.temporary("", code(value.type()), physical(value.shape()), quantization);
+    add(OperationCode.CAST, List.of(from), List.of(to));
+    return to;
+  }
+
+  /** Adds the operation that stores real numbers as 8-bit integers. */
+  Value quantize(Value value, DataType type, Quantization quantization)
+      throws ModelFormatException {
+    int output = builder.temporary("", code(type), Shape.NONE, quantization);
+    add(OperationCode.QUANTIZE, List.of(operand(value)), List.of(output));
+    return Value.ofStored(type, value.shape(), output);
+  }
+
+  /** Adds the operation that makes real numbers of 8-bit integers. */
+  Value dequantize(Value value, int stored, DataType type) throws ModelFormatException {
+    int output = builder.temporary("", code(type), Shape.NONE, Quantization.NONE);
+    add(OperationCode.DEQUANTIZE, List.of(stored), List.of(output));
+    return Value.of(type, value.shape(), output);
+  }
+
+  /** Returns whether a value is given by the caller of the model. */
+  boolean isGiven(Value value) {
+    return value.hasOperand()
+        && builder.get(value.operand()).lifetime().equals(Lifetime.SUBGRAPH_INPUT);
+  }
+
+  /** What constants were stored as, by identity. */
+  Map<Lifetime.Constant, Grid> grids() {
+    return grids;
+  }
+
   private Lifetime.Constant lifetime(Tensor tensor) throws ModelFormatException {
     MemorySegment bytes = tensor.bytes();
-    if (tensor.type() == DataType.INT64) {
+    if (!tensor.type().isFloat()
+        && code(tensor.type()) == OperandCode.TENSOR_INT32
+        && tensor.type() != DataType.INT32) {
       for (int i = 0; i < tensor.count(); i++) {
         require(
             tensor.integer(i) == (int) tensor.integer(i),
@@ -129,7 +187,7 @@ class Emitter {
       }
       bytes = tensor.cast(DataType.INT32, budget).bytes();
     }
-    if (tensor.type() == DataType.FLOAT16) {
+    if (tensor.type().isFloat() && tensor.type() != DataType.FLOAT) {
       bytes = tensor.cast(DataType.FLOAT, budget).bytes();
     }
     if (bytes.isNative()) {
@@ -225,9 +283,7 @@ class Emitter {
 
   /** The operand of a value under another shape of as many elements that it physically has. */
   static Value as(Value value, int... shape) {
-    return value.isConstant()
-        ? Value.of(value.constant().reshape(shape))
-        : Value.of(value.type(), shape, value.operand());
+    return value.as(shape);
   }
 
   static boolean isSameShape(int[] a, int[] b) {

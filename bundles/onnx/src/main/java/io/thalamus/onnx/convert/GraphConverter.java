@@ -11,6 +11,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.OnnxFunction;
 import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxModel;
 import io.thalamus.onnx.file.OnnxNode;
@@ -20,9 +21,11 @@ import io.thalamus.onnx.fold.Tensors;
 import io.thalamus.onnx.layout.Layout;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -31,6 +34,7 @@ public final class GraphConverter {
   private static final int OLDEST = 1;
   private static final int MAX_PROBLEMS = 20;
   private static final int MAX_NODES = 300_000;
+  private static final int MAX_CALLS = 32;
 
   private final OnnxModel file;
   private final Converters converters;
@@ -38,6 +42,7 @@ public final class GraphConverter {
   private final Ops ops;
   private final List<String> problems = new ArrayList<>();
   private int converted;
+  private int calls;
 
   private GraphConverter(
       OnnxModel file, SharedMemory memory, Converters converters, Map<String, Shape> shapes) {
@@ -58,8 +63,9 @@ public final class GraphConverter {
       OnnxModel file, SharedMemory memory, Converters converters, Map<String, Shape> shapes)
       throws ModelFormatException {
     try {
-      return Model.of(
-          Layout.improve(new GraphConverter(file, memory, converters, shapes).convert()));
+      GraphConverter converter = new GraphConverter(file, memory, converters, shapes);
+      Subgraph graph = converter.convert();
+      return Model.of(Layout.improve(graph, converters.catalog(), converter.ops.grids()));
     } catch (ArithmeticException e) {
       throw new ModelFormatException("its dimensions are beyond counting", e);
     }
@@ -69,7 +75,7 @@ public final class GraphConverter {
     return ops;
   }
 
-  long opset() {
+  private long opset() {
     return file.opsets().getOrDefault("", 1L);
   }
 
@@ -79,7 +85,7 @@ public final class GraphConverter {
           "it has ONNX's operators of version " + opset() + "; " + OLDEST + " is the oldest known");
     }
     checkShapes();
-    Scope scope = new Scope(file.graph(), null, ops.budget());
+    Scope scope = new Scope(file.graph(), null, ops.budget(), opset());
     List<Integer> inputs = inputs(scope);
     run(scope);
     if (!problems.isEmpty()) {
@@ -201,7 +207,7 @@ public final class GraphConverter {
       String problem = null;
       if (onnx.inputs().stream().anyMatch(scope::hasFailed)) {
         onnx.outputs().forEach(scope::fail);
-        if (converters.find(onnx).isPresent()) {
+        if (converters.find(onnx).isPresent() || function(onnx).isPresent()) {
           continue;
         }
       }
@@ -219,17 +225,29 @@ public final class GraphConverter {
     }
   }
 
-  private void convert(Scope scope, OnnxNode onnx) throws ModelFormatException {
-    OperatorConverter converter =
-        converters
-            .find(onnx)
-            .orElseThrow(() -> new ModelFormatException("nothing that is known here computes it"));
-    converter.convert(new Node(this, scope, onnx));
+  /** Converts one operator. */
+  void convert(Scope scope, OnnxNode onnx) throws ModelFormatException {
+    Optional<OnnxFunction> function =
+        converters.find(onnx).isPresent() ? Optional.empty() : function(onnx);
+    if (function.isPresent()) {
+      call(function.get(), scope, onnx);
+    } else {
+      converters
+          .find(onnx)
+          .orElseThrow(() -> new ModelFormatException("nothing that is known here computes it"))
+          .convert(new Node(this, scope, onnx));
+    }
     for (String output : onnx.outputs()) {
       if (!output.isEmpty() && !scope.hasFailed(output)) {
         scope.get(output);
       }
     }
+  }
+
+  private Optional<OnnxFunction> function(OnnxNode onnx) {
+    return file.functions().stream()
+        .filter(each -> each.name().equals(onnx.type()) && each.domain().equals(onnx.domain()))
+        .findFirst();
   }
 
   private static String text(int index, OnnxNode onnx) {
@@ -244,7 +262,46 @@ public final class GraphConverter {
   /** Converts a graph within another, where it stands; returns its outputs. */
   List<Value> inline(OnnxGraph graph, Scope outer, Map<String, Value> given)
       throws ModelFormatException {
-    Scope inner = new Scope(graph, outer, ops.budget());
+    return outputs(new Scope(graph, outer, ops.budget(), outer.opset()), given);
+  }
+
+  /** Converts what a function of the file consists of, where it is called. */
+  private void call(OnnxFunction function, Scope scope, OnnxNode onnx) throws ModelFormatException {
+    if (onnx.inputs().size() > function.inputs().size()
+        || onnx.outputs().size() > function.outputs().size()) {
+      throw new ModelFormatException("the file defines it with fewer inputs or outputs");
+    }
+    if (++calls > MAX_CALLS) {
+      throw new ModelFormatException(
+          "its functions call each other more than " + MAX_CALLS + " deep");
+    }
+    List<OnnxValue> outputs =
+        function.outputs().stream().map(name -> new OnnxValue(name, 0, null)).toList();
+    OnnxGraph body =
+        new OnnxGraph(
+            function.name(),
+            Functions.nodes(function, onnx.attributes()),
+            Map.of(),
+            List.of(),
+            outputs.subList(0, onnx.outputs().size()),
+            Map.of());
+    Map<String, Value> given = new HashMap<>();
+    for (int i = 0; i < onnx.inputs().size(); i++) {
+      if (!onnx.inputs().get(i).isEmpty()) {
+        given.put(function.inputs().get(i), scope.get(onnx.inputs().get(i)));
+      }
+    }
+    long version = function.opsets().getOrDefault("", scope.opset());
+    List<Value> results = outputs(new Scope(body, null, ops.budget(), version), given);
+    for (int i = 0; i < results.size(); i++) {
+      if (!onnx.outputs().get(i).isEmpty()) {
+        scope.put(onnx.outputs().get(i), results.get(i));
+      }
+    }
+    calls--;
+  }
+
+  private List<Value> outputs(Scope inner, Map<String, Value> given) throws ModelFormatException {
     for (Map.Entry<String, Value> value : given.entrySet()) {
       inner.put(value.getKey(), value.getValue());
     }
@@ -257,7 +314,7 @@ public final class GraphConverter {
       throw new ModelFormatException(text);
     }
     List<Value> outputs = new ArrayList<>();
-    for (OnnxValue output : graph.outputs()) {
+    for (OnnxValue output : inner.graph().outputs()) {
       outputs.add(inner.get(output.name()));
     }
     return outputs;
@@ -271,7 +328,7 @@ public final class GraphConverter {
     Set<Integer> used = new HashSet<>(inputs);
     for (OnnxValue output : file.graph().outputs()) {
       Value value = scope.get(output.name());
-      int operand = ops.operand(value);
+      int operand = value.stored().isPresent() ? value.stored().getAsInt() : ops.operand(value);
       if (value.type() == DataType.FLOAT16) {
         operand = ops.convert(operand, OperandCode.TENSOR_FLOAT16);
       }

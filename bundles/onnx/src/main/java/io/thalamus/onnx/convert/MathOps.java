@@ -19,6 +19,12 @@ class MathOps extends MoveOps {
   private static final int MAX_RANK = 4;
   private static final int BYTE_VALUES = 256;
 
+  /** The least float from which on all are whole. */
+  private static final double FIRST_WHOLE = 0x1p23;
+
+  /** The middle of those that are whole and next to each other. */
+  private static final double TO_WHOLE = 0x1.8p23;
+
   MathOps(SharedMemory file, OperationCatalog catalog, Budget budget) {
     super(file, catalog, budget);
   }
@@ -262,16 +268,22 @@ class MathOps extends MoveOps {
 
   /** The nearest integer; of two, the even one. */
   Value round(Value value) throws ModelFormatException {
-    Value floor = unary(Unary.FLOOR, value);
-    Value rest = sub(value, floor);
-    Value half = number(value.type(), 0.5);
-    Value isOdd = binary(Binary.NOT_EQUAL, unary(Unary.FLOOR, mul(floor, 0.5)), mul(floor, 0.5));
-    Value isUp =
-        binary(
-            Binary.OR,
-            binary(Binary.GREATER, rest, half),
-            binary(Binary.AND, binary(Binary.EQUAL, rest, half), isOdd));
-    return select(isUp, add(floor, 1), floor);
+    if (value.isConstant()) {
+      return Value.of(value.constant().map(value.type(), Math::rint, x -> x, budget()));
+    }
+    Value size = unary(Unary.ABS, value);
+    Value whole = add(add(size, FIRST_WHOLE), -FIRST_WHOLE);
+    Value isNegative = binary(Binary.LESS, value, number(value.type(), 0));
+    Value signed = select(isNegative, unary(Unary.NEG, whole), whole);
+    return select(binary(Binary.LESS, size, number(value.type(), FIRST_WHOLE)), signed, value);
+  }
+
+  /**
+   * The same of numbers less than {@code 2^22}: floats near {@code 1.5 * 2^23} have no bits for
+   * fractions, so that the addition rounds.
+   */
+  Value roundSmall(Value value) throws ModelFormatException {
+    return add(add(value, TO_WHOLE), -TO_WHOLE);
   }
 
   /** The first value where a condition holds, else the second, with broadcasting. */

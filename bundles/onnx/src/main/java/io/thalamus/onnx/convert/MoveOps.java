@@ -83,7 +83,8 @@ class MoveOps extends Emitter {
       return reshape(value, size);
     }
     if (value.isConstant() || !isPlain(value)) {
-      return view(value, size, Dims.permute(Dims.strides(value.shape()), order), 0);
+      Value result = view(value, size, Dims.permute(Dims.strides(value.shape()), order), 0);
+      return value.grid() == null ? result : result.with(value.grid().permuted(order));
     }
     return emit(value.type(), OperationCode.TRANSPOSE, operand(value), int32Vector(order));
   }

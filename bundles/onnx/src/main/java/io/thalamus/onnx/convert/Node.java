@@ -5,11 +5,15 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.Numbers;
 import io.thalamus.onnx.file.OnnxAttribute;
+import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxNode;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.onnx.fold.Tensors;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 
 /** One operator under conversion: what a converter may ask of it, and where it gives results. */
 final class Node {
@@ -41,7 +45,7 @@ final class Node {
 
   /** The version of ONNX's operators. */
   long opset() {
-    return graph.opset();
+    return scope.opset();
   }
 
   ModelFormatException refuse(String reason) {
@@ -204,6 +208,21 @@ final class Node {
 
   boolean wants(int output) {
     return output < outputs() && !onnx.outputs().get(output).isEmpty();
+  }
+
+  /** What another operator of ONNX makes of values. */
+  Value compute(String operator, Map<String, OnnxAttribute> settings, Value... values)
+      throws ModelFormatException {
+    List<String> names = new ArrayList<>();
+    OnnxGraph alone = new OnnxGraph("", List.of(), Map.of(), List.of(), List.of(), Map.of());
+    Scope inner = new Scope(alone, null, ops().budget(), opset());
+    for (Value value : values) {
+      names.add("input " + names.size());
+      inner.put(names.getLast(), value);
+    }
+    String result = "result";
+    graph.convert(inner, new OnnxNode("", operator, "", names, List.of(result), settings));
+    return inner.get(result);
   }
 
   /** Gives an output; one that is not wanted is dropped. */

@@ -21,18 +21,21 @@ final class Ops extends MathOps {
 
   /** The ways to reduce dimensions to one element. */
   enum Reduction {
-    SUM(OperationCode.REDUCE_SUM, Binary.ADD),
-    MEAN(OperationCode.MEAN, Binary.ADD),
-    MAX(OperationCode.REDUCE_MAX, Binary.MAXIMUM),
-    MIN(OperationCode.REDUCE_MIN, Binary.MINIMUM),
-    PRODUCT(OperationCode.REDUCE_PROD, Binary.MUL);
+    SUM(OperationCode.REDUCE_SUM, Binary.ADD, 0),
+    MEAN(OperationCode.MEAN, Binary.ADD, Double.NaN),
+    MAX(OperationCode.REDUCE_MAX, Binary.MAXIMUM, Double.NEGATIVE_INFINITY),
+    MIN(OperationCode.REDUCE_MIN, Binary.MINIMUM, Double.POSITIVE_INFINITY),
+    PRODUCT(OperationCode.REDUCE_PROD, Binary.MUL, 1);
 
     private final OperationCode operation;
     private final Binary pair;
+    private final double ofNone;
 
-    Reduction(OperationCode operation, Binary pair) {
+    /** With what elements are reduced to where there are none. */
+    Reduction(OperationCode operation, Binary pair, double ofNone) {
       this.operation = operation;
       this.pair = pair;
+      this.ofNone = ofNone;
     }
   }
 
@@ -45,7 +48,9 @@ final class Ops extends MathOps {
     for (int axis : axes) {
       kept[axis] = 1;
     }
-    require(value.count() > 0, "it has no elements to reduce");
+    if (value.count() == 0) {
+      return fill(value.type(), kept, kind.ofNone);
+    }
     boolean isOne = Dims.count(kept) == value.count();
     if (isOne) {
       return reshape(value, kept);

@@ -12,6 +12,8 @@ import java.util.Arrays;
  * quantized types round in other ways.
  */
 final class Quantization {
+  private static final int MAX_RANK = 4;
+
   private Quantization() {}
 
   static void addTo(Converters table) {
@@ -24,10 +26,14 @@ final class Quantization {
 
   /** A scale or zero point, to be broadcast along an axis where there are several. */
   private static Value along(Node node, Value factor, Value value) throws ModelFormatException {
+    return along(node, factor, value, node.setting("axis", 1));
+  }
+
+  static Value along(Node node, Value factor, Value value, int along) throws ModelFormatException {
     if (factor.count() == 1) {
       return node.ops().reshape(factor);
     }
-    int axis = node.axis(node.setting("axis", 1), value.rank());
+    int axis = node.axis(along, value.rank());
     int block = node.setting("block_size", 0);
     if (block > 0 && factor.rank() == value.rank()) {
       return blocks(node.ops(), factor, value, axis, block);
@@ -52,12 +58,38 @@ final class Quantization {
   }
 
   /** {@code saturate(round(value / scale) + zero)}. */
-  private static Value quantized(Ops ops, Value value, Value scale, Value zero, DataType type)
+  static Value quantized(Ops ops, Value value, Value scale, Value zero, DataType type)
       throws ModelFormatException {
-    Value whole = ops.round(ops.div(value, scale));
+    if (value.type().isFloat() && !value.isConstant() && Quantized.isOfAll(scale, zero)) {
+      return direct(ops, value, scale, zero, type);
+    }
+    double least = type.elements().least();
+    double most = type.elements().most();
+    Value whole = ops.div(value, scale);
+    if (value.isConstant()) {
+      whole = ops.round(whole);
+    } else {
+      // Beyond these everything saturates, whatever the zero point is.
+      whole = ops.roundSmall(ops.min(ops.max(whole, least - most), most - least));
+    }
     Value shifted = zero == null ? whole : ops.add(whole, ops.cast(zero, whole.type()));
-    Value limited = ops.min(ops.max(shifted, type.elements().least()), type.elements().most());
-    return ops.cast(limited, type);
+    return ops.cast(ops.min(ops.max(shifted, least), most), type);
+  }
+
+  /**
+   * By NNAPI's operation, which rounds halves away from zero. What a caller gives may well be
+   * halves: it is rounded to even before.
+   */
+  private static Value direct(Ops ops, Value value, Value scale, Value zero, DataType type)
+      throws ModelFormatException {
+    Quantized target = Quantized.of(scale, zero);
+    Value real = value;
+    if (ops.isGiven(value)) {
+      double range = type.elements().most() - type.elements().least();
+      Value steps = ops.min(ops.max(ops.div(value, scale), -range), range);
+      real = ops.mul(ops.roundSmall(steps), scale);
+    }
+    return ops.quantize(real, type, target.quantization());
   }
 
   private static void quantize(Node node) throws ModelFormatException {
@@ -75,14 +107,31 @@ final class Quantization {
   }
 
   private static void dequantize(Node node) throws ModelFormatException {
-    Ops ops = node.ops();
     Value value = node.in(0);
     Value scale = along(node, node.in(1), value);
-    Value wide = ops.cast(value, DataType.INT32);
-    if (node.has(2)) {
-      wide = ops.sub(wide, ops.cast(along(node, node.in(2), value), DataType.INT32));
+    Value zero = node.has(2) ? along(node, node.in(2), value) : null;
+    int axis = value.rank() == 0 ? 0 : node.setting("axis", 1);
+    node.out(dequantized(node.ops(), value, scale, zero, axis));
+  }
+
+  /** {@code (value - zero) * scale}. */
+  static Value dequantized(Ops ops, Value value, Value scale, Value zero, int axis)
+      throws ModelFormatException {
+    if (value.type().is8Bit() && !value.isConstant() && Quantized.isOfAll(scale, zero)) {
+      Value flat = value.rank() > MAX_RANK ? ops.flat(value) : value;
+      int from = ops.stored(flat, Quantized.of(scale, zero).quantization());
+      return ops.reshape(ops.dequantize(flat, from, scale.type()), value.shape());
     }
-    node.out(ops.mul(ops.cast(wide, scale.type()), scale));
+    Value wide = ops.cast(value, DataType.INT32);
+    if (zero != null) {
+      wide = ops.sub(wide, ops.cast(zero, DataType.INT32));
+    }
+    Value real = ops.mul(ops.cast(wide, scale.type()), scale);
+    boolean isKnown =
+        value.isConstant() && value.type().is8Bit() && Quantized.isOfOneAxis(scale, zero);
+    return isKnown
+        ? real.with(Quantized.of(scale, zero).grid(value, axis < 0 ? axis + value.rank() : axis))
+        : real;
   }
 
   private static void dynamic(Node node) throws ModelFormatException {
@@ -119,6 +168,10 @@ final class Quantization {
 
   private static void matmul(Node node) throws ModelFormatException {
     Ops ops = node.ops();
+    if (QLinear.isKnown(node)) {
+      QLinear.matmul(node);
+      return;
+    }
     Value a = shifted(ops, node.in(0), single(node, 2));
     Value b = shifted(ops, node.in(3), single(node, 5));
     Value scale = ops.mul(single(node, 1), single(node, 4));
@@ -127,6 +180,10 @@ final class Quantization {
 
   private static void convolution(Node node) throws ModelFormatException {
     Ops ops = node.ops();
+    if (QLinear.isKnown(node)) {
+      QLinear.convolution(node);
+      return;
+    }
     Value value = shifted(ops, node.in(0), single(node, 2));
     Value filter = node.in(3);
     int[] shape = new int[filter.rank()];

@@ -97,7 +97,6 @@ final class Reductions {
         return;
       }
       int[] axes = isNone ? Dims.range(value.rank()) : node.axes(given, value.rank());
-      node.require(value.count() > 0, "it reduces " + value.text() + ", which has no elements");
       Value result = step.of(ops, value, axes);
       node.out(
           keeps
@@ -172,7 +171,26 @@ final class Reductions {
   private static void cumSum(Node node) throws ModelFormatException {
     Ops ops = node.ops();
     Value value = node.in(0);
-    int axis = node.isKnown(1) || value.rank() > 1 ? node.axis(node.onlyInt(1), value.rank()) : 0;
+    if (node.isKnown(1) || value.rank() == 1) {
+      int axis = node.isKnown(1) ? node.axis(node.onlyInt(1), value.rank()) : 0;
+      node.out(cumSum(node, value, axis));
+      return;
+    }
+    Value named = ops.reshape(ops.cast(node.in(1), DataType.INT32));
+    Value result = cumSum(node, value, 0);
+    for (int axis = 1; axis < value.rank(); axis++) {
+      Value isMeant =
+          ops.binary(
+              Binary.OR,
+              ops.binary(Binary.EQUAL, named, ops.number(DataType.INT32, axis)),
+              ops.binary(Binary.EQUAL, named, ops.number(DataType.INT32, axis - value.rank())));
+      result = ops.select(isMeant, cumSum(node, value, axis), result);
+    }
+    node.out(result);
+  }
+
+  private static Value cumSum(Node node, Value value, int axis) throws ModelFormatException {
+    Ops ops = node.ops();
     int size = value.dim(axis);
     boolean isReverse = node.flag("reverse", false);
     int shift = node.flag("exclusive", false) ? 1 : 0;
@@ -188,6 +206,6 @@ final class Reductions {
     Value sums =
         ops.multiply(rows, ops.constant(value.type(), new int[] {size, size}, ones), false);
     int[] back = Dims.inverse(Dims.join(MoveOps.others(value.rank(), axis), new int[] {axis}));
-    node.out(ops.transpose(ops.reshape(sums, moved.shape()), back));
+    return ops.transpose(ops.reshape(sums, moved.shape()), back);
   }
 }

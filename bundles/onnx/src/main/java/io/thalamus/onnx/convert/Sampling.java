@@ -137,10 +137,15 @@ final class Sampling {
       double[] roi)
       throws ModelFormatException {
     Ops ops = node.ops();
-    node.require(
-        Dims.count(sizes) > 0 && value.type().isFloat(),
-        "it makes " + Dims.text(sizes) + " of " + value.text());
     String mode = node.text("mode", "nearest");
+    node.require(Dims.count(sizes) > 0, "it makes " + Dims.text(sizes) + " of " + value.text());
+    if (value.type().is8Bit() && !mode.equals("nearest")) {
+      Value one = ops.number(DataType.FLOAT, 1);
+      Value real = Quantization.dequantized(ops, value, one, null, 0);
+      Value result = sampled(node, real, sizes, scales, transformation, nearest, roi);
+      return Quantization.quantized(ops, result, one, null, value.type());
+    }
+    node.require(value.type().isFloat() || mode.equals("nearest"), "it samples " + value.text());
     Value direct = direct(node, value, sizes, scales, mode, transformation, nearest);
     if (direct != null) {
       return direct;

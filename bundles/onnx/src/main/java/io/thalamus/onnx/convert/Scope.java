@@ -3,6 +3,7 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.OnnxGraph;
+import io.thalamus.onnx.file.OnnxNode;
 import io.thalamus.onnx.file.OnnxTensor;
 import io.thalamus.onnx.file.OnnxValue;
 import io.thalamus.onnx.fold.Budget;
@@ -14,16 +15,49 @@ import java.util.Set;
 
 /** The values of a graph by name; those of the graph around it are seen too. */
 final class Scope {
+  private static final int MAX_STEPS = 16;
+
+  /** Operators that keep the dimensions of their first input. */
+  private static final Set<String> SINGLES =
+      Set.of(
+          "Abs",
+          "Cast",
+          "CastLike",
+          "Ceil",
+          "Cos",
+          "Exp",
+          "Floor",
+          "Identity",
+          "Log",
+          "Neg",
+          "Relu",
+          "Round",
+          "Sigmoid",
+          "Sin",
+          "Sqrt",
+          "Tanh");
+
+  /** Operators that keep the dimensions of an input beside scalars. */
+  private static final Set<String> PAIRS = Set.of("Add", "Sub", "Mul", "Div");
+
   private final OnnxGraph graph;
   private final Scope outer;
   private final Budget budget;
+  private final long opset;
   private final Map<String, Value> values = new HashMap<>();
   private final Set<String> failed = new HashSet<>();
+  private Map<String, OnnxNode> readers;
 
-  Scope(OnnxGraph graph, Scope outer, Budget budget) {
+  Scope(OnnxGraph graph, Scope outer, Budget budget, long opset) {
     this.graph = graph;
     this.outer = outer;
     this.budget = budget;
+    this.opset = opset;
+  }
+
+  /** The version of ONNX's operators. */
+  long opset() {
+    return opset;
   }
 
   OnnxGraph graph() {
@@ -67,8 +101,53 @@ final class Scope {
     return outer.get(name);
   }
 
-  /** The dimensions that the file states for a value; null where one is open. */
+  /**
+   * The dimensions that the file states for a value, or for another that is computed of it element
+   * by element; null where one is open.
+   */
   int[] declared(String name) {
+    String next = name;
+    int[] shape = stated(next);
+    for (int step = 0; shape == null && step < MAX_STEPS; step++) {
+      OnnxNode reader = readers().get(next);
+      if (reader == null || reader.outputs().isEmpty() || !keepsShape(reader, next)) {
+        return null;
+      }
+      next = reader.outputs().getFirst();
+      shape = stated(next);
+    }
+    return shape;
+  }
+
+  private boolean keepsShape(OnnxNode reader, String name) {
+    if (!PAIRS.contains(reader.type())) {
+      return true;
+    }
+    for (String input : reader.inputs()) {
+      Value other = values.get(input);
+      if (!input.equals(name) && (other == null || other.rank() > 0)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** For each value the first node that keeps the dimensions of its first or only large input. */
+  private Map<String, OnnxNode> readers() {
+    if (readers == null) {
+      readers = new HashMap<>();
+      for (OnnxNode node : graph.nodes()) {
+        boolean isPair = PAIRS.contains(node.type());
+        if (isPair || SINGLES.contains(node.type())) {
+          int count = isPair ? node.inputs().size() : Math.min(1, node.inputs().size());
+          node.inputs().subList(0, count).forEach(name -> readers.putIfAbsent(name, node));
+        }
+      }
+    }
+    return readers;
+  }
+
+  private int[] stated(String name) {
     OnnxValue value = graph.values().get(name);
     for (OnnxValue output : graph.outputs()) {
       value = output.name().equals(name) ? output : value;

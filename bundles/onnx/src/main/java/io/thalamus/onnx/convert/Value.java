@@ -4,6 +4,8 @@ package io.thalamus.onnx.convert;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
+import io.thalamus.onnx.layout.Grid;
+import java.util.OptionalInt;
 
 /**
  * A value of a graph under conversion: known, or held by an operand. Its shape is ONNX's; an
@@ -16,6 +18,11 @@ final class Value {
   private final int[] shape;
   private final Tensor constant;
   private int operand;
+
+  /** An operand of the same integers with their scale and zero point, where there is one. */
+  private int stored = NONE;
+
+  private Grid grid;
 
   private Value(DataType type, int[] shape, Tensor constant, int operand) {
     this.type = type;
@@ -73,6 +80,43 @@ final class Value {
   /** Keeps the operand that was made for a constant. */
   void setOperand(int index) {
     operand = index;
+  }
+
+  /** The operand that holds 8-bit integers with their scale and zero point, where there is one. */
+  OptionalInt stored() {
+    return stored == NONE ? OptionalInt.empty() : OptionalInt.of(stored);
+  }
+
+  /** 8-bit integers of an operand with a scale and a zero point. */
+  static Value ofStored(DataType type, int[] shape, int stored) {
+    Value value = new Value(type, shape, null, NONE);
+    value.stored = stored;
+    return value;
+  }
+
+  /** The integers that a constant was stored as; null where it was not. */
+  Grid grid() {
+    return grid;
+  }
+
+  /** The same constant, which was stored as integers. */
+  Value with(Grid known) {
+    Value value = new Value(type, shape, constant, NONE);
+    value.grid = known;
+    return value;
+  }
+
+  /** The same elements under another shape. */
+  Value as(int... changed) {
+    Value value =
+        new Value(type, changed, constant == null ? null : constant.reshape(changed), NONE);
+    if (constant == null) {
+      value.operand = operand;
+      value.stored = stored;
+    } else if (grid != null) {
+      value.grid = grid.reshaped(shape, changed);
+    }
+    return value;
   }
 
   /** For people: {@code FLOAT 1x3x8}. */

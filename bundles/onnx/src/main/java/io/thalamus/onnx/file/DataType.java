@@ -10,13 +10,13 @@ public enum DataType {
   FLOAT(1, Elements.FLOAT32, OperandCode.TENSOR_FLOAT32),
   UINT8(2, Elements.UINT8, OperandCode.TENSOR_QUANT8_ASYMM),
   INT8(3, Elements.INT8, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED),
-  UINT16(4, Elements.UINT16, null),
-  INT16(5, Elements.INT16, null),
+  UINT16(4, Elements.UINT16, OperandCode.TENSOR_INT32),
+  INT16(5, Elements.INT16, OperandCode.TENSOR_INT32),
   INT32(6, Elements.INT32, OperandCode.TENSOR_INT32),
   INT64(7, Elements.INT64, OperandCode.TENSOR_INT32),
   BOOL(9, Elements.BOOL8, OperandCode.TENSOR_BOOL8),
   FLOAT16(10, Elements.FLOAT16, OperandCode.TENSOR_FLOAT32),
-  DOUBLE(11, Elements.FLOAT64, null),
+  DOUBLE(11, Elements.FLOAT64, OperandCode.TENSOR_FLOAT32),
   UINT32(12, Elements.UINT32, null);
 
   private final int code;
@@ -40,9 +40,9 @@ public enum DataType {
   }
 
   /**
-   * The type of operands that hold such values within a graph. Those of INT64 are INT32; 8-bit
-   * integers are quantized with scale 1, so that they stand for themselves; FLOAT16 is computed in
-   * single precision, as other engines do it.
+   * The type of operands that hold such values within a graph. Those of INT64 and of 16-bit
+   * integers are INT32; 8-bit integers are quantized with scale 1, so that they stand for
+   * themselves; FLOAT16, BFLOAT16 and DOUBLE are computed in single precision.
    */
   public Optional<OperandCode> operand() {
     return Optional.ofNullable(operand);
@@ -63,8 +63,14 @@ public enum DataType {
     return this == UINT8 || this == INT8;
   }
 
+  /** ONNX's number of BFLOAT16, the upper half of a FLOAT, which values of it become. */
+  public static final int BFLOAT16 = 16;
+
   /** The type with a number. */
   public static Optional<DataType> of(int code) {
+    if (code == BFLOAT16) {
+      return Optional.of(FLOAT);
+    }
     for (DataType type : values()) {
       if (type.code == code) {
         return Optional.of(type);

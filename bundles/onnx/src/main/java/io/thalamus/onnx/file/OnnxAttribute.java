@@ -15,6 +15,7 @@ import java.util.List;
  * @param floats the bits of real numbers
  * @param ints integers
  * @param strings texts
+ * @param ref the setting of the function around that this one is; empty where it is its own
  */
 public record OnnxAttribute(
     String name,
@@ -25,4 +26,5 @@ public record OnnxAttribute(
     OnnxGraph graph,
     Numbers floats,
     Numbers ints,
-    List<String> strings) {}
+    List<String> strings,
+    String ref) {}

@@ -44,7 +44,7 @@ public final class OnnxFileReader {
 
   private OnnxModel model() throws ModelFormatException {
     String[] texts = {"", ""};
-    int[] functions = {0};
+    List<OnnxFunction> functions = new ArrayList<>();
     Map<String, Long> opsets = new HashMap<>();
     List<OnnxGraph> graphs = new ArrayList<>();
     message.readAll(
@@ -54,10 +54,7 @@ public final class OnnxFileReader {
             case 6 -> texts[1] = message.text();
             case 7 -> graphs.add(graph());
             case 8 -> opset(opsets);
-            case 25 -> {
-              functions[0]++;
-              message.skip();
-            }
+            case 25 -> functions.add(function());
             default -> message.skip();
           }
         });
@@ -65,7 +62,38 @@ public final class OnnxFileReader {
       throw new ModelFormatException(
           graphs.isEmpty() ? "the file is no ONNX model: it has no graph" : "it has two graphs");
     }
-    return new OnnxModel(texts[0], texts[1], opsets, functions[0], graphs.getFirst());
+    return new OnnxModel(texts[0], texts[1], opsets, functions, graphs.getFirst());
+  }
+
+  private OnnxFunction function() throws IOException, ModelFormatException {
+    String[] texts = {"", ""};
+    List<String> inputs = new ArrayList<>();
+    List<String> outputs = new ArrayList<>();
+    List<OnnxNode> nodes = new ArrayList<>();
+    Map<String, OnnxAttribute> defaults = new LinkedHashMap<>();
+    Map<String, Long> opsets = new HashMap<>();
+    message.message(
+        field -> {
+          switch (field) {
+            case 1 -> texts[0] = message.text();
+            case 4 -> inputs.add(message.text());
+            case 5 -> outputs.add(message.text());
+            case 7 -> nodes.add(node());
+            case 9 -> opset(opsets);
+            case 10 -> texts[1] = message.text();
+            case 11 -> {
+              OnnxAttribute attribute = attribute();
+              defaults.put(attribute.name(), attribute);
+            }
+            default -> message.skip();
+          }
+        });
+    return new OnnxFunction(texts[0], plain(texts[1]), inputs, outputs, nodes, defaults, opsets);
+  }
+
+  /** A domain, empty for ONNX's own, which has a name too. */
+  private static String plain(String domain) {
+    return domain.equals("ai.onnx") ? "" : domain;
   }
 
   private void opset(Map<String, Long> opsets) throws IOException, ModelFormatException {
@@ -79,7 +107,7 @@ public final class OnnxFileReader {
             default -> message.skip();
           }
         });
-    opsets.put(domain[0].equals("ai.onnx") ? "" : domain[0], version[0]);
+    opsets.put(plain(domain[0]), version[0]);
   }
 
   private OnnxGraph graph() throws IOException, ModelFormatException {
@@ -138,12 +166,11 @@ public final class OnnxFileReader {
             default -> message.skip();
           }
         });
-    String domain = texts[2].equals("ai.onnx") ? "" : texts[2];
-    return new OnnxNode(texts[0], texts[1], domain, inputs, outputs, attributes);
+    return new OnnxNode(texts[0], texts[1], plain(texts[2]), inputs, outputs, attributes);
   }
 
   private OnnxAttribute attribute() throws IOException, ModelFormatException {
-    String[] texts = {"", ""};
+    String[] texts = {"", "", ""};
     float[] f = {0};
     long[] i = {0};
     OnnxTensor[] tensor = {null};
@@ -163,11 +190,12 @@ public final class OnnxFileReader {
             case 7 -> message.fixed32s(floats);
             case 8 -> message.int64s(ints);
             case 9 -> strings.add(message.text());
+            case 21 -> texts[2] = message.text();
             default -> message.skip();
           }
         });
     return new OnnxAttribute(
-        texts[0], f[0], i[0], texts[1], tensor[0], graph[0], floats, ints, strings);
+        texts[0], f[0], i[0], texts[1], tensor[0], graph[0], floats, ints, strings, texts[2]);
   }
 
   private OnnxTensor tensor() throws IOException, ModelFormatException {

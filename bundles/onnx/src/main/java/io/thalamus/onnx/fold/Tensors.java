@@ -5,12 +5,15 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxTensor;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /** The way from constants of a file to values. */
 public final class Tensors {
   private static final int MAX_RANK = 32;
+  private static final ValueLayout.OfShort SHORT =
+      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   private Tensors() {}
 
@@ -56,6 +59,9 @@ public final class Tensors {
     } catch (ArithmeticException e) {
       throw new ModelFormatException("'" + name + "' has too many elements", e);
     }
+    if (constant.type() == DataType.BFLOAT16) {
+      return widened(constant, shape, budget);
+    }
     long expected = (long) Dims.count(shape) * type.elements().size();
     if (constant.raw().byteSize() > 0) {
       if (constant.raw().byteSize() != expected) {
@@ -71,6 +77,23 @@ public final class Tensors {
       put(bytes, type.elements().size(), constant.numbers().get(i));
     }
     return new Tensor(type, shape, MemorySegment.ofArray(bytes.array()));
+  }
+
+  /** The upper halves of FLOATs, which stand among the numbers as 16 bits each. */
+  private static Tensor widened(OnnxTensor constant, int[] shape, Budget budget)
+      throws ModelFormatException {
+    MemorySegment raw = constant.raw();
+    boolean isRaw = raw.byteSize() > 0;
+    long count = isRaw ? raw.byteSize() / 2 : constant.numbers().size();
+    if (count != Dims.count(shape) || isRaw && raw.byteSize() % 2 != 0) {
+      throw mismatch(constant.name(), shape, count + " elements");
+    }
+    ByteBuffer bytes = ByteBuffer.wrap(budget.bytes(4 * count)).order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; i < count; i++) {
+      long bits = isRaw ? raw.get(SHORT, 2L * i) : constant.numbers().get(i);
+      bytes.putInt((int) bits << 16);
+    }
+    return new Tensor(DataType.FLOAT, shape, MemorySegment.ofArray(bytes.array()));
   }
 
   private static void put(ByteBuffer bytes, int width, long bits) {

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.layout;
 
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Subgraph;
+import io.thalamus.operations.OperationCatalog;
+import java.util.Map;
 
 /** All passes, in the order in which one prepares the next. */
 public final class Layout {
   private Layout() {}
 
-  /** A graph that computes the same with fewer transposes and operations. */
-  public static Subgraph improve(Subgraph graph) {
-    Subgraph sunk = Pruning.prune(TransposeSinking.sink(Pruning.prune(graph)));
-    return Pruning.prune(ActivationFusion.fuse(sunk));
+  /**
+   * A graph that computes the same with fewer transposes and operations, and on stored integers
+   * where it goes on from them and back to them.
+   *
+   * @param catalog what quantized operations are checked against
+   * @param grids what constants were stored as, by identity
+   */
+  public static Subgraph improve(
+      Subgraph graph, OperationCatalog catalog, Map<Lifetime.Constant, Grid> grids) {
+    Subgraph sunk = Pruning.prune(TransposeSinking.sink(Pruning.prune(graph), grids));
+    Subgraph fused = Pruning.prune(ActivationFusion.fuse(sunk));
+    return Pruning.prune(QuantizedFusion.fuse(fused, catalog, grids));
   }
 }

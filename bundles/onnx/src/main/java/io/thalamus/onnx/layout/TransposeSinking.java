@@ -43,18 +43,20 @@ final class TransposeSinking {
   private record View(int source, int[] order) {}
 
   private final Subgraph graph;
+  private final Map<Lifetime.Constant, Grid> grids;
   private final List<Operand> operands;
   private final List<Operation> operations = new ArrayList<>();
   private final Map<Integer, View> views = new HashMap<>();
   private final Set<Integer> made = new HashSet<>();
 
-  private TransposeSinking(Subgraph graph) {
+  private TransposeSinking(Subgraph graph, Map<Lifetime.Constant, Grid> grids) {
     this.graph = graph;
+    this.grids = grids;
     this.operands = new ArrayList<>(graph.operands());
   }
 
-  static Subgraph sink(Subgraph graph) {
-    return new TransposeSinking(graph).sink();
+  static Subgraph sink(Subgraph graph, Map<Lifetime.Constant, Grid> grids) {
+    return new TransposeSinking(graph, grids).sink();
   }
 
   private Subgraph sink() {
@@ -241,7 +243,8 @@ final class TransposeSinking {
           LOGICAL_AND,
           LOGICAL_OR,
           SELECT,
-          QUANTIZE ->
+          QUANTIZE,
+          DEQUANTIZE ->
           isElementwise(operation, first.order());
       case CONCATENATION -> isConcatenated(operation, first.order());
       case PAD, PAD_V2 -> isPadded(operation, first.order());
@@ -340,7 +343,12 @@ final class TransposeSinking {
         at[d] = 0;
       }
     }
-    return constant(operand.type(), Shape.of(target), operand.quantization(), bytes);
+    int moved = constant(operand.type(), Shape.of(target), operand.quantization(), bytes);
+    Grid grid = grids.get(constant);
+    if (grid != null && grid.isPerTensor()) {
+      grids.put((Lifetime.Constant) operand(moved).lifetime(), grid);
+    }
+    return moved;
   }
 
   private boolean isConcatenated(Operation operation, int[] order) {

@@ -6,6 +6,7 @@ import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.CompilationCache.Check;
 import io.thalamus.api.CompilationCache.Entry;
 import io.thalamus.api.CompilationCache.Forecast;
+import io.thalamus.api.CompilationCache.Looks;
 import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
@@ -15,9 +16,9 @@ import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.model.ModelDigest;
 import io.thalamus.runtime.call.StatusMapping;
 import io.thalamus.runtime.call.Terms.Admission;
-import io.thalamus.runtime.events.CacheEvent;
 import io.thalamus.runtime.events.CacheEvent.Outcome;
 import io.thalamus.runtime.plan.PlanNode.ExecutionStep;
 import io.thalamus.runtime.registry.DeviceListener;
@@ -61,6 +62,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   private final Map<Path, CacheDirectory> directories = new ConcurrentHashMap<>();
   private final Map<RegisteredDevice, Set<OpenEntry>> open = new ConcurrentHashMap<>();
   private final CacheProblems problems = new CacheProblems(InstantSource.system());
+  private final CacheLooks looks = new CacheLooks();
   private volatile long quotaBytes;
 
   @Activate
@@ -139,7 +141,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
       }
     } catch (IOException e) {
       trouble(directory, e);
-      CacheEvent.tell(part.device().id(), "", Outcome.UNAVAILABLE, e.toString());
+      looks.add(part.device().id(), "", Outcome.UNAVAILABLE, e.toString());
     }
     return new Prepared(
         part.device().prepare(part.model(), config, Admission.WHILE_SERVING), Origin.NOT_STORED);
@@ -202,11 +204,12 @@ public final class StepCache implements DeviceListener, AutoCloseable {
           isRefused = isVerdict(e.status());
           tell(isRefused ? Outcome.REFUSED : Outcome.UNAVAILABLE, e.getMessage());
           LOG.log(
-              Level.DEBUG,
-              "{0} compiles {1} anew: {2}",
+              isRefused ? Level.WARNING : Level.DEBUG,
+              "{0} does not accept the stored files, and compiles {1} anew: {2} ({3})",
               part.device().id(),
               part.describe(),
-              e.getMessage());
+              e.getMessage(),
+              directory.directory());
         }
       }
       Optional<OpenEntry> files = entry.create(this);
@@ -236,7 +239,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     }
 
     private void tell(Outcome outcome, String message) {
-      CacheEvent.tell(part.device().id(), part.describe(), outcome, message);
+      looks.add(part.device().id(), part.describe(), outcome, message);
     }
 
     private PrepareConfig.Cache lend(OpenEntry files) {
@@ -315,6 +318,11 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     return problems.all();
   }
 
+  /** Returns how looks at the cache have ended, for each device. */
+  public List<Looks> looks() {
+    return looks.all();
+  }
+
   /** Returns the reason why compilations cannot be stored in a directory now, if there is one. */
   public Optional<String> obstacle(Path path) {
     Path directory = path.toAbsolutePath().normalize();
@@ -341,7 +349,15 @@ public final class StepCache implements DeviceListener, AutoCloseable {
         config,
         code.of(part.device()),
         settings(part.device()),
-        ModelStructure.digest(part.model()));
+        fingerprint(part.model()));
+  }
+
+  private static byte[] fingerprint(Model model) throws IOException {
+    try {
+      return ModelDigest.fingerprint(model);
+    } catch (IllegalStateException e) {
+      throw new IOException("the memory of a constant is closed", e);
+    }
   }
 
   private static byte[] settings(RegisteredDevice device) {

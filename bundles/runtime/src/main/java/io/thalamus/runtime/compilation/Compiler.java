@@ -58,7 +58,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   private final StepCache cache;
   private final Bursts bursts;
   private final Consumer<String> policyListener = this::policyChanged;
-  private final ReplanThread replanThread = new ReplanThread();
+  private final ReplanThread replanThread;
   private final Set<CompilationImpl> live = ConcurrentHashMap.newKeySet();
 
   @Activate
@@ -77,6 +77,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     this.measurements = measurements;
     this.cache = cache;
     this.bursts = bursts;
+    this.replanThread = new ReplanThread(registry.time());
     registry.addListener(this);
     policies.addListener(policyListener);
   }
@@ -167,7 +168,11 @@ public final class Compiler implements DeviceListener, AutoCloseable {
   /** Plans a compilation again in the background. One that is not looked after keeps its plan. */
   void requestReplan(CompilationImpl compilation) {
     if (live.contains(compilation)) {
-      replanThread.submit(compilation, () -> replan(compilation));
+      replanThread.submit(
+          compilation,
+          compilation.application(),
+          compilation.priority(),
+          () -> replan(compilation));
     }
   }
 

@@ -12,7 +12,9 @@ import io.thalamus.model.NanoClock;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.schedule.Contender;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,8 +24,11 @@ import java.util.function.Consumer;
 /** A memory of an application, with the lock that executions and copies take. */
 public final class DomainMemory implements Memory {
   private final long number;
+  private final String owner;
+  private final long created;
   private final RoleSet roleSet;
   private final MemoryState state;
+  private final StateFiles files;
   private final MemoryLock lock = new MemoryLock();
 
   /** The executions that use it. */
@@ -38,20 +43,26 @@ public final class DomainMemory implements Memory {
    * Creates a memory that has room.
    *
    * @param number the place in the order in which several are locked
+   * @param owner the application
    * @param patience how long a copy waits if no use ends, by the clock
    */
   DomainMemory(
       long number,
+      String owner,
       RoleSet roleSet,
       MemoryState state,
+      StateFiles files,
       Duration patience,
       NanoClock clock,
       Consumer<DomainMemory> onClose) {
     this.number = number;
+    this.owner = owner;
+    this.created = clock.nanoTime();
     this.patience = patience;
     this.clock = clock;
     this.roleSet = roleSet;
     this.state = state;
+    this.files = files;
     this.onClose = onClose;
     this.uses = new ReferenceCount(state::free);
   }
@@ -231,8 +242,27 @@ public final class DomainMemory implements Memory {
   }
 
   @Override
+  public void save(Path file) throws NeuralNetworksException {
+    lockToCopy(false);
+    try {
+      Shape shape = state.offer();
+      files.write(file, name(), operand().with(shape), state.shared().segment());
+    } finally {
+      unlock(false);
+    }
+  }
+
+  @Override
+  public void restore(Path file) throws NeuralNetworksException {
+    try (Arena arena = Arena.ofConfined()) {
+      StateFiles.Contents contents = files.read(file, name(), operand(), arena);
+      copyFrom(contents.bytes(), contents.shape());
+    }
+  }
+
+  @Override
   public MemoryInfo describe() {
-    return state.describe();
+    return state.describe(owner, Duration.ofNanos(clock.nanoTime() - created));
   }
 
   @Override

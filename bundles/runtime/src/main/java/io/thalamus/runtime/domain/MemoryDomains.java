@@ -4,6 +4,7 @@ package io.thalamus.runtime.domain;
 import io.thalamus.api.MemoryDesc;
 import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.cache.CacheEngine;
 import io.thalamus.model.NanoClock;
 import java.time.Duration;
 import java.util.List;
@@ -14,6 +15,9 @@ import java.util.function.Consumer;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
 
 /** The memories of all applications. Thread-safe; owns those that nobody has closed. */
 @Component(service = MemoryDomains.class)
@@ -23,21 +27,30 @@ public final class MemoryDomains implements AutoCloseable {
 
   private final Duration patience;
   private final NanoClock clock;
+
+  /** Vouches for saved contents; null without a caching engine. */
+  @Reference(cardinality = ReferenceCardinality.OPTIONAL, policy = ReferencePolicy.DYNAMIC)
+  private volatile CacheEngine engine;
+
+  private final StateFiles files = new StateFiles(() -> engine);
+
   private final AtomicLong numbers = new AtomicLong();
   private final ConcurrentSkipListMap<Long, DomainMemory> live = new ConcurrentSkipListMap<>();
 
   /** Creates memories with the usual patience, by the clock of the machine. */
   @Activate
   public MemoryDomains() {
-    this(PATIENCE, System::nanoTime);
+    this(PATIENCE, System::nanoTime, null);
   }
 
   /**
    * Creates memories with another patience.
    *
    * @param patience how long a copy waits for executions if none of them ends
+   * @param engine vouches for saved contents; null to save none
    */
-  public MemoryDomains(Duration patience, NanoClock clock) {
+  public MemoryDomains(Duration patience, NanoClock clock, CacheEngine engine) {
+    this.engine = engine;
     this.patience = patience;
     this.clock = clock;
   }
@@ -45,9 +58,10 @@ public final class MemoryDomains implements AutoCloseable {
   /**
    * Makes a memory; see {@code NeuralNetworks.createMemory}.
    *
+   * @param owner the application, for people
    * @param onClose called once, when it is closed
    */
-  public DomainMemory create(MemoryDesc desc, Consumer<DomainMemory> onClose)
+  public DomainMemory create(MemoryDesc desc, String owner, Consumer<DomainMemory> onClose)
       throws NeuralNetworksException {
     RoleSet roleSet = RoleSet.of(desc);
     MemoryState state = new MemoryState(roleSet);
@@ -55,8 +69,10 @@ public final class MemoryDomains implements AutoCloseable {
     DomainMemory memory =
         new DomainMemory(
             numbers.incrementAndGet(),
+            owner,
             roleSet,
             state,
+            files,
             patience,
             clock,
             closed -> {

@@ -22,6 +22,7 @@ import io.thalamus.runtime.domain.Residence.Nowhere;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.registry.DeviceMemory;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -76,14 +77,7 @@ final class MemoryState {
   /** Moves contents that are in the buffer only to shared memory; if that fails, they are lost. */
   private void leaveBuffer() {
     if (residence instanceof Device) {
-      try {
-        pull();
-      } catch (NeuralNetworksException e) {
-        // Whoever needs the contents learns of it by their residence.
-        if (!(residence instanceof Lost)) {
-          residence = new Lost(e.getMessage());
-        }
-      }
+      keep();
     }
     residence = residence.withoutDevice();
   }
@@ -161,6 +155,28 @@ final class MemoryState {
         residence = new Lost("the device left as soon as it had written it");
       } else {
         residence = residence.completed(actual);
+        shadow();
+      }
+    }
+  }
+
+  /** Copies what the device has just written to shared memory, if the application wants that. */
+  private void shadow() {
+    if (roleSet.shadowed() && residence instanceof Device) {
+      keep();
+    }
+  }
+
+  /**
+   * Copies the contents to shared memory; if that fails, their residence says that they are lost.
+   */
+  private void keep() {
+    try {
+      pull();
+    } catch (NeuralNetworksException e) {
+      // Whoever needs the contents learns of it by their residence.
+      if (!(residence instanceof Lost)) {
+        residence = new Lost(e.getMessage());
       }
     }
   }
@@ -388,7 +404,7 @@ final class MemoryState {
   }
 
   /** Returns what the memory is and where its contents are. */
-  MemoryInfo describe() {
+  MemoryInfo describe(String owner, Duration age) {
     synchronized (lock) {
       String device = slot.buffer() == null ? MemoryInfo.SHARED : slot.buffer().device().id();
       List<String> places = new ArrayList<>();
@@ -401,6 +417,7 @@ final class MemoryState {
       Operand actual = roleSet.operand().with(shape());
       return new MemoryInfo(
           roleSet.name(),
+          owner,
           actual.type(),
           actual.shape(),
           actual.isSizeKnown() ? actual.byteSize() : 0,
@@ -410,7 +427,9 @@ final class MemoryState {
           residence.isComplete()
               ? State.INITIALIZED
               : residence instanceof Lost ? State.DEAD : State.UNINITIALIZED,
-          residence instanceof Lost lost ? lost.reason() : "");
+          residence instanceof Lost lost ? lost.reason() : "",
+          roleSet.shadowed(),
+          age);
     }
   }
 

@@ -19,8 +19,14 @@ import java.util.List;
  * @param operand the type and quantization that all roles have, with the dimensions of all of them
  * @param dimensions of the descriptor itself
  * @param roles whose owners are {@link RoleHost}s
+ * @param shadowed whether shared memory gets a copy of what each execution writes
  */
-record RoleSet(String name, Operand operand, Shape dimensions, List<MemoryRoles.Role> roles) {
+record RoleSet(
+    String name,
+    Operand operand,
+    Shape dimensions,
+    List<MemoryRoles.Role> roles,
+    boolean shadowed) {
   RoleSet {
     roles = List.copyOf(roles);
   }
@@ -46,7 +52,7 @@ record RoleSet(String name, Operand operand, Shape dimensions, List<MemoryRoles.
     }
     try {
       Operand common = MemoryRoles.common(roles, desc.dimensions());
-      return new RoleSet(desc.name(), common, desc.dimensions(), roles);
+      return new RoleSet(desc.name(), common, desc.dimensions(), roles, desc.shadowed());
     } catch (MemoryRoles.Conflict e) {
       throw refused(desc, e.getMessage());
     }

@@ -13,6 +13,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.OutputShape;
+import io.thalamus.model.Priority;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.runtime.call.Cause;
@@ -21,6 +22,7 @@ import io.thalamus.runtime.domain.MemoryBindings;
 import io.thalamus.runtime.events.ExecutionEvent;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout.BoundaryConstant;
+import io.thalamus.runtime.schedule.Application;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
@@ -45,7 +47,7 @@ public final class ExecutionImpl implements Execution {
   private final AtomicBoolean started = new AtomicBoolean();
 
   // Of one try. Written before the execution can be started again.
-  private RunControl control;
+  private volatile RunControl control;
   private Lateness lateness;
   private CopyCount copies = new CopyCount();
 
@@ -56,10 +58,13 @@ public final class ExecutionImpl implements Execution {
   /** Null until the execution is started. */
   private Arguments arguments;
 
+  /** The last asynchronous start; null without one. */
+  private volatile AsyncRun asynchronous;
+
   /** An execution of what the host compiled. */
   public ExecutionImpl(ExecutionHost host) {
     this.host = host;
-    this.control = new RunControl(host);
+    this.control = new RunControl(host, host.application(), host.priority());
     this.lateness = new Lateness(host, control);
     Subgraph graph = host.model().main();
     this.given = new Argument[graph.inputIndexes().size() + graph.outputIndexes().size()];
@@ -149,6 +154,28 @@ public final class ExecutionImpl implements Execution {
     return this;
   }
 
+  @Override
+  public Execution setPriority(Priority priority) {
+    requireNotStarted();
+    return contend(control.application(), Objects.requireNonNull(priority, "priority"));
+  }
+
+  @Override
+  public Execution setClient(String client) {
+    requireNotStarted();
+    return contend(new Application(host.application().name(), client), control.priority());
+  }
+
+  private Execution contend(Application application, Priority priority) {
+    boolean isSame = application.equals(control.application()) && priority == control.priority();
+    // One that was refused keeps what it was promised.
+    if (!isSame) {
+      control = new RunControl(host, application, priority);
+      lateness = new Lateness(host, control);
+    }
+    return this;
+  }
+
   private void requireNotStarted() {
     if (started.get()) {
       throw new IllegalStateException("the execution is started: create another one");
@@ -235,8 +262,22 @@ public final class ExecutionImpl implements Execution {
     return run;
   }
 
+  @Override
+  public void stop() {
+    if (started.get()) {
+      control.cancel();
+      AsyncRun run = asynchronous;
+      if (run != null) {
+        run.refuse(
+            ExecutionReport.failed(
+                ResultCode.OP_FAILED, "the execution was stopped before it began"));
+      }
+    }
+  }
+
   private AsyncRun watched(Cause waiting) {
     AsyncRun run = new AsyncRun(this, waiting);
+    asynchronous = run;
     if (control.deadline().isSet()) {
       run.watch(host.time(), control.deadline());
     }

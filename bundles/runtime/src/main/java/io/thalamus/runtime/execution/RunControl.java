@@ -2,9 +2,11 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.model.Deadline;
+import io.thalamus.model.Priority;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.plan.PreparedPlan;
+import io.thalamus.runtime.schedule.Application;
 import io.thalamus.runtime.schedule.Contender;
 import java.time.Duration;
 
@@ -23,8 +25,8 @@ final class RunControl extends Contender {
   private Duration given = Duration.ZERO;
 
   /** The control of an execution of a compilation, which may take for ever. */
-  RunControl(ExecutionHost host) {
-    super(host.application(), host.priority());
+  RunControl(ExecutionHost host, Application application, Priority priority) {
+    super(application, priority);
     label = host.label();
     deadline = Deadline.never(host.time());
   }

@@ -96,7 +96,8 @@ public abstract class Contender implements ExecutionControl, Pauses {
       return signal;
     }
     Permits where = permits;
-    if (where != null) {
+    // A pause leaves the processor to others anyway.
+    if (where != null && !isWanted) {
       // First: one that comes meanwhile asks for the permit.
       long others = where.takeTurn(this);
       if (others > 0) {

@@ -91,6 +91,15 @@ public final class FairQueue<T> {
     if (queue(account, rank).size() >= room(contender, account.promises(rank), now)) {
       return null;
     }
+    return add(account, rank, now, item);
+  }
+
+  /** Adds something that is neither refused nor promised room. */
+  public Entry<T> add(Application application, Priority priority, long now, T item) {
+    return add(account(application), priority.ordinal(), now, item);
+  }
+
+  private Entry<T> add(Account<T> account, int rank, long now, T item) {
     Entry<T> entry = new Entry<>(item, nextNumber());
     insert(entry, account, rank, now);
     return entry;

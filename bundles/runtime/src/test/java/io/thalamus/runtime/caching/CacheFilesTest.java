@@ -10,14 +10,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.thalamus.api.CacheOptions;
 import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationCache.Looks;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.memory.MemoryKind;
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Lifetime.ConstantReference;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperationCode;
 import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.fakes.CachingDevice;
 import io.thalamus.runtime.fakes.FaultyDevice;
@@ -27,6 +33,7 @@ import io.thalamus.runtime.fakes.SteppedTime;
 import io.thalamus.runtime.fakes.TestRuntime;
 import io.thalamus.runtime.registry.Bursts;
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -127,6 +134,56 @@ class CacheFilesTest {
       Files.write(file, new byte[0]);
       assertEquals(Origin.STORED, compile());
       assertEquals(Origin.RESTORED, compile());
+    }
+    // For each file: missing, changed, empty, good.
+    Looks looks = runtime.storedCompilations().looks().getFirst();
+    int count = files().size();
+    assertEquals(count, looks.hits());
+    assertEquals(1 + 3L * count, looks.misses() + looks.refused());
+    assertTrue(looks.refused() >= count, looks.toString());
+    assertEquals(0, looks.unavailable());
+  }
+
+  /** An application that gives one token for all of its models gets the answers of each. */
+  @Test
+  void modelsOfOtherWeightsUnderOneTokenAreToldApart() throws Exception {
+    try (SharedMemory weights = SharedMemory.allocate(MemoryKind.ASHMEM, 2 * 64 * Float.BYTES)) {
+      for (int i = 0; i < 2 * 64; i++) {
+        weights.segment().setAtIndex(ValueLayout.JAVA_FLOAT, i, i == 127 ? 8 : i % 64);
+      }
+      assertEquals(Origin.STORED, addTo(weights, 0, 63));
+      assertEquals(Origin.RESTORED, addTo(weights, 0, 63));
+      assertEquals(Origin.STORED, addTo(weights, 1, 8));
+      assertEquals(Origin.RESTORED, addTo(weights, 1, 8));
+      assertEquals(Origin.RESTORED, addTo(weights, 0, 63));
+    }
+  }
+
+  /** Adds one of two constants, which differ in the last element. */
+  private Origin addTo(SharedMemory weights, int which, float last) throws Exception {
+    Graphs.Builder g = new Graphs.Builder(64);
+    int in = g.input("in");
+    int out = g.output("out");
+    Operand like = g.raw().get(in);
+    int constant =
+        g.raw()
+            .constant(
+                "weights",
+                like.type(),
+                like.shape(),
+                like.quantization(),
+                new ConstantReference(weights, which * 256L, 256));
+    g.op(OperationCode.ADD, in, constant, out);
+    try (Compilation compilation = runtime.networks().compile(g.model(), options(directory(), 0))) {
+      float[] result = new float[64];
+      compilation
+          .createExecution()
+          .setInput(0, Graphs.floats(new float[64]))
+          .setOutput(0, Graphs.floats(result))
+          .compute()
+          .orThrow();
+      assertEquals(last, result[63]);
+      return compilation.caching().getFirst().origin();
     }
   }
 

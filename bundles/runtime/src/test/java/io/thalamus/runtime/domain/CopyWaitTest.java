@@ -33,7 +33,8 @@ class CopyWaitTest {
 
   private final HangingDevice device = new HangingDevice(LimitedDevice.cpu());
   private final TestRuntime runtime = TestRuntime.of(device);
-  private final MemoryDomains domains = new MemoryDomains(Duration.ofMillis(300), System::nanoTime);
+  private final MemoryDomains domains =
+      new MemoryDomains(Duration.ofMillis(300), System::nanoTime, null);
 
   @AfterEach
   void close() {
@@ -44,7 +45,7 @@ class CopyWaitTest {
 
   private DomainMemory make(String name, Compilation compilation) throws Exception {
     MemoryDesc desc = MemoryDesc.builder(name).input(compilation, 0).output(compilation, 0).build();
-    return domains.create(desc, closed -> {});
+    return domains.create(desc, "test", closed -> {});
   }
 
   private static void refused(String name, Executable copy) {

@@ -52,7 +52,11 @@ class CausesTest {
   private static final int ENOUGH = 12;
 
   /** Executions wait here for a thread, not for a device. */
-  @DeviceSettings(cpuPermits = 1_000, permits = 1_000, drainMillis = 60_000)
+  @DeviceSettings(
+      cpuPermits = 1_000,
+      permits = 1_000,
+      executionFloorMillis = 60_000,
+      drainMillis = 60_000)
   private static final class ManyPermits {}
 
   private final SteppedTime time = new SteppedTime();

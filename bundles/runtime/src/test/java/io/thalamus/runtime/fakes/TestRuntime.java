@@ -68,7 +68,7 @@ public final class TestRuntime implements AutoCloseable {
   private TestRuntime(ModelRules rules, DeviceRegistry registry) {
     this.registry = registry;
     threads = new AsyncThreads(registry.time());
-    domains = new MemoryDomains(Duration.ofSeconds(30), registry.time());
+    domains = new MemoryDomains(Duration.ofSeconds(30), registry.time(), null);
     policies.addPolicy(new SearchPolicy());
     cache = new StepCache(registry, device -> code, 1L << 30);
     compiler =
@@ -151,6 +151,11 @@ public final class TestRuntime implements AutoCloseable {
   /** The entrance for another application, which its caller closes. */
   public NeuralNetworksComponent networks(String application) {
     return new NeuralNetworksComponent(registry, compiler, loader, domains, application);
+  }
+
+  /** The entrance for an application with memories of its own, which its caller closes. */
+  public NeuralNetworksComponent networks(MemoryDomains own) {
+    return new NeuralNetworksComponent(registry, compiler, loader, own, "test");
   }
 
   /** The entrance. */

@@ -111,6 +111,21 @@ class ProcessorTurnsTest {
     device.release(low);
   }
 
+  /** Whoever waits for a device in another process asks this way, and has no processor to yield. */
+  @Test
+  void whoIsAskedForTheStatusAloneKeepsTheTimeAsItsOwn() {
+    comesAndGoes(permits, Priority.HIGH);
+    Run low = new Run("a", Priority.LOW);
+    permits.acquire(low, true);
+    for (int i = 0; i < TURNS * CHECKPOINTS_OF_A_TURN; i++) {
+      assertEquals(Signal.CONTINUE, low.isPauseWanted() ? low.checkpoint() : low.status());
+      clock.addAndGet(STEP_NANOS);
+    }
+    assertEquals(0, yields.get());
+    assertEquals(0, low.pausedNanos(clock.get()));
+    permits.release(low);
+  }
+
   @Test
   void whoHasInheritedAnUrgentRankDoesNotYield() {
     Run low = new Run("a", Priority.LOW);

@@ -19,6 +19,7 @@ import io.thalamus.console.Syntax;
 import io.thalamus.shell.execution.Bench;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.model.ReadChoices;
 import io.thalamus.shell.results.BenchResult;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,30 +38,31 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=bench"})
 public final class BenchCommand extends Command {
   private static final Syntax SYNTAX =
-      CacheFolder.addTo(
-          CompileOptionsSyntax.addTo(
-              Syntax.of(
-                      "nn:bench",
-                      "MODEL [INPUT...]",
-                      "How fast a model is here: latency, throughput, compile time. Without INPUT,"
-                          + " random values are fed.",
-                      1,
-                      Integer.MAX_VALUE)
-                  .offering(Inputs.MODEL, Inputs.FILE)
-                  .option("threads", "N", "how many requests run at once (1)")
-                  .option("seconds", "S", "how long to measure (3)")
-                  .option(
-                      "vs",
-                      "D2",
-                      "the same on another device, by turns, and the ratio",
-                      Candidates.of(Kind.DEVICES))
-                  .option(
-                      "vs-policy",
-                      "P2",
-                      "the same by another policy, by turns, and the ratio",
-                      Candidates.of(Kind.POLICIES))
-                  .option("mean", "M", "pictures: see nn:run")
-                  .option("std", "S", "pictures: see nn:run")));
+      ReadChoices.addTo(
+          CacheFolder.addTo(
+              CompileOptionsSyntax.addTo(
+                  Syntax.of(
+                          "nn:bench",
+                          "MODEL [INPUT...]",
+                          "How fast a model is here: latency, throughput, compile time. Without"
+                              + " INPUT, random values are fed.",
+                          1,
+                          Integer.MAX_VALUE)
+                      .offering(Inputs.MODEL, Inputs.FILE)
+                      .option("threads", "N", "how many requests run at once (1)")
+                      .option("seconds", "S", "how long to measure (3)")
+                      .option(
+                          "vs",
+                          "D2",
+                          "the same on another device, by turns, and the ratio",
+                          Candidates.of(Kind.DEVICES))
+                      .option(
+                          "vs-policy",
+                          "P2",
+                          "the same by another policy, by turns, and the ratio",
+                          Candidates.of(Kind.POLICIES))
+                      .option("mean", "M", "pictures: see nn:run")
+                      .option("std", "S", "pictures: see nn:run"))));
 
   private static final double USUAL_SECONDS = 3;
 
@@ -112,6 +114,7 @@ public final class BenchCommand extends Command {
           inputs.read(
               model.loaded().file(),
               words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words);
+      model.fit(values);
       Optional<CacheOptions> caching = CacheFolder.asked(invocation, model.loaded());
       caching.ifPresent(value -> contenders.replaceAll(contender -> contender.with(value)));
       List<Bench.Figures> figures =

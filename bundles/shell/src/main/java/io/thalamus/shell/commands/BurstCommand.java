@@ -14,6 +14,7 @@ import io.thalamus.console.Syntax;
 import io.thalamus.shell.execution.BurstRun;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.model.ReadChoices;
 import io.thalamus.shell.results.BurstResult;
 import java.util.Collections;
 import java.util.List;
@@ -29,24 +30,25 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=burst"})
 public final class BurstCommand extends Command {
   private static final Syntax SYNTAX =
-      CompileOptionsSyntax.addTo(
-          Syntax.of(
-                  "nn:burst",
-                  "MODEL [INPUT...]",
-                  "Many executions in quick succession by burst: their latencies while it runs, and"
-                      + " throughput, after three seconds of warm-up that are not counted. Without"
-                      + " INPUT, random values are fed.",
-                  1,
-                  Integer.MAX_VALUE)
-              .offering(Inputs.MODEL, Inputs.FILE)
-              .option(
-                  "rate",
-                  "R",
-                  "executions in a second, whose latency counts from when they are due (as many as"
-                      + " possible)")
-              .option("seconds", "S", "how long to measure (3)")
-              .option("mean", "M", "pictures: see nn:run")
-              .option("std", "S", "pictures: see nn:run"));
+      ReadChoices.addTo(
+          CompileOptionsSyntax.addTo(
+              Syntax.of(
+                      "nn:burst",
+                      "MODEL [INPUT...]",
+                      "Many executions in quick succession by burst: their latencies while it runs,"
+                          + " and throughput, after three seconds of warm-up that are not counted."
+                          + " Without INPUT, random values are fed.",
+                      1,
+                      Integer.MAX_VALUE)
+                  .offering(Inputs.MODEL, Inputs.FILE)
+                  .option(
+                      "rate",
+                      "R",
+                      "executions in a second, whose latency counts from when they are due (as many"
+                          + " as possible)")
+                  .option("seconds", "S", "how long to measure (3)")
+                  .option("mean", "M", "pictures: see nn:run")
+                  .option("std", "S", "pictures: see nn:run")));
 
   private static final double USUAL_SECONDS = 3;
 
@@ -85,6 +87,7 @@ public final class BurstCommand extends Command {
               .read(
                   model.loaded().file(),
                   words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words);
+      model.fit(values);
       String name = model.loaded().path().toString();
       BurstRun run =
           new BurstRun(networks, model.model(), values, CompileOptionsSyntax.options(arguments));

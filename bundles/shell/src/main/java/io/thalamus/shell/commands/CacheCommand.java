@@ -75,6 +75,7 @@ public final class CacheCommand extends Command {
             directory.toString(),
             CacheEntry.of(cache.entries(directory)),
             CacheFolder.obstacles(cache, directory),
+            cache.looks(),
             invocation.style());
       }
       case "verify" -> verify(directory(words, 1, invocation), invocation);

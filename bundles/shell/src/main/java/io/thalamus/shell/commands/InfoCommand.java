@@ -8,6 +8,7 @@ import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.model.ReadChoices;
 import io.thalamus.shell.picture.GraphPicture;
 import io.thalamus.shell.results.InfoResult;
 import io.thalamus.shell.tensor.OutputFile;
@@ -24,15 +25,16 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=info"})
 public final class InfoCommand extends Command {
   private static final Syntax SYNTAX =
-      Syntax.of(
-              "nn:info",
-              "MODEL",
-              "What a model is: operations, inputs, outputs, constants, work, normalization. MODEL"
-                  + " is a file, or the name of a loaded model.",
-              1,
-              1)
-          .offering(Inputs.MODEL)
-          .option("svg", "FILE", "draw the graph of operations", Inputs.FILE);
+      ReadChoices.addTo(
+          Syntax.of(
+                  "nn:info",
+                  "MODEL",
+                  "What a model is: operations, inputs, outputs, constants, work, normalization."
+                      + " MODEL is a file, or the name of a loaded model.",
+                  1,
+                  1)
+              .offering(Inputs.MODEL)
+              .option("svg", "FILE", "draw the graph of operations", Inputs.FILE));
 
   private final Models models;
 

@@ -69,20 +69,22 @@ final class Inputs {
     }
     List<Tensor> values = new ArrayList<>();
     for (int i = 0; i < wanted; i++) {
-      values.add(read(words.get(i), main.input(i), file.normalization(i)));
+      values.add(read(words.get(i), main.input(i), file.input(i), file.normalization(i)));
     }
     return values;
   }
 
-  private Tensor read(String word, Operand input, Optional<ModelFile.Normalization> stated)
+  private Tensor read(
+      String word, Operand compiled, Operand open, Optional<ModelFile.Normalization> stated)
       throws CommandException, NeuralNetworksException {
     if (word.startsWith(RANDOM)) {
-      return InputFile.random(seed(word), input);
+      return InputFile.random(seed(word), compiled);
     }
     if (InputFile.accepts(word)) {
-      return InputFile.read(invocation.path(word), input);
+      return InputFile.read(invocation.path(word), compiled, open);
     }
     Picture picture = InputFile.picture(invocation.path(word));
+    Operand input = picture.sized(compiled, open);
     PictureLayout layout =
         PictureLayout.of(input.shape())
             .orElseThrow(

@@ -12,6 +12,7 @@ import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.model.ReadChoices;
 import io.thalamus.shell.results.PlanResult;
 import java.time.Duration;
 import org.apache.felix.service.command.CommandSession;
@@ -26,17 +27,18 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=measure"})
 public final class MeasureCommand extends Command {
   private static final Syntax SYNTAX =
-      CompileOptionsSyntax.addTo(
-          Syntax.of(
-                  "nn:measure",
-                  "MODEL",
-                  "Times a model's operations on each device, one by one and together. The times"
-                      + " are kept in the storage directory; nn:plan shows them, and the policy"
-                      + " 'search' goes by them.",
-                  1,
-                  1)
-              .offering(Inputs.MODEL)
-              .option("seconds", "S", "how long, for all devices together (10)"));
+      ReadChoices.addTo(
+          CompileOptionsSyntax.addTo(
+              Syntax.of(
+                      "nn:measure",
+                      "MODEL",
+                      "Times a model's operations on each device, one by one and together. The"
+                          + " times are kept in the storage directory; nn:plan shows them, and the"
+                          + " policy 'search' goes by them.",
+                      1,
+                      1)
+                  .offering(Inputs.MODEL)
+                  .option("seconds", "S", "how long, for all devices together (10)")));
 
   private static final double USUAL_SECONDS = 10;
 

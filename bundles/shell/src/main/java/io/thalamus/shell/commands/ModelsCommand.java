@@ -9,6 +9,7 @@ import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
 import io.thalamus.shell.model.Models;
+import io.thalamus.shell.model.ReadChoices;
 import io.thalamus.shell.model.ResidentModel;
 import io.thalamus.shell.results.ModelsResult;
 import io.thalamus.shell.session.Kept;
@@ -38,16 +39,18 @@ public final class ModelsCommand extends Command {
       Syntax.of("nn:models", "", "The loaded models, and where their operations are.", 0, 0);
 
   private static final Syntax LOAD =
-      CacheFolder.addTo(
-          Syntax.of(
-                  "nn:load",
-                  "FILE",
-                  "Loads a model and keeps it: its compilations live on while devices come and go.",
-                  1,
-                  1)
-              .offering(Inputs.FILE)
-              .option("name", "N", "what to call it; usually as its file or folder is called")
-              .flag(KEEP, null, "have each process load it when it begins"));
+      ReadChoices.addTo(
+          CacheFolder.addTo(
+              Syntax.of(
+                      "nn:load",
+                      "FILE",
+                      "Loads a model and keeps it: its compilations live on while devices come and"
+                          + " go.",
+                      1,
+                      1)
+                  .offering(Inputs.FILE)
+                  .option("name", "N", "what to call it; usually as its file or folder is called")
+                  .flag(KEEP, null, "have each process load it when it begins")));
 
   private static final Syntax UNLOAD =
       Syntax.of("nn:unload", "NAME", "Forgets a loaded model and its compilations.", 1, 1)
@@ -86,10 +89,15 @@ public final class ModelsCommand extends Command {
     }
     Optional<Path> directory = CacheFolder.asked(invocation);
     ResidentModel model =
-        models.keep(name, file, loaded -> directory.map(folder -> CacheFolder.of(folder, loaded)));
+        models.keep(
+            name,
+            file,
+            invocation,
+            loaded -> directory.map(folder -> CacheFolder.of(folder, loaded)));
     if (invocation.arguments().has(KEEP)) {
       List<String> words = new ArrayList<>(List.of("load", file.toString(), "--name", name));
       directory.ifPresent(folder -> words.addAll(List.of("--cache", folder.toString())));
+      words.addAll(ReadChoices.words(invocation));
       kept.load(name, words);
     }
     return ModelsResult.of(List.of(model), invocation.style());

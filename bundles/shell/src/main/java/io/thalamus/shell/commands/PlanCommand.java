@@ -16,6 +16,7 @@ import io.thalamus.shell.bundles.DryRun;
 import io.thalamus.shell.bundles.DryRuns;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.model.ReadChoices;
 import io.thalamus.shell.picture.GraphPicture;
 import io.thalamus.shell.results.PlanResult;
 import io.thalamus.shell.tensor.OutputFile;
@@ -35,17 +36,19 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=plan"})
 public final class PlanCommand extends Command {
   private static final Syntax SYNTAX =
-      CompileOptionsSyntax.addTo(
-          Syntax.of(
-                  "nn:plan",
-                  "MODEL",
-                  "Which operation goes where, at which cost, and what crosses each boundary.",
-                  1,
-                  1)
-              .offering(Inputs.MODEL)
-              .flag("verbose", "v", "a line for each operation")
-              .option("what-if", "D", "without a device, or with one: -simd, or +npu,-simd")
-              .option("svg", "FILE", "draw the graph with a colour for each device", Inputs.FILE));
+      ReadChoices.addTo(
+          CompileOptionsSyntax.addTo(
+              Syntax.of(
+                      "nn:plan",
+                      "MODEL",
+                      "Which operation goes where, at which cost, and what crosses each boundary.",
+                      1,
+                      1)
+                  .offering(Inputs.MODEL)
+                  .flag("verbose", "v", "a line for each operation")
+                  .option("what-if", "D", "without a device, or with one: -simd, or +npu,-simd")
+                  .option(
+                      "svg", "FILE", "draw the graph with a colour for each device", Inputs.FILE)));
 
   private final NeuralNetworks networks;
   private final Models models;

@@ -17,6 +17,7 @@ import io.thalamus.shell.execution.TimedInference;
 import io.thalamus.shell.execution.Warmth;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
+import io.thalamus.shell.model.ReadChoices;
 import io.thalamus.shell.results.RunResult;
 import io.thalamus.shell.tensor.Classification;
 import io.thalamus.shell.tensor.OutputFile;
@@ -38,28 +39,32 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=run"})
 public final class RunCommand extends Command {
   private static final Syntax SYNTAX =
-      CacheFolder.addTo(
-          CompileOptionsSyntax.addTo(
-              Syntax.of(
-                      "nn:run",
-                      "MODEL [INPUT...]",
-                      "One inference. An INPUT is a picture (png, jpg, bmp, gif), a .npy, .json or"
-                          + " bare little-endian .bin file, or random:SEED; one for each input of"
-                          + " the model.",
-                      1,
-                      Integer.MAX_VALUE)
-                  .offering(Inputs.MODEL, Inputs.FILE)
-                  .repeated(
-                      "output",
-                      "FILE",
-                      "write an output (.bin, .npy, .json); one for each",
-                      Inputs.FILE)
-                  .option("labels", "FILE", "names of the classes, one on each line", Inputs.FILE)
-                  .option("top", "N", "how many classes to show (5)")
-                  .option("mean", "M", "pictures: fed = (value - M) / S, or one M for each channel")
-                  .option("std", "S", "pictures: see --mean")
-                  .option("repeat", "N", "execute N times, show the median time of the warm ones")
-                  .option("deadline", "MS", "the time that the execution may take")));
+      ReadChoices.addTo(
+          CacheFolder.addTo(
+              CompileOptionsSyntax.addTo(
+                  Syntax.of(
+                          "nn:run",
+                          "MODEL [INPUT...]",
+                          "One inference. An INPUT is a picture (png, jpg, bmp, gif), a .npy, .json"
+                              + " or bare little-endian .bin file, or random:SEED; one for each"
+                              + " input of the model.",
+                          1,
+                          Integer.MAX_VALUE)
+                      .offering(Inputs.MODEL, Inputs.FILE)
+                      .repeated(
+                          "output",
+                          "FILE",
+                          "write an output (.bin, .npy, .json); one for each",
+                          Inputs.FILE)
+                      .option(
+                          "labels", "FILE", "names of the classes, one on each line", Inputs.FILE)
+                      .option("top", "N", "how many classes to show (5)")
+                      .option(
+                          "mean", "M", "pictures: fed = (value - M) / S, or one M for each channel")
+                      .option("std", "S", "pictures: see --mean")
+                      .option(
+                          "repeat", "N", "execute N times, show the median time of the warm ones")
+                      .option("deadline", "MS", "the time that the execution may take"))));
 
   private static final int USUAL_TOP = 5;
 
@@ -101,6 +106,7 @@ public final class RunCommand extends Command {
       List<Tensor> values =
           inputs.read(
               model.loaded().file(), arguments.operands().subList(1, arguments.operands().size()));
+      model.fit(values);
       Labels labels = Labels.find(model.loaded(), invocation);
       CompilationOptions options = CompileOptionsSyntax.options(arguments);
       Optional<CacheOptions> caching =

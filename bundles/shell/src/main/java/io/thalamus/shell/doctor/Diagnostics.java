@@ -67,6 +67,7 @@ public final class Diagnostics {
     findings.add(SharedMemoryCheck.of(SharedMemory.directories()));
     findings.add(WakeUpCheck.of(EventFlag.implementation()));
     simd();
+    findings.add(MachineCodeCheck.of(networks, context));
     devices();
     isolated();
     bundles();
@@ -242,7 +243,10 @@ public final class Diagnostics {
       boolean fragment = bundle.getHeaders("").get(Constants.FRAGMENT_HOST) != null;
       // One-shot commands leave the bundles of the interactive shell alone.
       boolean due = bundle.adapt(BundleStartLevel.class).getStartLevel() <= level;
-      if (bundle.getState() == Bundle.INSTALLED && due && !fragment) {
+      if (bundle.getState() == Bundle.INSTALLED
+          && due
+          && !fragment
+          && !MachineCodeCheck.isForeign(bundle, context)) {
         idle.put(
             bundle.getSymbolicName(),
             reasons.missing(bundle).orElse("Felix's start " + bundle.getBundleId() + " says why"));

@@ -7,6 +7,7 @@ import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.model.reader.ReadOptions;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
@@ -14,7 +15,7 @@ import java.util.Optional;
 /** A model that was opened for one command only. */
 final class FileModel implements OpenModel {
   private final NeuralNetworks networks;
-  private final LoadedModel loaded;
+  private LoadedModel loaded;
   private final Deque<Compilation> compilations = new ArrayDeque<>();
 
   FileModel(NeuralNetworks networks, LoadedModel loaded) {
@@ -25,6 +26,13 @@ final class FileModel implements OpenModel {
   @Override
   public LoadedModel loaded() {
     return loaded;
+  }
+
+  @Override
+  public void choose(ReadOptions options) throws NeuralNetworksException {
+    LoadedModel other = loaded.with(options);
+    close();
+    loaded = other;
   }
 
   @Override
@@ -42,6 +50,7 @@ final class FileModel implements OpenModel {
   @Override
   public void close() {
     compilations.forEach(Compilation::close);
+    compilations.clear();
     loaded.close();
   }
 }

@@ -5,8 +5,12 @@ import io.thalamus.api.CacheOptions;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ReadOptions;
+import io.thalamus.shell.tensor.InputFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -62,7 +66,53 @@ public final class Models {
 
   /** Opens the model that a command's first word names: see {@link #open(String, Path)}. */
   public OpenModel open(Invocation invocation) throws CommandException {
-    return open(invocation.operand(), invocation.path(invocation.operand()));
+    String word = invocation.operand();
+    ReadOptions choices = ReadChoices.of(invocation);
+    try {
+      Optional<OpenModel> use = use(word);
+      if (use.isPresent()) {
+        return chosen(use.get(), choices);
+      }
+      Path file = checked(word, invocation.path(word));
+      try {
+        return new FileModel(networks, networks.load(file, choices));
+      } catch (NeuralNetworksException e) {
+        if (e.code() != ResultCode.BAD_DATA || !choices.shapes().isEmpty()) {
+          throw e;
+        }
+        // Some models have no size of their own that works: those of the files are another try.
+        Map<String, Shape> shapes = InputFile.shapes(invocation);
+        if (shapes.isEmpty()) {
+          throw e;
+        }
+        return new FileModel(networks, networks.load(file, choices.withShapes(shapes)));
+      }
+    } catch (NeuralNetworksException e) {
+      throw new CommandException(e.getMessage(), e);
+    }
+  }
+
+  private static OpenModel chosen(OpenModel model, ReadOptions choices)
+      throws NeuralNetworksException {
+    boolean isChosen = choices.equals(ReadOptions.DEFAULT);
+    try {
+      if (!isChosen) {
+        model.choose(choices);
+        isChosen = true;
+      }
+      return model;
+    } finally {
+      if (!isChosen) {
+        model.close();
+      }
+    }
+  }
+
+  private Optional<OpenModel> use(String word) {
+    synchronized (lock) {
+      ResidentModel model = kept.get(word);
+      return model == null ? Optional.empty() : model.use();
+    }
   }
 
   /**
@@ -73,32 +123,48 @@ public final class Models {
    * @throws CommandException where there is neither
    */
   public OpenModel open(String word, Path file) throws CommandException {
-    synchronized (lock) {
-      ResidentModel model = kept.get(word);
-      Optional<OpenModel> use = model == null ? Optional.empty() : model.use();
-      if (use.isPresent()) {
-        return use.get();
-      }
-    }
+    Optional<OpenModel> use = use(word);
+    return use.isPresent()
+        ? use.get()
+        : new FileModel(networks, load(checked(word, file), ReadOptions.DEFAULT));
+  }
+
+  private Path checked(String word, Path file) throws CommandException {
     if (!Files.exists(file) && !kept().isEmpty()) {
       throw new CommandException(
           "no model file and no loaded model is called %s; loaded are %s"
               .formatted(word, String.join(", ", names())));
     }
-    return new FileModel(networks, load(file));
+    if (Files.isDirectory(file)) {
+      throw new CommandException(file + " is a directory, not a model file");
+    }
+    return file;
   }
 
   /**
    * Loads a model and keeps it.
    *
+   * @param invocation has the choices that the file leaves open
    * @param caching says where the compilations of the loaded model are kept
    * @throws CommandException where it cannot be read, or the name is taken
    */
   public ResidentModel keep(
-      String name, Path file, Function<LoadedModel, Optional<CacheOptions>> caching)
+      String name,
+      Path file,
+      Invocation invocation,
+      Function<LoadedModel, Optional<CacheOptions>> caching)
+      throws CommandException {
+    return keep(name, file, ReadChoices.of(invocation), caching);
+  }
+
+  private ResidentModel keep(
+      String name,
+      Path file,
+      ReadOptions choices,
+      Function<LoadedModel, Optional<CacheOptions>> caching)
       throws CommandException {
     requireFree(name);
-    LoadedModel loaded = load(file);
+    LoadedModel loaded = load(file, choices);
     ResidentModel model = new ResidentModel(networks, name, loaded, caching.apply(loaded));
     boolean isNew;
     synchronized (lock) {
@@ -110,7 +176,7 @@ public final class Models {
     }
     model.retire();
     requireFree(name);
-    return keep(name, file, caching);
+    return keep(name, file, choices, caching);
   }
 
   private void requireFree(String name) throws CommandException {
@@ -154,12 +220,12 @@ public final class Models {
     return kept().stream().map(ResidentModel::name).toList();
   }
 
-  private LoadedModel load(Path file) throws CommandException {
+  private LoadedModel load(Path file, ReadOptions choices) throws CommandException {
     if (Files.isDirectory(file)) {
       throw new CommandException(file + " is a directory, not a model file");
     }
     try {
-      return networks.load(file);
+      return networks.load(file, choices);
     } catch (NeuralNetworksException e) {
       throw new CommandException(e.getMessage(), e);
     }

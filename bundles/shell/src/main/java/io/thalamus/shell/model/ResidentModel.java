@@ -9,6 +9,7 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.memory.ReferenceCount;
+import io.thalamus.model.reader.ReadOptions;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,12 +23,18 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * devices come and go. Thread-safe; closed once it is retired and no command uses it.
  */
 public final class ResidentModel {
+  private static final int MOST_VARIANTS = 8;
+
   private final NeuralNetworks networks;
   private final String name;
   private final LoadedModel loaded;
   private final Optional<CacheOptions> caching;
   private final Object lock = new Object();
   private final Map<CompilationOptions, Compilation> compilations = new LinkedHashMap<>();
+
+  /** The same model read with other choices, from the one unused for the longest time. */
+  private final Map<ReadOptions, ResidentModel> variants = new LinkedHashMap<>(16, 0.75f, true);
+
   private final ReferenceCount uses = new ReferenceCount(this::closeAll);
 
   ResidentModel(
@@ -82,8 +89,31 @@ public final class ResidentModel {
     uses.close();
   }
 
+  private OpenModel use(ReadOptions options) throws NeuralNetworksException {
+    synchronized (lock) {
+      ResidentModel variant = variants.get(options);
+      if (variant == null) {
+        LoadedModel other = loaded.with(options);
+        variant =
+            new ResidentModel(
+                networks,
+                name,
+                other,
+                caching.map(own -> new CacheOptions(own.directory(), other.token(), own.label())));
+        variants.put(options, variant);
+      }
+      OpenModel use = variant.use().orElseThrow();
+      if (variants.size() > MOST_VARIANTS) {
+        variants.remove(variants.keySet().iterator().next()).retire();
+      }
+      return use;
+    }
+  }
+
   private void closeAll() {
     synchronized (lock) {
+      variants.values().forEach(ResidentModel::retire);
+      variants.clear();
       compilations.values().forEach(Compilation::close);
       compilations.clear();
       loaded.close();
@@ -94,18 +124,36 @@ public final class ResidentModel {
   private final class Use implements OpenModel {
     private final AtomicBoolean closed = new AtomicBoolean();
 
+    /** The model with other choices; null for the usual ones. */
+    private OpenModel other;
+
     @Override
     public LoadedModel loaded() {
-      return loaded;
+      return other == null ? loaded : other.loaded();
+    }
+
+    @Override
+    public void choose(ReadOptions options) throws NeuralNetworksException {
+      if (options.equals(loaded().options())) {
+        return;
+      }
+      OpenModel chosen = use(options);
+      if (other != null) {
+        other.close();
+      }
+      other = chosen;
     }
 
     @Override
     public Optional<CacheOptions> caching() {
-      return caching;
+      return other == null ? caching : other.caching();
     }
 
     @Override
     public Compilation compile(CompilationOptions options) throws NeuralNetworksException {
+      if (other != null) {
+        return other.compile(options);
+      }
       synchronized (lock) {
         Compilation compilation = compilations.get(options);
         if (compilation == null) {
@@ -119,6 +167,9 @@ public final class ResidentModel {
     @Override
     public void close() {
       if (closed.compareAndSet(false, true)) {
+        if (other != null) {
+          other.close();
+        }
         uses.release();
       }
     }

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.results;
 
+import io.thalamus.api.CompilationCache.Looks;
 import io.thalamus.console.Result;
 import io.thalamus.console.text.Style;
 import io.thalamus.console.text.Table;
 import io.thalamus.console.text.Units;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
  * The answer of {@code nn:cache ls}. Immutable.
  *
  * @param obstacles why compilations cannot be stored
+ * @param looks how looks at any directory have ended in this process
  */
 public record CacheResult(
-    String directory, List<CacheEntry> entries, List<String> obstacles, Style style)
+    String directory,
+    List<CacheEntry> entries,
+    List<String> obstacles,
+    List<Looks> looks,
+    Style style)
     implements Result {
   @Override
   public String text() {
@@ -23,7 +30,23 @@ public record CacheResult(
     for (String obstacle : obstacles) {
       text.append('\n').append(style.bad("no compilation is added: " + obstacle));
     }
+    for (Looks look : looks) {
+      text.append("\n%s in this process: %s".formatted(look.device(), counts(look)));
+    }
     return text.toString();
+  }
+
+  private static String counts(Looks look) {
+    List<String> parts = new ArrayList<>();
+    parts.add(Units.count(look.hits()) + " restored");
+    parts.add(Units.count(look.misses()) + " not stored before");
+    if (look.refused() > 0) {
+      parts.add(Units.count(look.refused()) + " refused");
+    }
+    if (look.unavailable() > 0) {
+      parts.add(Units.count(look.unavailable()) + " not available");
+    }
+    return String.join(", ", parts);
   }
 
   private String list() {

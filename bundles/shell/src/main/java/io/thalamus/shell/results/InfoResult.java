@@ -36,6 +36,7 @@ public record InfoResult(
     String format,
     String description,
     int labels,
+    List<String> signatures,
     List<Value> inputs,
     List<Value> outputs,
     Map<String, Integer> operations,
@@ -55,7 +56,7 @@ public record InfoResult(
     List<Value> inputs = new ArrayList<>();
     Subgraph main = loaded.model().main();
     for (int i = 0; i < main.inputIndexes().size(); i++) {
-      Operand input = main.input(i);
+      Operand input = loaded.options().shapes().isEmpty() ? loaded.file().input(i) : main.input(i);
       inputs.add(
           new Value(
               input,
@@ -91,6 +92,7 @@ public record InfoResult(
         loaded.file().format(),
         loaded.file().description(),
         loaded.file().labels().size(),
+        loaded.file().signatures(),
         inputs,
         outputs,
         OperationList.counts(types),
@@ -124,6 +126,9 @@ public record InfoResult(
     }
     if (labels > 0) {
       facts.row("labels", Units.count(labels));
+    }
+    if (!signatures.isEmpty()) {
+      facts.row("signatures", String.join(", ", signatures));
     }
     facts.row("constants", Units.count(constants) + ", " + Units.bytes(constantBytes));
     facts.row("MACs", (openMacs > 0 ? "at least " : "") + Units.count(macs));
@@ -195,6 +200,7 @@ public record InfoResult(
         "format", format,
         "description", description,
         "labels", labels,
+        "signatures", signatures,
         "constants", constants,
         "constantBytes", constantBytes,
         "macs", macs,

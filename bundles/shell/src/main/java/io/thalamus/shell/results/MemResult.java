@@ -26,14 +26,17 @@ public record MemResult(List<MemoryInfo> memories, Style style) implements Resul
     if (memories.isEmpty()) {
       return "no application has made a memory";
     }
-    Table table = new Table(style, "name", ">bytes", "type", "where", "for", "state", "");
+    Table table =
+        new Table(style, "name", "owner", ">bytes", "type", "where", "for", ">age", "state", "");
     for (MemoryInfo memory : memories) {
       table.row(
           Table.painted(memory.name(), style::bold),
+          memory.owner(),
           memory.bytes() == 0 ? "open" : Units.bytes(memory.bytes()),
           memory.type().text() + (memory.shape().rank() == 0 ? "" : " " + memory.shape()),
           where(memory),
           String.join(", ", memory.roles()),
+          Units.time(memory.age()),
           Table.painted(
               memory.state().name().toLowerCase(Locale.ROOT),
               memory.state() == State.DEAD ? style::bad : style::good),
@@ -64,6 +67,9 @@ public record MemResult(List<MemoryInfo> memories, Style style) implements Resul
         "home", memory.home(),
         "roles", memory.roles(),
         "state", memory.state(),
-        "reason", memory.reason());
+        "reason", memory.reason(),
+        "owner", memory.owner(),
+        "ageMillis", memory.age().toMillis(),
+        "shadowed", memory.shadowed());
   }
 }

@@ -5,6 +5,7 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.api.picture.Picture;
 import io.thalamus.console.CommandException;
+import io.thalamus.console.Invocation;
 import io.thalamus.console.Reasons;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
@@ -13,7 +14,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Random;
 
 /**
@@ -35,22 +39,50 @@ public final class InputFile {
    * Reads a value.
    *
    * @param file a name that {@link #accepts} accepts
-   * @param input the operand it is for
+   * @param compiled the operand it is for
+   * @param open the same with dimensions of 0 that may be any, which count where the first does not
+   *     fit
    * @throws CommandException if it cannot be read
    * @throws NeuralNetworksException if it does not fit
    */
-  public static Tensor read(Path file, Operand input)
+  public static Tensor read(Path file, Operand compiled, Operand open)
       throws CommandException, NeuralNetworksException {
     String name = file.getFileName().toString();
-    requireNumeric(input);
+    requireNumeric(compiled);
     String lower = name.toLowerCase(Locale.ROOT);
     if (lower.endsWith(".bin")) {
-      return bin(file, input);
+      return bin(file, compiled, open);
     }
     byte[] bytes = bytes(file);
-    return lower.endsWith(".npy")
-        ? convert(Npy.read(bytes, name), input, name)
-        : convert(JsonNumbers.read(bytes, name), input, name);
+    if (lower.endsWith(".npy")) {
+      Npy npy = Npy.read(bytes, name);
+      return convert(npy, fitting(npy.shape(), compiled, open), name);
+    }
+    JsonNumbers numbers = JsonNumbers.read(bytes, name);
+    return convert(numbers, fitting(numbers.shape(), compiled, open), name);
+  }
+
+  private static Operand fitting(Shape given, Operand compiled, Operand open) {
+    boolean fits =
+        open.type().isTensor()
+            && given.rank() == open.shape().rank()
+            && open.shape().combine(given).isPresent();
+    return fits ? open : compiled;
+  }
+
+  /** Returns the dimensions in the .npy files of a command, by the number of the input. */
+  public static Map<String, Shape> shapes(Invocation invocation) throws CommandException {
+    List<String> words = invocation.arguments().operands();
+    Map<String, Shape> shapes = new HashMap<>();
+    for (int i = 1; i < words.size(); i++) {
+      if (words.get(i).toLowerCase(Locale.ROOT).endsWith(".npy")) {
+        Shape shape = Npy.read(bytes(invocation.path(words.get(i))), words.get(i)).shape();
+        if (shape.rank() > 0 && shape.isFullySpecified()) {
+          shapes.put(Integer.toString(i - 1), shape);
+        }
+      }
+    }
+    return shapes;
   }
 
   /**
@@ -112,7 +144,7 @@ public final class InputFile {
     }
   }
 
-  private static Tensor bin(Path file, Operand input)
+  private static Tensor bin(Path file, Operand compiled, Operand open)
       throws CommandException, NeuralNetworksException {
     String name = file.getFileName().toString();
     long size;
@@ -121,7 +153,9 @@ public final class InputFile {
     } catch (IOException e) {
       throw new CommandException("cannot read " + file + ": " + Reasons.of(e), e);
     }
-    Shape shape = fill(input, size);
+    Shape own = fill(compiled, size);
+    Operand input = own == null && compiled.isSizeKnown() ? open : compiled;
+    Shape shape = own == null ? fill(input, size) : own;
     if (shape == null) {
       Operand whole = withBatch(input);
       throw new CommandException(

@@ -11,6 +11,7 @@ import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.CompilationCache.Check;
 import io.thalamus.api.CompilationCache.Entry;
 import io.thalamus.api.CompilationCache.Forecast;
+import io.thalamus.api.CompilationCache.Looks;
 import io.thalamus.api.CompilationCache.Trouble;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.console.CommandException;
@@ -142,6 +143,13 @@ class CacheCommandTest {
             "?       ?             0.1.0    2.0 KiB  3 d ago    RELU (operation 0) (being written)",
             "2 entries, 4.0 KiB in " + folder.resolve("c")),
         terminal.type("nn:cache ls c").lines().toList());
+    cache.looks.add(new Looks("npu", 1_234, 2, 3, 4));
+    cache.looks.add(new Looks("simd", 1, 0, 0, 0));
+    assertEquals(
+        List.of(
+            "npu in this process: 1,234 restored, 2 not stored before, 3 refused, 4 not available",
+            "simd in this process: 1 restored, 0 not stored before"),
+        terminal.type("nn:cache ls c").lines().skip(4).toList());
     String json = terminal.type("nn:cache ls c --json");
     assertTrue(json.contains("\"model\":\"digits\""), json);
     assertTrue(json.contains("\"sizeBytes\":2048"), json);

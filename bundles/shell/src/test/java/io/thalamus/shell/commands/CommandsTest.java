@@ -130,6 +130,7 @@ class CommandsTest {
         List.of(
             new MemoryInfo(
                 "state",
+                "com.example.app",
                 OperandCode.TENSOR_FLOAT32,
                 Shape.of(1, 256),
                 1024,
@@ -137,9 +138,12 @@ class CommandsTest {
                 "npu",
                 List.of("input 0 'state'", "output 1 'next'"),
                 MemoryInfo.State.INITIALIZED,
-                ""),
+                "",
+                true,
+                Duration.ofSeconds(125)),
             new MemoryInfo(
                 "lost",
+                "com.example.app",
                 OperandCode.TENSOR_FLOAT32,
                 Shape.of(0, 2),
                 0,
@@ -147,9 +151,12 @@ class CommandsTest {
                 "npu",
                 List.of("output 0"),
                 MemoryInfo.State.DEAD,
-                "the only copy was on npu, which does not give it out"));
+                "the only copy was on npu, which does not give it out",
+                false,
+                Duration.ofMillis(5)));
     String text = terminal.type("nn:mem");
     assertTrue(text.contains("npu, shared memory"), text);
+    assertTrue(text.contains("com.example.app") && text.contains("2 min 5 s"), text);
     assertTrue(text.contains("input 0 'state', output 1 'next'"), text);
     assertTrue(text.contains("(npu)") && text.contains("dead"), text);
     String json = terminal.type("nn:mem --json");

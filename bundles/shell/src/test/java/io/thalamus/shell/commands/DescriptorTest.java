@@ -44,6 +44,8 @@ class DescriptorTest {
           "repeat",
           "sampling",
           "seconds",
+          "shape",
+          "signature",
           "std",
           "threads",
           "top",

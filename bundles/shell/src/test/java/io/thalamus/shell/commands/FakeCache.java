@@ -20,6 +20,7 @@ final class FakeCache implements CompilationCache {
   final List<CompilationOptions> asked = new ArrayList<>();
   final List<Path> directories = new ArrayList<>();
   final List<Trouble> troubles = new ArrayList<>();
+  final List<Looks> looks = new ArrayList<>();
   Optional<String> obstacle = Optional.empty();
   long collected;
 
@@ -50,6 +51,11 @@ final class FakeCache implements CompilationCache {
   @Override
   public List<Trouble> troubles() {
     return List.copyOf(troubles);
+  }
+
+  @Override
+  public List<Looks> looks() {
+    return List.copyOf(looks);
   }
 
   @Override

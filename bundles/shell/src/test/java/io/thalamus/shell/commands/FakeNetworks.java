@@ -34,9 +34,11 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.PerformanceInfo;
+import io.thalamus.model.Priority;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
 import io.thalamus.model.reader.ModelFile;
+import io.thalamus.model.reader.ReadOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -109,12 +111,12 @@ final class FakeNetworks implements NeuralNetworks {
   }
 
   @Override
-  public LoadedModel load(String name, MemorySegment bytes) {
+  public LoadedModel load(String name, MemorySegment bytes, ReadOptions options) {
     throw new UnsupportedOperationException("commands load files");
   }
 
   @Override
-  public LoadedModel load(Path file) throws NeuralNetworksException {
+  public LoadedModel load(Path file, ReadOptions options) throws NeuralNetworksException {
     ModelFile known = files.get(file.getFileName().toString());
     if (known == null) {
       throw new NeuralNetworksException(
@@ -132,6 +134,16 @@ final class FakeNetworks implements NeuralNetworks {
       @Override
       public ModelFile file() {
         return known;
+      }
+
+      @Override
+      public ReadOptions options() {
+        return options;
+      }
+
+      @Override
+      public LoadedModel with(ReadOptions other) throws NeuralNetworksException {
+        return load(file, other);
       }
 
       @Override
@@ -335,6 +347,21 @@ final class FakeNetworks implements NeuralNetworks {
     @Override
     public Execution setLoopTimeout(Duration value) {
       return this;
+    }
+
+    @Override
+    public Execution setPriority(Priority priority) {
+      return this;
+    }
+
+    @Override
+    public Execution setClient(String client) {
+      return this;
+    }
+
+    @Override
+    public void stop() {
+      throw new UnsupportedOperationException();
     }
 
     @Override

@@ -11,6 +11,7 @@ import io.thalamus.api.CacheOutcome;
 import io.thalamus.api.CompilationCache.Check;
 import io.thalamus.api.CompilationCache.Entry;
 import io.thalamus.api.CompilationCache.Forecast;
+import io.thalamus.api.CompilationCache.Looks;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.DeviceHealth;
 import io.thalamus.api.DeviceHealth.StuckCall;
@@ -190,6 +191,7 @@ class JsonContractTest {
         List.of(
             new MemoryInfo(
                 "state",
+                "com.example.app",
                 OperandCode.TENSOR_FLOAT32,
                 Shape.of(1, 256),
                 1024,
@@ -197,9 +199,13 @@ class JsonContractTest {
                 "npu",
                 List.of("input 0"),
                 MemoryInfo.State.INITIALIZED,
-                ""));
+                "",
+                true,
+                Duration.ofSeconds(125)));
     assertFields(
-        "{memories[{name,sizeBytes,type,shape[],places[],home,roles[],state,reason}]}", "nn:mem");
+        "{memories[{name,sizeBytes,type,shape[],places[],home,roles[],state,reason,"
+            + "owner,ageMillis,shadowed}]}",
+        "nn:mem");
   }
 
   @Test
@@ -215,7 +221,7 @@ class JsonContractTest {
   @Test
   void info() throws Exception {
     assertFields(
-        "{model,format,description,labels,constants,constantBytes,macs,macsComplete,graphs,"
+        "{model,format,description,labels,signatures[],constants,constantBytes,macs,macsComplete,graphs,"
             + "inputs[{name,type,shape[],scale,zeroPoint,normalization{mean,std,reason}}],"
             + "outputs[{name,type,shape[],scale,zeroPoint}],operations{RELU}}",
         "nn:info m.tflite");
@@ -323,9 +329,14 @@ class JsonContractTest {
   @Test
   void cache() throws Exception {
     Entry entry = new Entry("n", "l", "p", "cpu", "1", 2, 2048, Instant.EPOCH, false);
-    assertFields("{directory,entries[],obstacles[]}", "nn:cache ls c");
+    assertFields("{directory,entries[],obstacles[],looks[]}", "nn:cache ls c");
     cache.entries.add(entry);
-    assertFields("{directory,entries[{" + ENTRY + "}],obstacles[]}", "nn:cache ls c");
+    cache.looks.add(new Looks("cpu", 1, 2, 3, 4));
+    assertFields(
+        "{directory,entries[{"
+            + ENTRY
+            + "}],obstacles[],looks[{device,hits,misses,refused,unavailable}]}",
+        "nn:cache ls c");
     cache.checks.add(new Check(entry, Check.State.GOOD, ""));
     assertFields("{directory,entries[{" + ENTRY + ",state,reason}]}", "nn:cache verify c");
     assertFields("{directory,removed,removedBytes,left,leftBytes}", "nn:cache gc c");

@@ -80,11 +80,11 @@ class FilesTest {
   }
 
   private Tensor read(String name, byte[] bytes, Operand input) throws Exception {
-    return InputFile.read(Files.write(folder.resolve(name), bytes), input);
+    return read(Files.write(folder.resolve(name), bytes), input);
   }
 
   private Tensor read(String name, String text, Operand input) throws Exception {
-    return InputFile.read(Files.writeString(folder.resolve(name), text), input);
+    return read(Files.writeString(folder.resolve(name), text), input);
   }
 
   private static double[] stored(Tensor tensor) {
@@ -208,12 +208,10 @@ class FilesTest {
   @Test
   void filesThatAreNoneAreOneLineEach() throws IOException {
     Path missing = folder.resolve("no.bin");
-    CommandException e =
-        assertThrows(CommandException.class, () -> InputFile.read(missing, floats(2)));
+    CommandException e = assertThrows(CommandException.class, () -> read(missing, floats(2)));
     assertEquals("cannot read " + missing + ": there is no such file", e.getMessage());
     Path directory = Files.createDirectory(folder.resolve("d.npy"));
-    CommandException d =
-        assertThrows(CommandException.class, () -> InputFile.read(directory, floats(2)));
+    CommandException d = assertThrows(CommandException.class, () -> read(directory, floats(2)));
     assertEquals("cannot read " + directory + ": Is a directory", d.getMessage());
     Path picture = folder.resolve("no.png");
     CommandException p = assertThrows(CommandException.class, () -> InputFile.picture(picture));
@@ -224,8 +222,7 @@ class FilesTest {
     ExtensionOperandType foreign = new ExtensionOperandType("com.example", 1, "ODD", true, 3);
     CommandException f =
         assertThrows(
-            CommandException.class,
-            () -> InputFile.read(missing, operand(foreign, Quantization.NONE, 2)));
+            CommandException.class, () -> read(missing, operand(foreign, Quantization.NONE, 2)));
     assertEquals("inputs of type com.example/ODD cannot be read from files", f.getMessage());
   }
 
@@ -260,7 +257,7 @@ class FilesTest {
       for (String ending : List.of(".bin", ".npy", ".json")) {
         Path file = folder.resolve("value" + ending);
         OutputFile.write(file, tensor);
-        Tensor back = InputFile.read(file, operand);
+        Tensor back = read(file, operand);
         assertArrayEquals(
             tensor.segment().toArray(ValueLayout.JAVA_BYTE),
             back.segment().toArray(ValueLayout.JAVA_BYTE),
@@ -302,5 +299,25 @@ class FilesTest {
         assertThrows(CommandException.class, () -> read(name, bytes, floats(2, 3)));
     assertEquals(line, e.getMessage());
     assertEquals(1, e.exitStatus());
+  }
+
+  private static Tensor read(Path file, Operand input) throws Exception {
+    return InputFile.read(file, input, input);
+  }
+
+  @Test
+  void aFileOfAnotherBatchThanTheModelIsReadWhereTheFileLeavesThatOpen() throws Exception {
+    Path file = folder.resolve("batch.bin");
+    Files.write(file, new byte[4 * 6]);
+    Operand compiled =
+        new Operand(
+            OperandCode.TENSOR_FLOAT32,
+            Shape.of(1, 2),
+            Quantization.NONE,
+            Lifetime.SUBGRAPH_INPUT,
+            "x");
+    assertEquals(
+        Shape.of(3, 2), InputFile.read(file, compiled, compiled.with(Shape.of(0, 2))).shape());
+    assertThrows(CommandException.class, () -> InputFile.read(file, compiled, compiled));
   }
 }

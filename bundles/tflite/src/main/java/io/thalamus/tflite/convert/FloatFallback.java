@@ -6,13 +6,27 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
+import java.util.Set;
+import org.tensorflow.lite.schema.BuiltinOperator;
 
 /**
  * Operations whose quantized form NNAPI ties to one quantization of the output, where the file has
  * another: they are computed in floating point, between DEQUANTIZE and QUANTIZE.
  */
 final class FloatFallback {
+  /** Operators that change or pass on the elements as they are stored. */
+  private static final Set<Integer> STORED =
+      Set.of(
+          BuiltinOperator.BITCAST,
+          BuiltinOperator.CALL_ONCE,
+          BuiltinOperator.CAST,
+          BuiltinOperator.DEQUANTIZE,
+          BuiltinOperator.IF,
+          BuiltinOperator.QUANTIZE,
+          BuiltinOperator.WHILE);
+
   private FloatFallback() {}
 
   /** Adds the operation from an operand to an operand. */
@@ -69,6 +83,26 @@ final class FloatFallback {
     int real = node.temporary(OperandCode.TENSOR_FLOAT32, source.shape(), Quantization.NONE);
     node.emit(OperationCode.DEQUANTIZE, List.of(operand), real);
     return real;
+  }
+
+  /** Returns whether an operator on quantized numbers may be one on those that they stand for. */
+  static boolean isPossible(Node node) throws ModelFormatException {
+    if (STORED.contains(node.operator().kind().code())) {
+      return false;
+    }
+    boolean anyQuantized = false;
+    for (int i = 0; i < node.inputCount(); i++) {
+      anyQuantized |= node.has(i) && isQuantized(node.input(i));
+    }
+    for (int i = 0; i < node.outputCount(); i++) {
+      anyQuantized |= isQuantized(node.output(i));
+    }
+    return anyQuantized;
+  }
+
+  /** Returns whether a tensor is quantized to 8 bits. */
+  static boolean isQuantized(FlatTensor tensor) {
+    return tensor.is8Bit() && tensor.scales().length > 0;
   }
 
   /** Returns whether an operand is quantized to 8 bits, signed or not. */

@@ -36,59 +36,94 @@ import org.tensorflow.lite.schema.TensorType;
  */
 final class GraphConverter {
   private final ModelConverter model;
+  private final EntryPoint entry;
   private final FlatGraph graph;
   private final Constants constants;
   private final Converters converters;
   private final SubgraphBuilder builder = new SubgraphBuilder();
-  private final Map<Integer, Integer> operandOfTensor = new HashMap<>();
-  private final Map<Integer, Integer> floatsOfTensor = new HashMap<>();
+  private final Assignments operandOfTensor = new Assignments();
+  private final Assignments floatsOfTensor = new Assignments();
+  private final Assignments realOfOperand = new Assignments();
+  private final Refusals refusals = new Refusals();
   private final Set<Integer> graphOutputs = new HashSet<>();
   private final Map<Integer, Shape> openShapes = new HashMap<>();
   private final Map<Integer, FlatTensor> standIns = new HashMap<>();
   private final Map<Integer, Complex> complexOfTensor = new HashMap<>();
 
   GraphConverter(
-      ModelConverter model, FlatGraph graph, Constants constants, Converters converters) {
+      ModelConverter model, EntryPoint entry, Constants constants, Converters converters) {
     this.model = model;
-    this.graph = graph;
+    this.entry = entry;
+    this.graph = entry.graph();
     this.constants = constants;
     this.converters = converters;
   }
 
   Subgraph convert() throws ModelFormatException {
     List<Integer> inputs = new ArrayList<>();
-    for (int index : graph.inputs()) {
-      if (operandOfTensor.containsKey(index)) {
+    for (int i = 0; i < graph.inputs().length; i++) {
+      int index = graph.inputs()[i];
+      if (operandOfTensor.contains(index)) {
         throw new ModelFormatException(
             "the file is damaged: " + tensor(index).text() + " is listed twice as an input");
       }
-      inputs.add(define(tensor(index), Lifetime.SUBGRAPH_INPUT));
+      inputs.add(define(tensor(index), entry.inputNames().get(i), entry.inputShapes().get(i)));
     }
-    for (int index : graph.outputs()) {
+    for (int index : entry.outputs()) {
       graphOutputs.add(index);
     }
     for (FlatOperator operator : graph.operators()) {
       convert(operator);
     }
+    refusals.check();
     return builder.build(inputs, outputs());
   }
 
   private void convert(FlatOperator operator) throws ModelFormatException {
-    Node node = new Node(this, operator);
+    if (refusals.concern(operator)) {
+      return;
+    }
     try {
-      if (ShapeFolding.compute(node)) {
-        return;
+      if (!ShapeFolding.compute(new Node(this, operator, false))) {
+        convertOrFallBack(operator);
       }
-      OperatorConverter converter =
-          converters
-              .find(operator.kind())
-              .orElseThrow(() -> node.refuse("NNAPI 1.3 has nothing that computes it"));
+    } catch (ModelFormatException e) {
+      refusals.add(operator, text(operator) + ": " + e.getMessage(), e);
+    } catch (ArithmeticException e) {
+      refusals.add(operator, text(operator) + ": its dimensions are beyond counting", e);
+    }
+  }
+
+  /** Computes on real numbers if NNAPI does not have the operator on quantized ones. */
+  private void convertOrFallBack(FlatOperator operator) throws ModelFormatException {
+    Node node = new Node(this, operator, false);
+    OperatorConverter converter =
+        converters.find(operator.kind()).orElseThrow(() -> node.refuse(unknown(operator)));
+    SubgraphBuilder.Mark mark = builder.mark();
+    int[] sizes = {operandOfTensor.size(), floatsOfTensor.size(), realOfOperand.size()};
+    try {
       converter.convert(node);
     } catch (ModelFormatException e) {
-      throw new ModelFormatException(text(operator) + ": " + e.getMessage(), e);
-    } catch (ArithmeticException e) {
-      throw new ModelFormatException(text(operator) + ": its dimensions are beyond counting", e);
+      Node real = new Node(this, operator, true);
+      if (!FloatFallback.isPossible(real)) {
+        throw e;
+      }
+      for (int i = mark.operands(); i < builder.mark().operands(); i++) {
+        openShapes.remove(i);
+      }
+      builder.truncate(mark);
+      operandOfTensor.truncate(sizes[0]);
+      floatsOfTensor.truncate(sizes[1]);
+      realOfOperand.truncate(sizes[2]);
+      converter.convert(real);
+      real.quantizeOutputs();
     }
+  }
+
+  private static String unknown(FlatOperator operator) {
+    return operator.kind().customName().startsWith("Flex")
+        ? "it is an operator of TensorFlow itself; export the model without SELECT_TF_OPS"
+        : "neither NNAPI 1.3 nor the extension io.thalamus has an operation for it";
   }
 
   private String text(FlatOperator operator) {
@@ -133,7 +168,7 @@ final class GraphConverter {
 
   /** Returns whether a tensor has an operand yet. */
   boolean isDefined(FlatTensor tensor) {
-    return operandOfTensor.containsKey(tensor.index());
+    return operandOfTensor.contains(tensor.index());
   }
 
   /** The operand that holds a tensor which an operator reads. */
@@ -191,6 +226,16 @@ final class GraphConverter {
     return operand;
   }
 
+  /** The operand that holds the real values of an operand which is quantized. */
+  int real(Node node, int operand) throws ModelFormatException {
+    Integer known = realOfOperand.get(operand);
+    if (known == null) {
+      known = FloatFallback.dequantized(node, operand);
+      realOfOperand.put(operand, known);
+    }
+    return known;
+  }
+
   /** The operand into which an operator writes a tensor. */
   int write(FlatTensor tensor) throws ModelFormatException {
     return write(
@@ -208,7 +253,8 @@ final class GraphConverter {
         graphOutputs.contains(tensor.index())
             ? Lifetime.SUBGRAPH_OUTPUT
             : Lifetime.TEMPORARY_VARIABLE;
-    int operand = builder.operand(new Operand(type, shape, quantization, lifetime, tensor.name()));
+    String name = entry.outputNames().getOrDefault(tensor.index(), tensor.name());
+    int operand = builder.operand(new Operand(type, shape, quantization, lifetime, name));
     operandOfTensor.put(tensor.index(), operand);
     if (tensor.signature().length == shape.rank()
         && Arrays.stream(tensor.signature()).anyMatch(dimension -> dimension < 0)) {
@@ -224,21 +270,21 @@ final class GraphConverter {
   }
 
   private void checkUnwritten(FlatTensor tensor) throws ModelFormatException {
-    if (operandOfTensor.containsKey(tensor.index()) || tensor.isConstant()) {
+    if (operandOfTensor.contains(tensor.index()) || tensor.isConstant()) {
       throw new ModelFormatException(
           "the file is damaged: " + tensor.text() + " has a value before it is computed");
     }
   }
 
-  private int define(FlatTensor tensor, Lifetime lifetime) throws ModelFormatException {
+  private int define(FlatTensor tensor, String name, Shape shape) throws ModelFormatException {
     int operand =
         builder.operand(
             new Operand(
                 TensorTypes.code(tensor),
-                TensorTypes.shape(tensor),
+                shape,
                 TensorTypes.quantization(tensor),
-                lifetime,
-                tensor.name()));
+                Lifetime.SUBGRAPH_INPUT,
+                name));
     operandOfTensor.put(tensor.index(), operand);
     return operand;
   }
@@ -302,7 +348,7 @@ final class GraphConverter {
   /** In NNAPI every output is written by an operation, once; what is not is copied. */
   private List<Integer> outputs() throws ModelFormatException {
     List<Integer> outputs = new ArrayList<>();
-    for (int index : graph.outputs()) {
+    for (int index : entry.outputs()) {
       int operand = read(tensor(index));
       Operand found = builder.get(operand);
       boolean usable = found.lifetime().equals(Lifetime.SUBGRAPH_OUTPUT);

@@ -31,15 +31,16 @@ public final class ModelConverter {
   }
 
   /**
-   * Converts the main graph and those that it refers to.
+   * Converts the graph of an entry point and those that it refers to.
    *
    * @throws ModelFormatException where NNAPI cannot express an operator, or the file contradicts
    *     itself
    */
-  public static Model convert(FlatModel file, Converters converters) throws ModelFormatException {
+  public static Model convert(FlatModel file, EntryPoint entry, Converters converters)
+      throws ModelFormatException {
     ModelConverter converter = new ModelConverter(file, converters);
-    converter.underConversion.add(0);
-    Subgraph main = converter.graph(0);
+    converter.underConversion.add(entry.graph().index());
+    Subgraph main = new GraphConverter(converter, entry, converter.constants, converters).convert();
     return new Model(main, converter.referenced, false);
   }
 
@@ -70,6 +71,7 @@ public final class ModelConverter {
   }
 
   private Subgraph graph(int index) throws ModelFormatException {
-    return new GraphConverter(this, file.graphs().get(index), constants, converters).convert();
+    return new GraphConverter(this, EntryPoint.of(file.graphs().get(index)), constants, converters)
+        .convert();
   }
 }

@@ -37,10 +37,25 @@ final class Node {
 
   private final GraphConverter graph;
   private final FlatOperator operator;
+  private final boolean real;
+  private final List<Quantized> quantized = new ArrayList<>();
 
-  Node(GraphConverter graph, FlatOperator operator) {
+  /**
+   * An operator under conversion.
+   *
+   * @param real whether its quantized inputs and outputs are seen as FLOAT32
+   */
+  Node(GraphConverter graph, FlatOperator operator, boolean real) {
     this.graph = graph;
     this.operator = operator;
+    this.real = real;
+  }
+
+  /** A result as FLOAT32, still to be written into the tensor in its quantization. */
+  private record Quantized(int operand, FlatTensor tensor) {}
+
+  private boolean isReal(FlatTensor tensor) {
+    return real && FloatFallback.isQuantized(tensor);
   }
 
   // ---- the operator ----
@@ -116,7 +131,11 @@ final class Node {
 
   /** The operand of an input. */
   int in(int input) throws ModelFormatException {
-    return graph.read(input(input));
+    FlatTensor tensor = input(input);
+    if (!isReal(tensor)) {
+      return graph.read(tensor);
+    }
+    return tensor.isConstant() ? graph.readFloats(tensor) : graph.real(this, graph.read(tensor));
   }
 
   /** The operands of an input and of all behind it. */
@@ -206,7 +225,21 @@ final class Node {
 
   /** The operand into which an output is written. */
   int out(int output) throws ModelFormatException {
-    return graph.write(output(output));
+    FlatTensor tensor = output(output);
+    if (!isReal(tensor)) {
+      return graph.write(tensor);
+    }
+    int result =
+        temporary(OperandCode.TENSOR_FLOAT32, TensorTypes.shape(tensor), Quantization.NONE);
+    quantized.add(new Quantized(result, tensor));
+    return result;
+  }
+
+  /** Writes the outputs that were computed as FLOAT32 in their quantization. */
+  void quantizeOutputs() throws ModelFormatException {
+    for (Quantized result : quantized) {
+      emit(OperationCode.QUANTIZE, List.of(result.operand()), graph.write(result.tensor()));
+    }
   }
 
   /** The operands into which all outputs are written. */
@@ -226,6 +259,10 @@ final class Node {
 
   /** Lets an output stand for an operand that exists. */
   void alias(int output, int operand) throws ModelFormatException {
+    if (isReal(output(output)) && operand(operand).type() == OperandCode.TENSOR_FLOAT32) {
+      quantized.add(new Quantized(operand, output(output)));
+      return;
+    }
     graph.alias(output(output), operand);
   }
 

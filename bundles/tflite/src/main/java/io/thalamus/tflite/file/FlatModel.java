@@ -12,9 +12,11 @@ import java.util.Map;
  * @param description may be empty
  * @param graphs at least one
  * @param metadata entries by name
+ * @param signatures named entry points; may be empty
  */
 public record FlatModel(
     SharedMemory file,
     String description,
     List<FlatGraph> graphs,
-    Map<String, ByteRange> metadata) {}
+    Map<String, ByteRange> metadata,
+    List<FlatSignature> signatures) {}

@@ -16,9 +16,11 @@ import org.tensorflow.lite.schema.Model;
 import org.tensorflow.lite.schema.Operator;
 import org.tensorflow.lite.schema.OperatorCode;
 import org.tensorflow.lite.schema.QuantizationParameters;
+import org.tensorflow.lite.schema.SignatureDef;
 import org.tensorflow.lite.schema.SparsityParameters;
 import org.tensorflow.lite.schema.SubGraph;
 import org.tensorflow.lite.schema.Tensor;
+import org.tensorflow.lite.schema.TensorMap;
 
 /** Reads the FlatBuffer of one file into plain values with checked indexes. Used once. */
 public final class FlatModelReader {
@@ -77,7 +79,41 @@ public final class FlatModelReader {
         file,
         checked.at("the description").text(model::descriptionAsByteBuffer),
         List.copyOf(graphs),
-        metadata(model));
+        metadata(model),
+        signatures(model, graphs));
+  }
+
+  private List<FlatSignature> signatures(Model model, List<FlatGraph> graphs)
+      throws ModelFormatException {
+    Checked place = checked.at("the list of signatures");
+    List<FlatSignature> signatures = new ArrayList<>();
+    for (SignatureDef table : place.tables(model::signatureDefsLength, model::signatureDefs)) {
+      long graph = place.get(table::subgraphIndex);
+      if (graph < 0 || graph >= graphs.size()) {
+        throw new ModelFormatException("the file is damaged: a signature has graph " + graph);
+      }
+      int tensors = graphs.get((int) graph).tensors().size();
+      signatures.add(
+          new FlatSignature(
+              place.text(table::signatureKeyAsByteBuffer),
+              (int) graph,
+              names(place.tables(table::inputsLength, table::inputs), place, tensors),
+              names(place.tables(table::outputsLength, table::outputs), place, tensors)));
+    }
+    return List.copyOf(signatures);
+  }
+
+  private static Map<Integer, String> names(List<TensorMap> maps, Checked place, int tensors)
+      throws ModelFormatException {
+    Map<Integer, String> names = new HashMap<>();
+    for (TensorMap map : maps) {
+      long tensor = place.get(map::tensorIndex);
+      if (tensor < 0 || tensor >= tensors) {
+        throw new ModelFormatException("the file is damaged: a signature has tensor " + tensor);
+      }
+      names.put((int) tensor, place.text(map::nameAsByteBuffer));
+    }
+    return Map.copyOf(names);
   }
 
   private List<ByteRange> buffers(Model model) throws ModelFormatException {

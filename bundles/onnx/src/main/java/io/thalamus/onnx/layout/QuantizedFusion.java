@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.layout;
+
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Operation;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Lets operations between DEQUANTIZE and QUANTIZE compute on the stored integers. What only moves
+ * elements does so before DEQUANTIZE; what computes becomes the quantized operation where its
+ * result goes to QUANTIZE alone and its definition takes these types and scales. Used once; not
+ * thread-safe.
+ */
+final class QuantizedFusion {
+  private static final int INPUT = 0;
+  private static final int WEIGHTS = 1;
+  private static final int BIAS = 2;
+  private static final int ALL = -1;
+
+  private final Subgraph graph;
+  private final OperationCatalog catalog;
+  private final QuantizedConstants constants;
+  private final List<Operand> operands;
+  private final List<Operation> operations = new ArrayList<>();
+
+  /** For results of DEQUANTIZE, and of CAST between types of the same width, what they read. */
+  private final Map<Integer, Integer> sources = new HashMap<>();
+
+  private final Map<Integer, Integer> same = new HashMap<>();
+  private final Map<Integer, Operation> producers = new HashMap<>();
+  private final Map<Integer, List<Operation>> readers = new HashMap<>();
+
+  private QuantizedFusion(
+      Subgraph graph, OperationCatalog catalog, Map<Lifetime.Constant, Grid> grids) {
+    this.graph = graph;
+    this.catalog = catalog;
+    this.constants = new QuantizedConstants(grids);
+    this.operands = new ArrayList<>(graph.operands());
+  }
+
+  /**
+   * The graph with such operations.
+   *
+   * @param grids what constants were stored as, by identity
+   */
+  static Subgraph fuse(
+      Subgraph graph, OperationCatalog catalog, Map<Lifetime.Constant, Grid> grids) {
+    boolean isQuantized =
+        graph.operations().stream().anyMatch(each -> each.type() == OperationCode.DEQUANTIZE);
+    return isQuantized ? new QuantizedFusion(graph, catalog, grids).fuse() : graph;
+  }
+
+  private Subgraph fuse() {
+    for (Operation operation : graph.operations()) {
+      for (int input : Set.copyOf(operation.inputs())) {
+        readers.computeIfAbsent(input, key -> new ArrayList<>()).add(operation);
+      }
+    }
+    for (Operation known : graph.operations()) {
+      List<Integer> inputs =
+          known.inputs().stream().map(input -> same.getOrDefault(input, input)).toList();
+      Operation operation = new Operation(known.type(), inputs, known.outputs());
+      int output = known.outputs().getFirst();
+      if (isConversion(operation) && isKnown(operation)) {
+        continue;
+      }
+      if (operation.type() == OperationCode.QUANTIZE && isComputed(operation)) {
+        continue;
+      }
+      if (!isMoved(operation)) {
+        operations.add(operation);
+        producers.put(output, operation);
+        if (isConversion(operation) && operation.type() != OperationCode.QUANTIZE) {
+          sources.put(output, operation.inputs().getFirst());
+        }
+      }
+    }
+    return new Subgraph(operands, operations, graph.inputIndexes(), graph.outputIndexes());
+  }
+
+  private Operand operand(int index) {
+    return operands.get(index);
+  }
+
+  private static boolean is8Bit(Operand operand) {
+    return operand.type() == OperandCode.TENSOR_QUANT8_ASYMM
+        || operand.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+  }
+
+  private boolean isConversion(Operation operation) {
+    Operand input = operand(operation.inputs().getFirst());
+    Operand output = operand(operation.outputs().getFirst());
+    return operation.type() == OperationCode.DEQUANTIZE
+        || operation.type() == OperationCode.QUANTIZE
+        || operation.type() == OperationCode.CAST && is8Bit(input) && input.type() == output.type();
+  }
+
+  private boolean isSame(Operand a, Operand b) {
+    return a.type() == b.type() && a.quantization().equals(b.quantization());
+  }
+
+  /** Returns whether a conversion gives what is at hand already, which then takes its place. */
+  private boolean isKnown(Operation operation) {
+    int output = operation.outputs().getFirst();
+    Integer source = sources.get(operation.inputs().getFirst());
+    boolean isReal = !is8Bit(operand(operation.inputs().getFirst()));
+    boolean isBack =
+        source != null
+            && isSame(operand(source), operand(output))
+            && (operation.type() == OperationCode.QUANTIZE) == isReal;
+    if (isBack && !graph.outputIndexes().contains(output)) {
+      same.put(output, source);
+      return true;
+    }
+    return false;
+  }
+
+  // ---- what moves elements ----
+
+  /** How many of the first inputs are moved; 0 where an operation computes. */
+  private static int movedInputs(Operation operation) {
+    if (operation.type() == ThalamusExtension.AS_STRIDED) {
+      return 1;
+    }
+    if (!(operation.type() instanceof OperationCode type)) {
+      return 0;
+    }
+    return switch (type) {
+      case RESHAPE, TRANSPOSE, SLICE, GATHER, MAX_POOL_2D, PAD, RESIZE_NEAREST_NEIGHBOR, RELU -> 1;
+      case CONCATENATION -> operation.inputs().size() - 1;
+      default -> 0;
+    };
+  }
+
+  private boolean isMoved(Operation operation) {
+    int count = movedInputs(operation);
+    if (count == 0) {
+      return false;
+    }
+    int first = operation.inputs().getFirst();
+    Integer source = sources.get(first);
+    if (source == null || operation.type() == OperationCode.RELU && is8Bit(operand(first))) {
+      return false;
+    }
+    List<Integer> inputs = new ArrayList<>(operation.inputs());
+    for (int i = 0; i < count; i++) {
+      Integer from = sources.get(inputs.get(i));
+      if (from == null
+          || !isSame(operand(from), operand(source))
+          || !isSame(operand(inputs.get(i)), operand(first))) {
+        return false;
+      }
+      inputs.set(i, from);
+    }
+    int output = operation.outputs().getFirst();
+    Operand result = operand(output);
+    Operand stored = operand(source);
+    operands.add(temporary(stored.type(), result.shape(), stored.quantization()));
+    int moved = operands.size() - 1;
+    Operation direct = new Operation(operation.type(), inputs, List.of(moved));
+    if (!isValid(direct)) {
+      return false;
+    }
+    operations.add(direct);
+    OperationType back = is8Bit(result) ? OperationCode.CAST : OperationCode.DEQUANTIZE;
+    operations.add(new Operation(back, List.of(moved), List.of(output)));
+    sources.put(output, moved);
+    return true;
+  }
+
+  private static Operand temporary(OperandType type, Shape shape, Quantization quantization) {
+    return new Operand(type, shape, quantization, Lifetime.TEMPORARY_VARIABLE, "");
+  }
+
+  private boolean isValid(Operation operation) {
+    Optional<OperationDefinition> definition = catalog.find(operation.type());
+    try {
+      definition
+          .orElseThrow()
+          .validate(
+              new OperationView(
+                  operation.type(), views(operation.inputs()), views(operation.outputs())));
+      return true;
+    } catch (ValidationException e) {
+      return false;
+    }
+  }
+
+  private List<OperandView> views(List<Integer> indexes) {
+    return indexes.stream().map(index -> OperandView.of(operand(index))).toList();
+  }
+
+  // ---- what computes ----
+
+  /** Which inputs are data: so many of the first, or all but the last where it is {@link #ALL}. */
+  private static int dataInputs(Operation operation) {
+    if (operation.type() == ThalamusExtension.BATCH_MATMUL) {
+      return 2;
+    }
+    if (!(operation.type() instanceof OperationCode type)) {
+      return 0;
+    }
+    return switch (type) {
+      case CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, FULLY_CONNECTED -> 3;
+      case ADD, SUB, MUL, PRELU, MAXIMUM, MINIMUM -> 2;
+      case AVERAGE_POOL_2D,
+          MEAN,
+          LOGISTIC,
+          TANH,
+          SOFTMAX,
+          HARD_SWISH,
+          RELU6,
+          RELU1,
+          RESIZE_BILINEAR ->
+          1;
+      case CONCATENATION -> ALL;
+      default -> 0;
+    };
+  }
+
+  /** Returns whether QUANTIZE stands behind an operation that now computes its result. */
+  private boolean isComputed(Operation quantize) {
+    int real = quantize.inputs().getFirst();
+    int output = quantize.outputs().getFirst();
+    Operation producer = producers.get(real);
+    int count = producer == null ? 0 : dataInputs(producer);
+    if (count == 0 || graph.outputIndexes().contains(real) || !isReadBySame(real, output)) {
+      return false;
+    }
+    List<Integer> inputs = new ArrayList<>(producer.inputs());
+    boolean isWeighted = count > BIAS;
+    int data = count == ALL ? inputs.size() - 1 : isWeighted ? 1 : count;
+    OperandType type = operand(output).type();
+    for (int i = 0; i < data; i++) {
+      Integer source = sources.get(inputs.get(i));
+      if (source == null) {
+        source = constant(constants.perTensor(operand(inputs.get(i)), type));
+      }
+      if (source == null || operand(source).type() != type || !is8Bit(operand(source))) {
+        return false;
+      }
+      inputs.set(i, source);
+    }
+    if (isWeighted && !isWeighted(producer, inputs)) {
+      return false;
+    }
+    Operation fused = new Operation(producer.type(), inputs, List.of(output));
+    if (producer.type() == OperationCode.FULLY_CONNECTED
+        && operand(inputs.get(WEIGHTS)).type() == OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL) {
+      return isConvolved(fused);
+    }
+    if (!isValid(fused)) {
+      return false;
+    }
+    operations.add(fused);
+    sources.put(real, output);
+    return true;
+  }
+
+  /** Other readers that quantize in the same way read the same result. */
+  private boolean isReadBySame(int real, int output) {
+    for (Operation reader : readers.getOrDefault(real, List.of())) {
+      int other = reader.outputs().getFirst();
+      if (reader.type() != OperationCode.QUANTIZE || !isSame(operand(other), operand(output))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private Integer constant(Optional<Operand> value) {
+    if (value.isEmpty()) {
+      return null;
+    }
+    operands.add(value.get());
+    return operands.size() - 1;
+  }
+
+  private boolean isWeighted(Operation producer, List<Integer> inputs) {
+    Operand weights = operand(inputs.get(WEIGHTS));
+    OperandType type = operand(inputs.get(INPUT)).type();
+    boolean isDepthwise = producer.type() == OperationCode.DEPTHWISE_CONV_2D;
+    boolean isLayer = producer.type() == OperationCode.FULLY_CONNECTED;
+    int axis = isDepthwise ? weights.shape().rank() - 1 : 0;
+    Integer stored = isLayer ? constant(constants.perTensor(weights, type)) : null;
+    if (stored == null) {
+      stored = constant(constants.perChannel(weights, axis));
+    }
+    if (stored == null) {
+      stored = constant(constants.perTensor(weights, type));
+    }
+    if (stored == null) {
+      return false;
+    }
+    inputs.set(WEIGHTS, stored);
+    Integer bias =
+        constant(
+            QuantizedConstants.bias(
+                operand(inputs.get(BIAS)), operand(inputs.get(INPUT)), operand(stored)));
+    if (bias == null) {
+      return false;
+    }
+    inputs.set(BIAS, bias);
+    return true;
+  }
+
+  /** A product with a scale for each column, as NNAPI has it in convolutions alone. */
+  private boolean isConvolved(Operation layer) {
+    Operand input = operand(layer.inputs().get(INPUT));
+    Operand weights = operand(layer.inputs().get(WEIGHTS));
+    Operand output = operand(layer.outputs().getFirst());
+    int depth = weights.shape().dimension(1);
+    int units = weights.shape().dimension(0);
+    int rows = output.shape().dimension(0);
+    int data = add(temporary(input.type(), Shape.of(rows, 1, 1, depth), input.quantization()));
+    int filter =
+        add(
+            new Operand(
+                weights.type(),
+                Shape.of(units, 1, 1, depth),
+                weights.quantization(),
+                weights.lifetime(),
+                weights.name()));
+    int result = add(temporary(output.type(), Shape.of(rows, 1, 1, units), output.quantization()));
+    int none = scalar(0);
+    int step = scalar(1);
+    Operation convolution =
+        new Operation(
+            OperationCode.CONV_2D,
+            List.of(
+                data,
+                filter,
+                layer.inputs().get(BIAS),
+                none,
+                none,
+                none,
+                none,
+                step,
+                step,
+                layer.inputs().get(3)),
+            List.of(result));
+    if (!isValid(convolution)) {
+      return false;
+    }
+    operations.add(
+        new Operation(
+            OperationCode.RESHAPE,
+            List.of(layer.inputs().get(INPUT), ints(rows, 1, 1, depth)),
+            List.of(data)));
+    operations.add(convolution);
+    operations.add(
+        new Operation(OperationCode.RESHAPE, List.of(result, ints(rows, units)), layer.outputs()));
+    return true;
+  }
+
+  private int add(Operand operand) {
+    operands.add(operand);
+    return operands.size() - 1;
+  }
+
+  private static byte[] bytes(int... values) {
+    ByteBuffer bytes = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
+    bytes.asIntBuffer().put(values);
+    return bytes.array();
+  }
+
+  private int scalar(int value) {
+    return add(
+        new Operand(
+            OperandCode.INT32, Shape.NONE, Quantization.NONE, new ConstantCopy(bytes(value)), ""));
+  }
+
+  private int ints(int... values) {
+    return add(
+        new Operand(
+            OperandCode.TENSOR_INT32,
+            Shape.of(values.length),
+            Quantization.NONE,
+            new ConstantCopy(bytes(values)),
+            ""));
+  }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx;
+
+import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.ints;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.cpu.CpuDevice;
+import io.thalamus.model.Model;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Operation;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization.PerChannel;
+import io.thalamus.model.Subgraph;
+import io.thalamus.tck.check.TestGraph;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Networks with QuantizeLinear and DequantizeLinear, or with operators on stored integers, compute
+ * on stored integers. The numbers are chosen so that nothing is halfway between two of them.
+ */
+class QuantizedNetworkTest {
+  private static final int UINT8 = 2;
+  private static final int INT8 = 3;
+  private static final int INT32 = 6;
+  private static final long[] SCALAR = {};
+
+  private final OnnxFileBuilder file = new OnnxFileBuilder();
+
+  private void constants(int weights) {
+    file.floats("xs", SCALAR, 0.5f)
+        .bytes("xz", UINT8, SCALAR, 10)
+        .floats("ys", SCALAR, 0.25f)
+        .bytes("yz", UINT8, SCALAR, 3)
+        .floats("ws", new long[] {2}, 0.5f, 2)
+        .bytes("wz", weights, new long[] {2}, 0, 0);
+  }
+
+  private static List<OperationType> types(Model model) {
+    return model.main().operations().stream().map(Operation::type).toList();
+  }
+
+  private static float[] run(Model model, float... input) throws Exception {
+    return TestGraph.floats(TestGraph.run(new CpuDevice("1.0.0"), model, TestGraph.bytes(input)));
+  }
+
+  private static Operation only(Subgraph graph, OperationCode type) {
+    return graph.operations().stream()
+        .filter(each -> each.type() == type)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Channels {@code 0.5 * (2x)} and {@code 2 * (-1x) + 3}, each at least 0. */
+  @Test
+  void convolutionWithAScaleForEachChannel() throws Exception {
+    constants(INT8);
+    file.input("x", FLOAT, 1, 1, 2, 2)
+        .bytes("w", INT8, new long[] {2, 1, 1, 1}, 2, -1)
+        .integers("b", new long[] {2}, 0, 3)
+        .floats("bs", new long[] {2}, 0.25f, 1)
+        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q")
+        .node("DequantizeLinear", List.of("q", "xs", "xz"), "d")
+        .node("DequantizeLinear", List.of("w", "ws", "wz"), "wd", integer("axis", 0))
+        .node("Cast", List.of("b"), "b32", integer("to", INT32))
+        .node("DequantizeLinear", List.of("b32", "bs"), "bd", integer("axis", 0))
+        .node("Conv", List.of("d", "wd", "bd"), "c")
+        .node("Relu", List.of("c"), "r")
+        .node("QuantizeLinear", List.of("r", "ys", "yz"), "p")
+        .node("DequantizeLinear", List.of("p", "ys", "yz"), "y")
+        .output("y", FLOAT, 1, 2, 2, 2);
+    Model model = TestFiles.read(file.build());
+    Operation convolution = only(model.main(), OperationCode.CONV_2D);
+    assertEquals(
+        OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL,
+        model.main().operands().get(convolution.inputs().get(1)).type());
+    assertArrayEquals(new float[] {1, 0, 2, 5, 1, 7, 0, 0}, run(model, 1, -2, 2, 5));
+  }
+
+  /** {@code [x0 + 3 * x1, 2 * x0 - 2 * x1]} by columns of scales 0.5 and 2. */
+  @Test
+  void productWithAScaleForEachColumn() throws Exception {
+    constants(INT8);
+    file.input("x", FLOAT, 2, 2)
+        .bytes("w", INT8, new long[] {2, 2}, 2, 1, 6, -1)
+        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q")
+        .node("DequantizeLinear", List.of("q", "xs", "xz"), "d")
+        .node("DequantizeLinear", List.of("w", "ws", "wz"), "wd", integer("axis", 1))
+        .node("MatMul", List.of("d", "wd"), "c")
+        .node("QuantizeLinear", List.of("c", "ys", "yz"), "p")
+        .node("DequantizeLinear", List.of("p", "ys", "yz"), "y")
+        .output("y", FLOAT, 2, 2);
+    Model model = TestFiles.read(file.build());
+    Operation convolution = only(model.main(), OperationCode.CONV_2D);
+    assertTrue(
+        model.main().operands().get(convolution.inputs().get(1)).quantization()
+            instanceof PerChannel);
+    assertArrayEquals(new float[] {7, -0.75f, 2.5f, 1}, run(model, 1, 2, 1, 0.5f));
+  }
+
+  /** What is read as real numbers too stays an operation on real numbers. */
+  @Test
+  void aResultThatIsReadAsItIsStaysReal() throws Exception {
+    constants(INT8);
+    file.input("x", FLOAT, 2)
+        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q")
+        .node("DequantizeLinear", List.of("q", "xs", "xz"), "d")
+        .node("Add", List.of("d", "d"), "c")
+        .node("QuantizeLinear", List.of("c", "ys", "yz"), "p")
+        .node("DequantizeLinear", List.of("p", "ys", "yz"), "e")
+        .node("Sub", List.of("c", "e"), "y")
+        .output("y", FLOAT, 2);
+    // 200 is beyond what 8 bits in steps of 0.25 hold: (255 - 3) / 4 = 63.
+    assertArrayEquals(new float[] {0, 200 - 63}, run(TestFiles.read(file.build()), 1, 100));
+  }
+
+  @Test
+  void whatMovesElementsDoesSoBeforeTheyAreReal() throws Exception {
+    constants(INT8);
+    file.input("x", FLOAT, 1, 2, 2, 2)
+        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q")
+        .node("DequantizeLinear", List.of("q", "xs", "xz"), "d")
+        .node("MaxPool", List.of("d"), "m", ints("kernel_shape", 1, 2))
+        .node("Transpose", List.of("m"), "t", ints("perm", 0, 2, 1, 3))
+        .node("QuantizeLinear", List.of("t", "xs", "xz"), "p")
+        .node("DequantizeLinear", List.of("p", "xs", "xz"), "y")
+        .output("y", FLOAT, 1, 2, 2, 1);
+    Model model = TestFiles.read(file.build());
+    assertEquals(1, types(model).stream().filter(OperationCode.QUANTIZE::equals).count());
+    assertEquals(OperationCode.DEQUANTIZE, types(model).getLast());
+    assertArrayEquals(new float[] {2, 6, 4, 8}, run(model, 1, 2, 3, 4, 5, 6, 7, 8));
+  }
+
+  /** Stored sums, products and joins of ONNX Runtime's operators. */
+  @ParameterizedTest
+  @ValueSource(strings = {"QLinearAdd", "QLinearMul", "QLinearConcat"})
+  void operatorsOnStoredIntegers(String operator) throws Exception {
+    constants(INT8);
+    file.floats("os", SCALAR, 0.5f);
+    boolean isJoined = operator.equals("QLinearConcat");
+    List<String> pairs = List.of("q", "xs", "xz", "k", "xs", "xz");
+    List<String> target = List.of("os", "yz");
+    List<String> inputs = new ArrayList<>(isJoined ? target : pairs);
+    inputs.addAll(isJoined ? pairs : target);
+    file.input("x", FLOAT, 2)
+        .bytes("k", UINT8, new long[] {2}, 14, 6)
+        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q")
+        .node("com.microsoft." + operator, inputs, "p", integer("axis", 0))
+        .node("DequantizeLinear", List.of("p", "os", "yz"), "y")
+        .output("y", FLOAT, isJoined ? 4 : 2);
+    Model model = TestFiles.read(file.build());
+    float[] expected =
+        switch (operator) {
+          case "QLinearAdd" -> new float[] {5, 1};
+          case "QLinearMul" -> new float[] {6, -1.5f};
+          default -> new float[] {3, 3, 2, -1.5f};
+        };
+    float[] input = {3, 3};
+    assertArrayEquals(expected, run(model, input));
+    OperationCode wanted =
+        switch (operator) {
+          case "QLinearAdd" -> OperationCode.ADD;
+          case "QLinearMul" -> OperationCode.MUL;
+          default -> OperationCode.CONCATENATION;
+        };
+    Operation found =
+        model.main().operations().stream().filter(each -> each.type() == wanted).toList().getLast();
+    assertEquals(
+        OperandCode.TENSOR_QUANT8_ASYMM,
+        model.main().operands().get(found.outputs().getFirst()).type());
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.ReadOptions;
+import io.thalamus.tflite.file.FlatGraph;
+import io.thalamus.tflite.file.FlatModel;
+import io.thalamus.tflite.file.FlatSignature;
+import io.thalamus.tflite.file.FlatTensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * A graph with the names of its inputs and outputs and the dimensions of its inputs. Immutable.
+ *
+ * @param graph the graph
+ * @param inputNames by input
+ * @param inputShapes by input; those that the file leaves open are chosen, or as the file was
+ *     written
+ * @param openInputs by number of the input, those with open dimensions, which are 0
+ * @param outputs indexes of tensors
+ * @param outputNames by index of the tensor, where they are not those of the tensors
+ */
+public record EntryPoint(
+    FlatGraph graph,
+    List<String> inputNames,
+    List<Shape> inputShapes,
+    Map<Integer, Shape> openInputs,
+    int[] outputs,
+    Map<Integer, String> outputNames) {
+
+  /** A graph that another one refers to. */
+  static EntryPoint of(FlatGraph graph) throws ModelFormatException {
+    return of(graph, Map.of(), Map.of(), ReadOptions.DEFAULT);
+  }
+
+  /**
+   * The entry point that a user chooses.
+   *
+   * @throws ModelFormatException where the file has no such entry point, or its inputs have no such
+   *     names or dimensions
+   */
+  public static EntryPoint of(FlatModel file, ReadOptions options) throws ModelFormatException {
+    if (options.signature().isEmpty()) {
+      return of(file.graphs().getFirst(), Map.of(), Map.of(), options);
+    }
+    for (FlatSignature signature : file.signatures()) {
+      if (signature.name().equals(options.signature())) {
+        FlatGraph graph = file.graphs().get(signature.graph());
+        return of(graph, signature.inputs(), signature.outputs(), options);
+      }
+    }
+    String known =
+        file.signatures().stream()
+            .map(signature -> "'" + signature.name() + "'")
+            .collect(Collectors.joining(", "));
+    throw new ModelFormatException(
+        "there is no signature '"
+            + options.signature()
+            + (known.isEmpty() ? "'; the file has none" : "'; there are " + known));
+  }
+
+  private static EntryPoint of(
+      FlatGraph graph,
+      Map<Integer, String> inputNames,
+      Map<Integer, String> outputNames,
+      ReadOptions options)
+      throws ModelFormatException {
+    List<String> names = new ArrayList<>();
+    List<Shape> stated = new ArrayList<>();
+    List<Shape> written = new ArrayList<>();
+    Map<Integer, Shape> open = new HashMap<>();
+    for (int i = 0; i < graph.inputs().length; i++) {
+      FlatTensor tensor = graph.tensors().get(graph.inputs()[i]);
+      names.add(inputNames.getOrDefault(tensor.index(), tensor.name()));
+      Shape shape = TensorTypes.shape(tensor);
+      boolean isOpen =
+          tensor.signature().length == shape.rank()
+              && Arrays.stream(tensor.signature()).anyMatch(size -> size < 0);
+      stated.add(isOpen ? TensorTypes.openShape(tensor) : shape);
+      written.add(shape);
+      if (isOpen) {
+        open.put(i, stated.get(i));
+      }
+    }
+    List<Shape> shapes = new ArrayList<>(options.resolve(names, stated));
+    for (int i = 0; i < shapes.size(); i++) {
+      if (!shapes.get(i).isFullySpecified()) {
+        shapes.set(i, written.get(i));
+      }
+    }
+    int[] outputs =
+        Arrays.stream(graph.outputs())
+            .filter(output -> outputNames.isEmpty() || outputNames.containsKey(output))
+            .toArray();
+    return new EntryPoint(graph, names, shapes, open, outputs, outputNames);
+  }
+}
