@@ -10,14 +10,21 @@ import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
+import io.thalamus.x86.kernel.Extent;
+import io.thalamus.x86.kernel.Function;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Objects;
 
 /**
  * A compiled model as it stands in the cache: the data cache holds the constants, the model cache
@@ -25,6 +32,7 @@ import java.util.List;
  * that it runs wherever it is put.
  *
  * <p>Whoever reads it has been told by the caching engine that the device wrote these bytes.
+ * Numbers are checked all the same, since code would run with them.
  *
  * @param arguments the graph of inputs and outputs alone
  * @param settings SHA-256 of the device's version and of what of the processor the code uses
@@ -33,10 +41,13 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
   private static final int MAGIC = 'T' | 'X' << 8 | '8' << 16 | '6' << 24;
 
   /** Changes with the layout of the file. */
-  private static final int VERSION = 2;
+  private static final int VERSION = 3;
 
   private static final int SETTINGS = 32;
   private static final int FIXED = 2 * Integer.BYTES + SETTINGS;
+
+  private static final int LEAST_OPERAND = 5 * Integer.BYTES;
+  private static final int LEAST_FUNCTION = Integer.BYTES + 6 * Long.BYTES + 1;
 
   /** Stands for a range that nothing reads. */
   private static final long UNUSED = -1;
@@ -80,19 +91,38 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
       out.writeInt(group.end());
       out.writeBoolean(group.isShared());
     }
-    out.writeInt(program.calls().length);
-    for (long number : program.calls()) {
-      out.writeLong(number);
+    Map<Function, Integer> functions = new LinkedHashMap<>();
+    program.functions().forEach(function -> functions.putIfAbsent(function, functions.size()));
+    out.writeInt(functions.size());
+    for (Function function : functions.keySet()) {
+      write(function, out);
+    }
+    out.writeInt(program.functions().size());
+    for (int i = 0; i < program.functions().size(); i++) {
+      out.writeInt(functions.get(program.functions().get(i)));
+      for (int number = 1; number < Program.CALL; number++) {
+        out.writeLong(program.calls()[i * Program.CALL + number]);
+      }
     }
     out.writeInt(program.code().length);
     out.write(program.code());
+  }
+
+  private static void write(Function function, DataOutputStream out) throws IOException {
+    out.writeInt(function.entry());
+    for (Extent extent : List.of(function.read(), function.written(), function.other())) {
+      out.writeLong(extent.first());
+      out.writeLong(extent.next());
+    }
+    out.writeBoolean(function.isConstant());
   }
 
   /**
    * Returns what stands in files that the device wrote itself, and that are untouched.
    *
    * @param settings that the code must have been written under
-   * @throws IOException where another version of the device wrote them, or for another processor
+   * @throws IOException where another version of the device wrote them, or for another processor,
+   *     or where a number leads out of what it is for
    */
   static CachedProgram read(CacheContents contents, byte[] settings) throws IOException {
     ByteBuffer in = ByteBuffer.wrap(contents.modelCache().getFirst());
@@ -102,7 +132,17 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     if (!Arrays.equals(bytes(in, SETTINGS), settings)) {
       throw new IOException("the cache was made by another version, or for another processor");
     }
-    return read(in, contents.dataCache().getFirst(), settings);
+    try {
+      CachedProgram read = read(in, contents.dataCache().getFirst(), settings);
+      ProgramBounds.check(read.program());
+      return read;
+    } catch (BufferUnderflowException
+        | IllegalArgumentException
+        | IndexOutOfBoundsException
+        | NegativeArraySizeException
+        | NoSuchElementException e) {
+      throw new IOException("the cache is damaged: " + e, e);
+    }
   }
 
   private static byte[] bytes(ByteBuffer in, int count) {
@@ -112,31 +152,42 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
   }
 
   private static CachedProgram read(ByteBuffer in, byte[] constants, byte[] settings) {
-    int inputs = in.getInt();
-    int outputs = in.getInt();
+    int inputs = count(in, LEAST_OPERAND);
+    int outputs = count(in, LEAST_OPERAND);
     CachedArguments arguments = CachedArguments.read(inputs, outputs, in::getInt);
     Range[] from = ranges(in, inputs);
     Range[] to = ranges(in, outputs);
     final long memory = in.getLong();
     List<Copied> copied = new ArrayList<>();
-    for (int left = in.getInt(); left > 0; left--) {
+    for (int left = count(in, 3 * Long.BYTES); left > 0; left--) {
       copied.add(new Copied(in.getLong(), new Range(in.getLong(), in.getLong())));
     }
     List<Group> groups = new ArrayList<>();
-    for (int left = in.getInt(); left > 0; left--) {
+    for (int left = count(in, Integer.BYTES + 1); left > 0; left--) {
       groups.add(new Group(in.getInt(), in.get() != 0));
     }
-    long[] calls = new long[in.getInt()];
-    for (int i = 0; i < calls.length; i++) {
-      calls[i] = in.getLong();
+    List<Function> all = new ArrayList<>();
+    for (int left = count(in, LEAST_FUNCTION); left > 0; left--) {
+      all.add(new Function(in.getInt(), extent(in), extent(in), extent(in), in.get() != 0));
     }
-    byte[] code = bytes(in, in.getInt());
+    int count = count(in, Integer.BYTES + (Program.CALL - 1) * Long.BYTES);
+    List<Function> functions = new ArrayList<>(count);
+    long[] calls = new long[count * Program.CALL];
+    for (int i = 0; i < count; i++) {
+      Function function = all.get(Objects.checkIndex(in.getInt(), all.size()));
+      functions.add(function);
+      calls[i * Program.CALL] = function.entry();
+      for (int number = 1; number < Program.CALL; number++) {
+        calls[i * Program.CALL + number] = in.getLong();
+      }
+    }
+    byte[] code = bytes(in, count(in, 1));
     Program program =
         new Program(
             code,
             Constants.of(constants),
             calls,
-            List.of(),
+            functions,
             List.copyOf(groups),
             memory,
             List.copyOf(copied),
@@ -144,6 +195,19 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
             to,
             arguments.shapes());
     return new CachedProgram(arguments.model(), program, settings);
+  }
+
+  /** How many of something follow: no more than there is room for. */
+  private static int count(ByteBuffer in, int leastBytes) {
+    int count = in.getInt();
+    if (count < 0 || count > in.remaining() / leastBytes) {
+      throw new IllegalArgumentException("it would have " + count + " of something");
+    }
+    return count;
+  }
+
+  private static Extent extent(ByteBuffer in) {
+    return new Extent(in.getLong(), in.getLong());
   }
 
   private static Range[] ranges(ByteBuffer in, int count) {

@@ -27,9 +27,11 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.Machine;
+import io.thalamus.x86.compile.Casting;
 import io.thalamus.x86.compile.Convolution;
 import io.thalamus.x86.compile.Elementwise;
 import io.thalamus.x86.compile.GraphCompiler;
@@ -46,9 +48,11 @@ import io.thalamus.x86.compile.StoredPooling;
 import io.thalamus.x86.compile.StoredReals;
 import io.thalamus.x86.compile.StoredSoftmax;
 import io.thalamus.x86.compile.StoredTables;
+import io.thalamus.x86.compile.Truth;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -58,15 +62,13 @@ import org.osgi.service.metatype.annotations.Designate;
 
 /**
  * A device that writes its own machine code, for float networks on x86-64. It computes in the
- * thread of its caller, and in threads of its own, which help with long operations. {@link
- * X86Start} has it registered where the machine allows it.
+ * thread of its caller, and in threads of its own, which help with long operations. It is
+ * registered where {@link X86Start} finds a machine that can run it.
  */
-@Component(service = Device.class, name = X86Device.COMPONENT, enabled = false)
+@Component(service = Device.class, name = "io.thalamus.x86")
 @Designate(ocd = X86Settings.class)
 @DeviceDriver(device = "x86", type = "CPU")
 public final class X86Device extends TableDevice implements AutoCloseable {
-  static final String COMPONENT = "io.thalamus.x86";
-
   /** A file that is longer was not written by this device. */
   private static final long MAX_FILE_BYTES = 1L << 30;
 
@@ -77,10 +79,14 @@ public final class X86Device extends TableDevice implements AutoCloseable {
 
   /** Called by the component runtime. */
   @Activate
-  public X86Device(BundleContext context, X86Settings settings, @Reference CacheEngine engine) {
+  public X86Device(
+      BundleContext context,
+      X86Settings settings,
+      @Reference CacheEngine engine,
+      @Reference Machine machine) {
     this(
         context.getBundle().getVersion().toString(),
-        Machine.probe(),
+        machine,
         settings.threads(),
         engine,
         BurstSource.of(context));
@@ -146,6 +152,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
                 PerformanceInfo.UNSUPPORTED,
                 PerformanceInfo.UNSUPPORTED))
         .exactQuantized(true)
+        .extensions(Set.of(ThalamusExtension.NAME))
         .memoryDomain(true)
         .cacheNeeds(new CacheNeeds(1, 1))
         .build();
@@ -166,6 +173,8 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     StoredReals.register(table);
     StoredSoftmax.register(table);
     StoredTables.register(table);
+    Truth.register(table);
+    Casting.register(table);
     return table.build();
   }
 

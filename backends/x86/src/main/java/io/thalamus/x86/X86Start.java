@@ -3,23 +3,39 @@ package io.thalamus.x86;
 
 import io.thalamus.x86.code.Machine;
 import java.lang.System.Logger.Level;
-import org.osgi.service.component.ComponentContext;
+import java.util.Hashtable;
+import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 
-/** Enables the device where this machine can run it; says in one line why it cannot elsewhere. */
-@Component(service = X86Start.class, immediate = true)
+/**
+ * Registers this machine, which the device waits for, where it can run it. Elsewhere it registers
+ * itself with a property that says in one line why there is no device, for whoever shows that to
+ * people. The framework unregisters either when the bundle stops.
+ */
+@Component(
+    service = {},
+    immediate = true)
 public final class X86Start {
+  /** The property of a service by which a device bundle says why it has no device here. */
+  public static final String UNAVAILABLE = "thalamus.device.unavailable";
+
   private static final System.Logger LOG = System.getLogger(X86Start.class.getPackageName());
 
   /** Called by the component runtime. */
   @Activate
-  public X86Start(ComponentContext context) {
+  public X86Start(BundleContext context) {
     Machine machine = Machine.probe();
     if (machine.best().isPresent()) {
-      context.enableComponent(X86Device.COMPONENT);
-    } else {
-      LOG.log(Level.WARNING, "the device x86 is not available: {0}", machine.reason());
+      // Not enableComponent: threads that it leaves would hold the bundle's classes for a minute.
+      context.registerService(Machine.class, machine, null);
+      return;
     }
+    String reason = "the device x86 is not available: " + machine.reason();
+    // Not louder: the device is started wherever it might run, and others compute all the same.
+    LOG.log(Level.DEBUG, reason);
+    Hashtable<String, Object> properties = new Hashtable<>();
+    properties.put(UNAVAILABLE, reason);
+    context.registerService(X86Start.class, this, properties);
   }
 }

@@ -5,6 +5,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.Quantization.NONE;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -22,7 +23,13 @@ import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.Machine;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,6 +38,11 @@ import org.junit.jupiter.api.io.TempDir;
 /** Code in cache files: what comes back, and what is refused. */
 class CachingTest {
   private static final CacheToken TOKEN = CacheToken.of(new byte[CacheToken.SIZE]);
+  private static final List<String> FILES = List.of("model0", "data0");
+
+  /** How often files are read while they change. */
+  private static final int READS = 200;
+
   private static final float[] INPUT = {1, -2, 3, -4, 5, -6};
   private static final float[] OUTPUT = {2, 0, 6, 0, 10, 0};
 
@@ -55,24 +67,32 @@ class CachingTest {
 
   /** Twice the input, or 0 where that is negative. */
   private static Model model(TestGraph graph) {
+    return model(graph, OperationCode.MUL, 2);
+  }
+
+  private static Model model(TestGraph graph, OperationCode code, float constant) {
     int x = graph.input(TENSOR_FLOAT32, NONE, 1, INPUT.length);
-    int two = graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(2f), 1, 1);
+    int other = graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(constant), 1, 1);
     int y = graph.output(TENSOR_FLOAT32, NONE, 1, INPUT.length);
-    graph.operation(OperationCode.MUL, List.of(x, two, graph.int32(1)), y);
+    graph.operation(code, List.of(x, other, graph.int32(1)), y);
     return graph.model();
   }
 
   private CacheFiles store(X86Device device) throws Exception {
-    CacheFiles files = new CacheFiles(directory, device.info().cacheNeeds());
     try (TestGraph graph = new TestGraph()) {
-      Model model = model(graph);
-      files.with(
-          TOKEN,
-          config -> {
-            device.prepare(model, config).close();
-            return null;
-          });
+      return store(device, directory, TOKEN, model(graph));
     }
+  }
+
+  private static CacheFiles store(X86Device device, Path directory, CacheToken token, Model model)
+      throws Exception {
+    CacheFiles files = new CacheFiles(directory, device.info().cacheNeeds());
+    files.with(
+        token,
+        config -> {
+          device.prepare(model, config).close();
+          return null;
+        });
     return files;
   }
 
@@ -111,7 +131,7 @@ class CachingTest {
   void noByteMayDiffer() throws Exception {
     try (X86Device device = device("1.0.0", Level.AVX2)) {
       CacheFiles files = store(device);
-      for (String name : List.of("model0", "data0")) {
+      for (String name : FILES) {
         Path file = directory.resolve(name);
         byte[] bytes = Files.readAllBytes(file);
         assertTrue(bytes.length > 0, name);
@@ -123,13 +143,134 @@ class CachingTest {
         }
         Files.write(file, bytes);
       }
-      files.with(
-          TOKEN,
-          config -> {
-            device.prepareFromCache(config).close();
-            return null;
-          });
+      assertAccepted(files, device);
     }
+  }
+
+  @Test
+  void noByteMayBeMissingOrBeMore() throws Exception {
+    try (X86Device device = device("1.0.0", Level.AVX2)) {
+      CacheFiles files = store(device);
+      for (String name : FILES) {
+        Path file = directory.resolve(name);
+        byte[] bytes = Files.readAllBytes(file);
+        for (int length = 0; length < bytes.length; length++) {
+          Files.write(file, Arrays.copyOf(bytes, length));
+          assertRefused(files, device, name + " of " + length + " bytes");
+        }
+        Files.write(file, Arrays.copyOf(bytes, bytes.length + 1));
+        assertRefused(files, device, name + " and a byte");
+        Files.write(file, bytes);
+      }
+      assertAccepted(files, device);
+    }
+  }
+
+  /** The files of each are the device's own and untouched, but for another model. */
+  @Test
+  void filesOfAnotherModelAreRefused() throws Exception {
+    try (X86Device device = device("1.0.0", Level.AVX2)) {
+      CacheFiles files = store(device);
+      Path other = storeOther(device);
+      for (List<String> exchanged : List.of(List.of("model0"), List.of("data0"), FILES)) {
+        Map<String, byte[]> kept = new HashMap<>();
+        for (String name : exchanged) {
+          Path file = directory.resolve(name);
+          kept.put(name, Files.readAllBytes(file));
+          Files.copy(other.resolve(name), file, StandardCopyOption.REPLACE_EXISTING);
+        }
+        assertRefused(files, device, exchanged + " of another model");
+        for (Map.Entry<String, byte[]> one : kept.entrySet()) {
+          Files.write(directory.resolve(one.getKey()), one.getValue());
+        }
+      }
+      assertAccepted(files, device);
+    }
+  }
+
+  /**
+   * Whatever a reader sees of a file in which two models take turns, it computes its own or none.
+   */
+  @Test
+  void filesThatAreExchangedWhileTheyAreReadComputeNothingElse() throws Exception {
+    try (X86Device device = device("1.0.0", Level.AVX2);
+        TestGraph graph = new TestGraph()) {
+      Model model = model(graph);
+      CacheFiles files = store(device);
+      Path other = storeOther(device);
+      Map<Path, List<byte[]>> contents = new HashMap<>();
+      for (String name : FILES) {
+        Path file = directory.resolve(name);
+        contents.put(
+            file, List.of(Files.readAllBytes(other.resolve(name)), Files.readAllBytes(file)));
+      }
+      AtomicBoolean isOver = new AtomicBoolean();
+      FutureTask<Void> writing =
+          new FutureTask<>(
+              () -> {
+                while (!isOver.get()) {
+                  for (int turn = 0; turn < 2; turn++) {
+                    for (Map.Entry<Path, List<byte[]>> one : contents.entrySet()) {
+                      Files.write(one.getKey(), one.getValue().get(turn));
+                    }
+                  }
+                }
+                return null;
+              });
+      Thread writer = Thread.ofPlatform().name("exchange").start(writing);
+      try {
+        for (int i = 0; i < READS; i++) {
+          readOwnOrNone(files, device, model);
+        }
+      } finally {
+        isOver.set(true);
+        writer.join();
+      }
+      writing.get();
+      assertAccepted(files, device);
+    }
+  }
+
+  private static void readOwnOrNone(CacheFiles files, X86Device device, Model model)
+      throws Exception {
+    files.with(
+        TOKEN,
+        config -> {
+          try (PreparedModel prepared = device.prepareFromCache(config)) {
+            byte[] output =
+                TestGraph.run(prepared, model.main(), TestGraph.bytes(INPUT)).getFirst();
+            assertArrayEquals(OUTPUT, TestGraph.floats(output));
+          } catch (DeviceException e) {
+            assertEquals(ErrorStatus.GENERAL_FAILURE, e.status());
+          }
+          return null;
+        });
+  }
+
+  /** Both files differ: the code, and the constant. */
+  private Path storeOther(X86Device device) throws Exception {
+    byte[] token = new byte[CacheToken.SIZE];
+    token[0] = 1;
+    Path other = Files.createDirectory(directory.resolve("other"));
+    try (TestGraph graph = new TestGraph()) {
+      store(device, other, CacheToken.of(token), model(graph, OperationCode.ADD, 3));
+    }
+    for (String name : FILES) {
+      assertFalse(
+          Arrays.equals(
+              Files.readAllBytes(directory.resolve(name)), Files.readAllBytes(other.resolve(name))),
+          name);
+    }
+    return other;
+  }
+
+  private static void assertAccepted(CacheFiles files, X86Device device) throws Exception {
+    files.with(
+        TOKEN,
+        config -> {
+          device.prepareFromCache(config).close();
+          return null;
+        });
   }
 
   @Test

@@ -36,6 +36,12 @@ public final class Assembler {
 
   private static final Encoding VMASKMOVPS_LOAD = Encoding.of(2, 1, 0x2C).with(Encoding.Kind.VEX);
   private static final Encoding VMASKMOVPS = Encoding.of(2, 1, 0x2E).with(Encoding.Kind.VEX);
+  private static final Encoding VROUNDPS = Encoding.of(3, 1, 0x08);
+  private static final Encoding VCVTPS2PH =
+      Encoding.of(3, 1, 0x1D).with(Encoding.Kind.VEX).with(Tuple.HALF);
+  private static final Encoding VCMPPS = Encoding.of(1, 0, 0xC2).with(Encoding.Kind.VEX);
+  private static final Encoding VCMPPS_MASK = Encoding.of(1, 0, 0xC2).with(Encoding.Kind.EVEX);
+  private static final Encoding VBLENDVPS = Encoding.of(3, 1, 0x4A).with(Encoding.Kind.VEX);
   private static final Encoding VPBLENDD = Encoding.of(3, 1, 0x02).with(Encoding.Kind.VEX);
   private static final Encoding VPERMQ =
       Encoding.of(3, 1, 0x00).wide().with(Encoding.Kind.VEX).with(Length.YMM);
@@ -378,6 +384,49 @@ public final class Assembler {
     sameLength(to, from);
     encoder.vector(shift.encoding(), to.length(), shift.digit(), to.number(), from.number());
     encoder.byte8(bits);
+  }
+
+  /** Rounds each float to a whole number. */
+  public void vroundps(Vector to, Vector from, Rounding rounding) {
+    sameLength(to, from);
+    encoder.vector(VROUNDPS, to.length(), to.number(), 0, from.number());
+    encoder.byte8(rounding.number());
+  }
+
+  /** Makes floats ones of 16 bits, in a vector of half the length: F16C. */
+  public void vcvtps2ph(Vector to, Vector from, Rounding rounding) {
+    encoder.vector(VCVTPS2PH, from.length(), from.number(), 0, to.number());
+    encoder.byte8(rounding.number());
+  }
+
+  /** Sets all bits of those elements for which a comparison of floats holds; of others none. */
+  public void vcmpps(Vector to, Vector first, Vector second, Predicate predicate) {
+    sameLength(to, first);
+    sameLength(to, second);
+    encoder.vector(VCMPPS, to.length(), to.number(), first.number(), second.number());
+    encoder.byte8(predicate.number());
+  }
+
+  /** Selects those elements for which a comparison of floats holds: AVX-512. */
+  public void vcmpps(Mask to, Vector first, Vector second, Predicate predicate) {
+    sameLength(first, second);
+    encoder.vector(VCMPPS_MASK, first.length(), to.number(), first.number(), second.number());
+    encoder.byte8(predicate.number());
+  }
+
+  /** Takes floats of the second vector where a mask's sign bit is set, else of the first: AVX. */
+  public void vblendvps(Vector to, Vector first, Vector second, Vector mask) {
+    sameLength(to, first);
+    sameLength(to, second);
+    sameLength(to, mask);
+    encoder.vector(VBLENDVPS, to.length(), to.number(), first.number(), second.number());
+    encoder.byte8(mask.number() << 4);
+  }
+
+  /** Copies those elements of a vector that a mask selects; the others stay: AVX-512. */
+  public void emit(Move move, Vector to, Mask mask, Vector from) {
+    sameLength(to, from);
+    encoder.vector(move.load(), to.length(), to.number(), 0, from.number(), mask.number());
   }
 
   /** Takes each 32 bits of the second vector where the number has a bit set, else of the first. */

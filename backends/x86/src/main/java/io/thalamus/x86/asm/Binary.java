@@ -50,6 +50,8 @@ public enum Binary {
   VPMINSB(Encoding.of(2, 1, 0x38)),
   /** -1 where the first is greater, else 0. */
   VPCMPGTD(Encoding.of(1, 1, 0x66).with(Kind.VEX)),
+  /** -1 where both are the same, else 0. */
+  VPCMPEQD(Encoding.of(1, 1, 0x76).with(Kind.VEX)),
   VPADDW(Encoding.of(1, 1, 0xFD)),
   VPSUBW(Encoding.of(1, 1, 0xF9)),
   VPADDSW(Encoding.of(1, 1, 0xED)),

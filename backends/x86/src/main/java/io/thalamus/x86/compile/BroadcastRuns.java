@@ -6,38 +6,46 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** The runs of elements of two tensors that are brought to one shape. Stateless. */
 final class BroadcastRuns {
   /** Calls of an operation: more are better left to others. */
   private static final long MOST_RUNS = 4096;
 
+  private static final BroadcastAxis ONE = new BroadcastAxis(1, 1, 1);
+
   private BroadcastRuns() {}
 
-  /** Receives runs, whose places are counted in elements. */
-  @FunctionalInterface
-  interface Run {
-    /**
-     * One run.
-     *
-     * @param isFirstRepeated whether the first tensor stays at one element
-     * @param isSecondRepeated whether the second does
-     */
-    void accept(
-        long first,
-        long second,
-        long result,
-        int count,
-        boolean isFirstRepeated,
-        boolean isSecondRepeated);
-  }
+  /**
+   * Runs that lie equally far from each other. Places and steps are counted in elements; results
+   * stand beside each other.
+   *
+   * @param count elements of a run
+   * @param isFirstRepeated whether the first tensor stays at one element
+   * @param isSecondRepeated whether the second does
+   * @param blocks runs
+   * @param firstStep from one run of the first tensor to the next
+   * @param secondStep the same of the second
+   */
+  record Block(
+      long first,
+      long second,
+      long result,
+      int count,
+      boolean isFirstRepeated,
+      boolean isSecondRepeated,
+      int blocks,
+      int firstStep,
+      int secondStep) {}
 
   /** Returns whether the tensors and the activation are known, and the runs not too many. */
   static boolean isPossible(OperationView operation) {
     if (!Sizes.isPossible(operation.input(0))
         || !Sizes.isPossible(operation.input(1))
-        || operation.input(2).value().isEmpty()) {
+        || operation.inputs().stream().skip(2).anyMatch(input -> input.value().isEmpty())) {
       return false;
     }
     try {
@@ -45,7 +53,11 @@ final class BroadcastRuns {
       Shape second = operation.input(1).shape();
       Shape result = Broadcast.shape(first, second);
       List<BroadcastAxis> axes = BroadcastAxis.of(first, second, result);
-      int inner = axes.isEmpty() ? 1 : axes.getLast().size();
+      long inner =
+          axes.stream()
+              .skip(Math.max(0, axes.size() - 2))
+              .mapToLong(BroadcastAxis::size)
+              .reduce(1, (a, b) -> a * b);
       return result.elementCount() < Sizes.MOST_FLOATS && result.elementCount() / inner < MOST_RUNS;
     } catch (ValidationException e) {
       return false;
@@ -55,12 +67,14 @@ final class BroadcastRuns {
   /**
    * Walks over all runs.
    *
-   * @param longest elements of a run
+   * @param longest elements of the runs of a block
    */
-  static void forEach(Shape first, Shape second, Shape result, int longest, Run run) {
-    List<BroadcastAxis> axes = BroadcastAxis.of(first, second, result);
-    BroadcastAxis inner = axes.isEmpty() ? new BroadcastAxis(1, 1, 1) : axes.removeLast();
-    long runs = result.elementCount() / inner.size();
+  static void forEach(Shape first, Shape second, Shape result, int longest, Consumer<Block> to) {
+    List<BroadcastAxis> axes = new ArrayList<>(BroadcastAxis.of(first, second, result));
+    BroadcastAxis inner = axes.isEmpty() ? ONE : axes.removeLast();
+    BroadcastAxis middle = axes.isEmpty() || inner.size() > longest ? ONE : axes.removeLast();
+    int most = Math.max(1, longest / inner.size());
+    long runs = result.elementCount() / inner.size() / middle.size();
     for (long i = 0; i < runs; i++) {
       long firstAt = 0;
       long secondAt = 0;
@@ -70,14 +84,20 @@ final class BroadcastRuns {
         secondAt += rest % axis.size() * axis.second();
         rest /= axis.size();
       }
-      for (int from = 0; from < inner.size(); from += longest) {
-        run.accept(
-            firstAt + (long) from * inner.first(),
-            secondAt + (long) from * inner.second(),
-            i * inner.size() + from,
-            Math.min(longest, inner.size() - from),
-            inner.first() == 0,
-            inner.second() == 0);
+      for (int block = 0; block < middle.size(); block += most) {
+        for (int from = 0; from < inner.size(); from += longest) {
+          to.accept(
+              new Block(
+                  firstAt + (long) block * middle.first() + (long) from * inner.first(),
+                  secondAt + (long) block * middle.second() + (long) from * inner.second(),
+                  (i * middle.size() + block) * inner.size() + from,
+                  Math.min(longest, inner.size() - from),
+                  inner.first() == 0,
+                  inner.second() == 0,
+                  Math.min(most, middle.size() - block),
+                  middle.first(),
+                  middle.second()));
+        }
       }
     }
   }

@@ -2,25 +2,29 @@
 package io.thalamus.x86.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.operations.Activation.Exponential;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
-import io.thalamus.x86.asm.Binary;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Emitter;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Mapped;
 import io.thalamus.x86.kernel.Mapped.Kind;
+import io.thalamus.x86.kernel.Pair;
 import io.thalamus.x86.kernel.Pairs;
 import java.util.Optional;
 import java.util.function.BiFunction;
+import java.util.function.IntFunction;
 
-/** Float arithmetic on two tensors, functions of one, and other names for the same tensor. */
+/** Arithmetic on floats and integers, functions of floats, and other names for a tensor. */
 public final class Elementwise {
   /** Floats of a call: some tens of microseconds. */
   private static final int LONGEST = 1 << 16;
@@ -42,10 +46,22 @@ public final class Elementwise {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    pair(table, OperationCode.ADD, Binary.VADDPS);
-    pair(table, OperationCode.SUB, Binary.VSUBPS);
-    pair(table, OperationCode.MUL, Binary.VMULPS);
-    pair(table, OperationCode.DIV, Binary.VDIVPS);
+    pair(table, OperationCode.ADD, Pair.ADD);
+    pair(table, OperationCode.SUB, Pair.SUB);
+    pair(table, OperationCode.MUL, Pair.MUL);
+    pair(table, OperationCode.DIV, Pair.DIV);
+    pair(table, OperationCode.MAXIMUM, Pair.MAXIMUM);
+    pair(table, OperationCode.MINIMUM, Pair.MINIMUM);
+    pair(table, OperationCode.PRELU, Pair.PRELU);
+    pair(table, ThalamusExtension.SQUARED_DIFFERENCE, Pair.SQUARED_DIFFERENCE);
+    pair(table, ThalamusExtension.FLOOR_DIV, Pair.FLOOR_DIV);
+    table.add(OperationCode.POW, BroadcastRuns::isPossible, Elementwise::power, TENSOR_FLOAT32);
+    integers(table, OperationCode.ADD, Pair.INT_ADD);
+    integers(table, OperationCode.SUB, Pair.INT_SUB);
+    integers(table, OperationCode.MUL, Pair.INT_MUL);
+    integers(table, OperationCode.MAXIMUM, Pair.INT_MAXIMUM);
+    integers(table, OperationCode.MINIMUM, Pair.INT_MINIMUM);
+    integers(table, ThalamusExtension.SQUARED_DIFFERENCE, Pair.INT_SQUARED_DIFFERENCE);
     clamp(table, OperationCode.RELU, FusedActivation.RELU);
     clamp(table, OperationCode.RELU1, FusedActivation.RELU1);
     clamp(table, OperationCode.RELU6, FusedActivation.RELU6);
@@ -56,17 +72,28 @@ public final class Elementwise {
     map(table, OperationCode.NEG, Kind.NEG);
     map(table, OperationCode.SQRT, Kind.SQRT);
     map(table, OperationCode.RSQRT, Kind.RSQRT);
+    map(table, OperationCode.EXP, Kind.EXP);
+    map(table, OperationCode.LOG, Kind.LOG);
+    map(table, OperationCode.SIN, Kind.SIN);
+    map(table, OperationCode.FLOOR, Kind.FLOOR);
+    map(table, ThalamusExtension.ERF, Kind.ERF);
+    table.add(
+        OperationCode.ELU,
+        operation -> Sizes.isPossible(operation.input(0)) && operation.input(1).value().isPresent(),
+        (operation, operands, program) -> {
+          float alpha = operation.parameters(Exponential.class).alpha();
+          map(
+              count -> new Mapped(Kind.ELU, count, alpha).emit(program.emitter()),
+              operands.input(0),
+              operands.output(),
+              program);
+        },
+        TENSOR_FLOAT32);
     for (OperationCode code :
         new OperationCode[] {
           OperationCode.RESHAPE, OperationCode.SQUEEZE, OperationCode.EXPAND_DIMS
         }) {
-      table.add(
-          code,
-          Elementwise::isAliasPossible,
-          ALIAS,
-          TENSOR_FLOAT32,
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED);
+      table.add(code, Elementwise::isAliasPossible, ALIAS, Moving.TYPES);
     }
   }
 
@@ -80,28 +107,30 @@ public final class Elementwise {
   /** Adds a function of single floats. */
   private static void single(
       OperationTable.Builder<Lowering> table,
-      OperationCode code,
+      OperationType code,
       BiFunction<Emitter, Integer, Function> function) {
     table.add(
         code,
         operation -> Sizes.isPossible(operation.input(0)),
-        (operation, operands, program) -> {
-          long count = operation.outputShape(0).elementCount();
-          for (long from = 0; from < count; from += LONGEST) {
-            int length = (int) Math.min(LONGEST, count - from);
-            program.call(
-                function.apply(program.emitter(), length),
+        (operation, operands, program) ->
+            map(
+                count -> function.apply(program.emitter(), count),
                 operands.input(0),
-                from * Float.BYTES,
                 operands.output(),
-                from * Float.BYTES,
-                1);
-          }
-        },
+                program),
         TENSOR_FLOAT32);
   }
 
-  private static void map(OperationTable.Builder<Lowering> table, OperationCode code, Kind kind) {
+  /** Writes what a function makes of each 32 bits of a place. */
+  static void map(IntFunction<Function> function, Place from, Place to, ProgramBuilder program) {
+    long count = from.bytes() / Float.BYTES;
+    for (long at = 0; at < count; at += LONGEST) {
+      int length = (int) Math.min(LONGEST, count - at);
+      program.call(function.apply(length), from, at * Float.BYTES, to, at * Float.BYTES, 1);
+    }
+  }
+
+  private static void map(OperationTable.Builder<Lowering> table, OperationType code, Kind kind) {
     single(table, code, (emitter, count) -> new Mapped(kind, count).emit(emitter));
   }
 
@@ -110,40 +139,90 @@ public final class Elementwise {
     single(
         table,
         code,
-        (emitter, count) ->
-            new Pairs(Optional.empty(), count, false, false, activation).emit(emitter));
+        (emitter, count) -> new Pairs(Pair.FIRST, count, false, false, activation).emit(emitter));
   }
 
-  private static void pair(
-      OperationTable.Builder<Lowering> table, OperationCode code, Binary function) {
-    table.add(
-        code,
-        BroadcastRuns::isPossible,
-        (operation, operands, program) -> lower(function, operation, operands, program),
-        TENSOR_FLOAT32);
+  private static void pair(OperationTable.Builder<Lowering> table, OperationType code, Pair pair) {
+    table.add(code, BroadcastRuns::isPossible, lowering(pair), TENSOR_FLOAT32);
   }
 
-  private static void lower(
-      Binary function,
+  private static void integers(
+      OperationTable.Builder<Lowering> table, OperationType code, Pair pair) {
+    table.add(code, BroadcastRuns::isPossible, lowering(pair), TENSOR_INT32);
+  }
+
+  private static Lowering lowering(Pair pair) {
+    return (operation, operands, program) ->
+        pairs(pair, operation, operands.input(0), operands.input(1), operands.output(), program);
+  }
+
+  /** Powers by numbers that are common go without logarithms. */
+  private static void power(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Place base = operands.input(0);
+    Optional<Float> exponent = exponent(operation);
+    boolean isSame = base.bytes() == operands.output().bytes();
+    if (isSame && exponent.filter(number -> number == 2 || number == 3).isPresent()) {
+      Place square = exponent.get() == 2 ? operands.output() : program.place(base.bytes());
+      multiply(base, base, square, program);
+      if (exponent.get() == 3) {
+        multiply(square, base, operands.output(), program);
+      }
+    } else {
+      pairs(Pair.POW, operation, base, operands.input(1), operands.output(), program);
+    }
+  }
+
+  private static Optional<Float> exponent(ResolvedOperation operation) {
+    OperandView second = operation.view().input(1);
+    return second.value().isPresent() && second.shape().elementCount() == 1
+        ? Optional.of(second.float32())
+        : Optional.empty();
+  }
+
+  private static void multiply(Place first, Place second, Place to, ProgramBuilder program) {
+    long count = first.bytes() / Float.BYTES;
+    for (long at = 0; at < count; at += LONGEST) {
+      int length = (int) Math.min(LONGEST, count - at);
+      long from = at * Float.BYTES;
+      Pairs pairs = new Pairs(Pair.MUL, length, false, false, FusedActivation.NONE);
+      program.call(pairs.emit(program.emitter()), first, from, to, from, second, from);
+    }
+  }
+
+  /** Writes what a function makes of two places that hold an operation's inputs. */
+  static void pairs(
+      Pair pair,
       ResolvedOperation operation,
-      Lowering.Operands operands,
+      Place first,
+      Place second,
+      Place result,
       ProgramBuilder program) {
-    FusedActivation activation = operation.parameters(Plain.class).activation();
+    FusedActivation activation =
+        operation.parameters() instanceof Plain plain ? plain.activation() : FusedActivation.NONE;
+    int size = pair.isTruth() ? 1 : Float.BYTES;
     BroadcastRuns.forEach(
         operation.inputShape(0),
         operation.inputShape(1),
         operation.outputShape(0),
         LONGEST,
-        (first, second, result, count, isFirstRepeated, isSecondRepeated) ->
+        block ->
             program.call(
                 new Pairs(
-                        Optional.of(function), count, isFirstRepeated, isSecondRepeated, activation)
+                        pair,
+                        block.count(),
+                        block.isFirstRepeated(),
+                        block.isSecondRepeated(),
+                        block.firstStep(),
+                        block.secondStep(),
+                        activation)
                     .emit(program.emitter()),
-                operands.input(0),
-                first * Float.BYTES,
-                operands.output(),
-                result * Float.BYTES,
-                operands.input(1),
-                second * Float.BYTES));
+                first,
+                block.first() * Float.BYTES,
+                result,
+                block.result() * size,
+                second,
+                block.second() * Float.BYTES,
+                block.blocks()));
   }
 }

@@ -5,10 +5,12 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Strided;
 import java.util.ArrayList;
@@ -20,13 +22,16 @@ public final class Moving {
   /** Elements of a call. */
   private static final int LONGEST = 1 << 16;
 
-  private static final OperandCode[] TYPES = {
+  static final OperandCode[] TYPES = {
     OperandCode.TENSOR_FLOAT32,
+    OperandCode.TENSOR_FLOAT16,
+    OperandCode.TENSOR_INT32,
+    OperandCode.TENSOR_BOOL8,
     OperandCode.TENSOR_QUANT8_ASYMM,
     OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
   };
 
-  private static final OperationCode[] CODES = {
+  private static final OperationType[] CODES = {
     OperationCode.PAD,
     OperationCode.PAD_V2,
     OperationCode.TRANSPOSE,
@@ -38,7 +43,10 @@ public final class Moving {
     OperationCode.BATCH_TO_SPACE_ND,
     OperationCode.SPACE_TO_BATCH_ND,
     OperationCode.TILE,
-    OperationCode.SPLIT
+    OperationCode.SPLIT,
+    ThalamusExtension.MIRROR_PAD,
+    ThalamusExtension.REVERSE,
+    ThalamusExtension.AS_STRIDED
   };
 
   private Moving() {}
@@ -46,7 +54,9 @@ public final class Moving {
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
     table.add(OperationCode.CONCATENATION, Moving::isConcatenation, Moving::lower, TYPES);
-    for (OperationCode code : CODES) {
+    table.add(ThalamusExtension.CONCATENATION, Moving::isConcatenation, Moving::lower, TYPES);
+    table.add(ThalamusExtension.PACK, Moving::isPack, Moving::lower, TYPES);
+    for (OperationType code : CODES) {
       table.add(code, Moving::isPossible, Moving::lower, TYPES);
     }
   }
@@ -59,13 +69,18 @@ public final class Moving {
         && Sizes.isPossible(operation.output());
   }
 
+  /** The axis comes first. */
+  private static boolean isPack(OperationView operation) {
+    return operation.input(0).value().isPresent()
+        && operation.inputs().stream().skip(1).allMatch(Sizes::isPossible)
+        && Sizes.isPossible(operation.output());
+  }
+
   private static boolean isPossible(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
         && operation.outputs().stream().allMatch(Sizes::isPossible)
         && IntStream.range(1, operation.inputs().size())
-            .allMatch(i -> !operation.has(i) || operation.input(i).value().isPresent())
-        && (operation.type() != OperationCode.STRIDED_SLICE
-            || IntStream.of(operation.input(3).int32s()).allMatch(stride -> stride > 0));
+            .allMatch(i -> !operation.has(i) || operation.input(i).value().isPresent());
   }
 
   /** Where a run is read and written, in elements. */
@@ -150,7 +165,9 @@ public final class Moving {
         program.call(
             copy,
             source,
-            runs.get(run).from() * size + (long) at * readStep,
+            runs.get(run).from() * size
+                + (long) at * readStep
+                + Math.min(0, (count - 1L) * readStep),
             target,
             runs.get(run).to() * size + (long) at * writeStep,
             Math.min(most, runs.size() - run));

@@ -126,7 +126,20 @@ final class ProgramBuilder {
   /** Calls a function that reads two places. */
   void call(
       Function function, Place read, long from, Place written, long to, Place other, long o2) {
-    call(new Call(function, read, from, written, to, other, o2, 1));
+    call(function, read, from, written, to, other, o2, 1);
+  }
+
+  /** Calls a function that reads two places, for some blocks. */
+  void call(
+      Function function,
+      Place read,
+      long from,
+      Place written,
+      long to,
+      Place other,
+      long o2,
+      long blocks) {
+    call(new Call(function, read, from, written, to, other, o2, blocks));
   }
 
   /** Calls a function that reads a place and constants. */

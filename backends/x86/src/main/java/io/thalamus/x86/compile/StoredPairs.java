@@ -110,23 +110,26 @@ public final class StoredPairs {
         operation.inputShape(1),
         operation.outputShape(0),
         LONGEST,
-        (first, second, result, count, isFirstRepeated, isSecondRepeated) ->
+        block ->
             program.call(
                 new BytePairs(
                         sum,
                         factor,
-                        count,
-                        isFirstRepeated,
-                        isSecondRepeated,
+                        block.count(),
+                        block.isFirstRepeated(),
+                        block.isSecondRepeated(),
+                        block.firstStep(),
+                        block.secondStep(),
                         view.output().type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
                         view.input(0).zeroPoint(),
                         view.input(1).zeroPoint())
                     .emit(program.emitter()),
                 operands.input(0),
-                first,
+                block.first(),
                 operands.output(),
-                result,
+                block.result(),
                 operands.input(1),
-                second));
+                block.second(),
+                block.blocks()));
   }
 }

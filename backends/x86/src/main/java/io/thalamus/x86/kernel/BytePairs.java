@@ -16,7 +16,7 @@ import java.util.Optional;
 
 /**
  * Sums or products of the stored bytes of two tensors, each read on or repeated, less their zero
- * points, and rescaled.
+ * points, and rescaled; a block is a run.
  *
  * @param sum what the bytes of each tensor are rescaled by before they are added; empty for
  *     products
@@ -24,6 +24,8 @@ import java.util.Optional;
  * @param count bytes of the run
  * @param isFirstRepeated whether the first stays at one byte
  * @param isSecondRepeated whether the second does
+ * @param firstStep bytes from one run of the first to the next
+ * @param secondStep the same of the second
  * @param isSigned whether bytes are
  * @param firstZeroPoint of the first
  * @param secondZeroPoint of the second
@@ -34,6 +36,8 @@ public record BytePairs(
     int count,
     boolean isFirstRepeated,
     boolean isSecondRepeated,
+    int firstStep,
+    int secondStep,
     boolean isSigned,
     int firstZeroPoint,
     int secondZeroPoint) {
@@ -65,6 +69,23 @@ public record BytePairs(
     a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
+    Label again = new Label();
+    a.bind(again);
+    run(emitter);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.vzeroupper();
+    a.ret();
+    return new Function(
+        entry,
+        new Extent(isFirstRepeated ? 1 : count, firstStep),
+        new Extent(count, count),
+        new Extent(isSecondRepeated ? 1 : count, secondStep),
+        false);
+  }
+
+  /** One run, behind which the pointers move to the next. */
+  private void run(Emitter emitter) {
     Length length = emitter.length();
     begin(emitter, length);
     int pair = Rescale.pair(length);
@@ -79,12 +100,11 @@ public record BytePairs(
     if (rest > 0) {
       step(emitter, Length.YMM, rest);
     }
-    a.vzeroupper();
-    a.ret();
-    Extent run = new Extent(count, 0);
-    Extent single = new Extent(1, 0);
-    return new Function(
-        entry, isFirstRepeated ? single : run, run, isSecondRepeated ? single : run, false);
+    Assembler a = emitter.assembler();
+    int done = count - rest;
+    a.emit(Alu.ADD, Gpr.RCX, rest);
+    a.emit(Alu.ADD, Gpr.RDX, firstStep - (isFirstRepeated ? 0 : done));
+    a.emit(Alu.ADD, Gpr.R8, secondStep - (isSecondRepeated ? 0 : done));
   }
 
   private void begin(Emitter emitter, Length length) {

@@ -11,6 +11,7 @@ import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.asm.Mask;
 import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Predicate;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 import java.util.Arrays;
@@ -23,6 +24,7 @@ import java.util.function.Supplier;
  */
 public final class Emitter {
   private static final Mask TAIL = new Mask(1);
+  private static final Mask CHOSEN = new Mask(4);
 
   private final Assembler assembler = new Assembler();
   private final Level level;
@@ -74,18 +76,18 @@ public final class Emitter {
 
   /** Has {@link #loadTail} and {@link #storeTail} access some floats; changes rax or a vector. */
   void setTail(int floats, Vector scratch) {
-    if (length() == Length.ZMM) {
+    if (scratch.length() == Length.ZMM) {
       assembler.mov(Gpr.RAX, (1L << floats) - 1);
       assembler.kmovw(TAIL, Gpr.RAX);
     } else {
-      int[] words = new int[lanes()];
+      int[] words = new int[scratch.length().bytes() / Float.BYTES];
       Arrays.fill(words, 0, floats, -1);
       assembler.load(Move.VMOVUPS, scratch, Address.at(assembler.constant(words)));
     }
   }
 
   void loadTail(Vector to, Vector scratch, Address from) {
-    if (length() == Length.ZMM) {
+    if (to.length() == Length.ZMM) {
       assembler.load(Move.VMOVUPS, to, TAIL, from);
     } else {
       assembler.vmaskmovps(to, scratch, from);
@@ -93,7 +95,7 @@ public final class Emitter {
   }
 
   void storeTail(Address to, Vector scratch, Vector from) {
-    if (length() == Length.ZMM) {
+    if (from.length() == Length.ZMM) {
       assembler.store(Move.VMOVUPS, to, TAIL, from);
     } else {
       assembler.vmaskmovps(to, scratch, from);
@@ -111,6 +113,24 @@ public final class Emitter {
     int[] words = new int[Length.ZMM.bytes() / Float.BYTES];
     Arrays.fill(words, Float.floatToRawIntBits(value));
     return Address.at(assembler.constant(words));
+  }
+
+  /** Returns a register that it sets to a float in all elements. */
+  Vector vectorOf(float value, Vector to) {
+    assembler.load(Move.VMOVUPS, to, all(value));
+    return to;
+  }
+
+  /** Copies those elements of a vector for which a comparison holds; changes a register. */
+  void replace(
+      Predicate predicate, Vector first, Vector second, Vector to, Vector with, Vector scratch) {
+    if (to.length() == Length.ZMM) {
+      assembler.vcmpps(CHOSEN, first, second, predicate);
+      assembler.emit(Move.VMOVUPS, to, CHOSEN, with);
+    } else {
+      assembler.vcmpps(scratch, first, second, predicate);
+      assembler.vblendvps(to, to, with, scratch);
+    }
   }
 
   private void broadcast(float value, Vector to) {

@@ -10,11 +10,15 @@ import io.thalamus.x86.asm.VectorShift;
 
 /**
  * {@code e^x} to two units in the last place, by the polynomial of Cephes' expf, between -87 and
- * 88; what lies beyond gives the value at the bound. NaN stays NaN. Stateless.
+ * 88.7; what lies beyond gives the value at the bound. NaN stays NaN. Stateless.
  */
 final class Exponential {
-  private static final float MOST = 88.3762626647949f;
-  private static final float LEAST = -87.3365478515625f;
+  /** A little below the logarithm of the largest float. */
+  static final float MOST = 88.7228f;
+
+  /** The logarithm of the least float that has all its bits. */
+  static final float LEAST = -87.3365478515625f;
+
   private static final float LOG2_E = 1.44269504088896341f;
   private static final float LN2_HIGH = 0.693359375f;
   private static final float LN2_LOW = -2.12194440e-4f;

@@ -9,6 +9,7 @@ import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Rounding;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 
@@ -17,10 +18,12 @@ import io.thalamus.x86.asm.Vector;
  *
  * @param kind of function
  * @param count floats of the run
+ * @param parameter of ELU: the factor of what is negative
  */
-public record Mapped(Kind kind, int count) {
+public record Mapped(Kind kind, int count, float parameter) {
   private static final int X = 0;
   private static final int MASK = 3;
+  private static final int SCRATCH = 4;
 
   /** Which function. NaN gives NaN. */
   public enum Kind {
@@ -30,7 +33,18 @@ public record Mapped(Kind kind, int count) {
     ABS,
     NEG,
     SQRT,
-    RSQRT
+    RSQRT,
+    EXP,
+    LOG,
+    SIN,
+    FLOOR,
+    ERF,
+    ELU
+  }
+
+  /** A function without a parameter. */
+  public Mapped(Kind kind, int count) {
+    this(kind, count, 0);
   }
 
   /** Returns the function: o0 is the source, o1 the result. */
@@ -73,7 +87,14 @@ public record Mapped(Kind kind, int count) {
 
   private void map(Emitter emitter, Vector x, Vector s, Vector t) {
     Assembler a = emitter.assembler();
+    FloatMath math = new FloatMath(emitter, SCRATCH);
     switch (kind) {
+      case EXP -> math.exp(x);
+      case LOG -> math.log(x);
+      case SIN -> math.sin(x);
+      case ERF -> math.erf(x);
+      case ELU -> math.elu(x, parameter);
+      case FLOOR -> a.vroundps(x, x, Rounding.DOWN);
       case LOGISTIC -> {
         a.emit(Binary.VXORPS, x, x, emitter.all(-0f));
         Exponential.emit(emitter, x, s, t);

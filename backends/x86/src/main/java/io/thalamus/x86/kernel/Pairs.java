@@ -9,99 +9,155 @@ import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Predicate;
+import io.thalamus.x86.asm.Rounding;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
-import java.util.Optional;
 
 /**
- * A function over a run of floats: of two tensors, each read on or repeated, or of one.
+ * A function of runs of two tensors of 32-bit elements, each read on or repeated; a block is a run.
+ * All steps are in elements.
  *
- * @param operation of two tensors; empty for the first alone
- * @param count floats of the run
- * @param isFirstRepeated whether the first stays at one float
+ * @param pair of elements
+ * @param count elements of a run
+ * @param isFirstRepeated whether the first stays at one element
  * @param isSecondRepeated whether the second does
+ * @param firstStep from one run of the first to the next
+ * @param secondStep the same of the second
+ * @param activation of floats
  */
 public record Pairs(
-    Optional<Binary> operation,
+    Pair pair,
     int count,
     boolean isFirstRepeated,
     boolean isSecondRepeated,
+    int firstStep,
+    int secondStep,
     FusedActivation activation) {
   private static final int FIRST = 0;
   private static final int SECOND = 1;
   private static final int LOW = 2;
   private static final int HIGH = 3;
   private static final int TAIL = 4;
+  private static final int RESULT = 5;
+  private static final int OTHER = 6;
+  private static final int ARGUMENT = 7;
+  private static final int SCRATCH = 8;
+
+  /** One run of floats. */
+  public Pairs(
+      Pair pair,
+      int count,
+      boolean isFirstRepeated,
+      boolean isSecondRepeated,
+      FusedActivation activation) {
+    this(pair, count, isFirstRepeated, isSecondRepeated, 0, 0, activation);
+  }
 
   /** Returns the function: o0 is the first, o1 the result, o2 the second, in memory. */
   public Function emit(Emitter emitter) {
     return emitter.function(this, () -> write(emitter));
   }
 
+  private boolean hasSecond() {
+    return pair != Pair.FIRST;
+  }
+
+  private int resultSize() {
+    return pair.isTruth() ? 1 : Float.BYTES;
+  }
+
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
+    // Truth values are computed by instructions that AVX2 has.
+    Length length = pair.isTruth() ? Length.YMM : emitter.length();
+    int lanes = length.bytes() / Float.BYTES;
+    int vectors = count / lanes;
+    int tail = count % lanes;
     a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
-    emitter.loadBounds(activation, emitter.vector(LOW), emitter.vector(HIGH));
-    if (isFirstRepeated) {
-      a.emit(Unary.VBROADCASTSS, emitter.vector(FIRST), Address.at(Gpr.RDX, 0));
-    }
-    if (isSecondRepeated) {
-      a.emit(Unary.VBROADCASTSS, emitter.vector(SECOND), Address.at(Gpr.R8, 0));
-    }
-    int vectors = count / emitter.lanes();
-    if (vectors > 0) {
-      a.mov(Gpr.RAX, vectors);
-      Label again = new Label();
-      a.bind(again);
-      one(emitter, false);
-      int bytes = emitter.length().bytes();
-      a.emit(Alu.ADD, Gpr.RCX, bytes);
-      if (!isFirstRepeated) {
-        a.emit(Alu.ADD, Gpr.RDX, bytes);
-      }
-      if (operation.isPresent() && !isSecondRepeated) {
-        a.emit(Alu.ADD, Gpr.R8, bytes);
-      }
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, again);
-    }
-    int tail = count % emitter.lanes();
+    emitter.loadBounds(activation, new Vector(length, LOW), new Vector(length, HIGH));
     if (tail > 0) {
-      emitter.setTail(tail, emitter.vector(TAIL));
-      one(emitter, true);
+      emitter.setTail(tail, new Vector(length, TAIL));
     }
+    Label again = new Label();
+    a.bind(again);
+    if (isFirstRepeated) {
+      a.emit(Unary.VBROADCASTSS, new Vector(length, FIRST), Address.at(Gpr.RDX, 0));
+    }
+    if (isSecondRepeated && hasSecond()) {
+      a.emit(Unary.VBROADCASTSS, new Vector(length, SECOND), Address.at(Gpr.R8, 0));
+    }
+    Loops.repeat(
+        a,
+        Gpr.RAX,
+        vectors,
+        () -> {
+          one(emitter, length, lanes);
+          move(a, lanes);
+        });
+    if (tail > 0) {
+      one(emitter, length, tail);
+    }
+    int done = vectors * lanes;
+    add(a, Gpr.RCX, (count - done) * resultSize());
+    add(a, Gpr.RDX, (firstStep - (isFirstRepeated ? 0 : done)) * Float.BYTES);
+    add(a, Gpr.R8, (secondStep - (isSecondRepeated || !hasSecond() ? 0 : done)) * Float.BYTES);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
     a.vzeroupper();
     a.ret();
-    Extent run = new Extent((long) count * Float.BYTES, 0);
-    Extent single = new Extent(Float.BYTES, 0);
+    long results = (long) count * resultSize();
     return new Function(
         entry,
-        isFirstRepeated ? single : run,
-        run,
-        operation.isEmpty() ? Extent.NONE : isSecondRepeated ? single : run,
+        extent(isFirstRepeated, firstStep),
+        new Extent(results, results),
+        hasSecond() ? extent(isSecondRepeated, secondStep) : Extent.NONE,
         false);
   }
 
-  private void one(Emitter emitter, boolean isTail) {
-    Assembler a = emitter.assembler();
-    Vector tail = emitter.vector(TAIL);
-    Vector result = emitter.vector(TAIL + 1);
+  private Extent extent(boolean isRepeated, int step) {
+    return new Extent((isRepeated ? 1L : count) * Float.BYTES, (long) step * Float.BYTES);
+  }
+
+  private void move(Assembler a, int elements) {
+    a.emit(Alu.ADD, Gpr.RCX, elements * resultSize());
     if (!isFirstRepeated) {
-      load(emitter, emitter.vector(FIRST), Gpr.RDX, isTail);
+      a.emit(Alu.ADD, Gpr.RDX, elements * Float.BYTES);
     }
-    if (operation.isPresent()) {
-      if (!isSecondRepeated) {
-        load(emitter, emitter.vector(SECOND), Gpr.R8, isTail);
-      }
-      a.emit(operation.get(), result, emitter.vector(FIRST), emitter.vector(SECOND));
-    } else {
-      a.emit(Move.VMOVUPS, result, emitter.vector(FIRST));
+    if (hasSecond() && !isSecondRepeated) {
+      a.emit(Alu.ADD, Gpr.R8, elements * Float.BYTES);
     }
-    emitter.clamp(activation, result, emitter.vector(LOW), emitter.vector(HIGH));
+  }
+
+  private static void add(Assembler a, Gpr to, int bytes) {
+    if (bytes != 0) {
+      a.emit(Alu.ADD, to, bytes);
+    }
+  }
+
+  private void one(Emitter emitter, Length length, int elements) {
+    Assembler a = emitter.assembler();
+    boolean isTail = elements < length.bytes() / Float.BYTES;
+    Vector tail = new Vector(length, TAIL);
+    Vector first = new Vector(length, FIRST);
+    Vector result = new Vector(length, RESULT);
+    if (!isFirstRepeated) {
+      load(emitter, first, tail, Gpr.RDX, isTail);
+    }
+    if (hasSecond() && !isSecondRepeated) {
+      load(emitter, new Vector(length, SECOND), tail, Gpr.R8, isTail);
+    }
+    compute(emitter, first, new Vector(length, SECOND), result);
+    if (pair.isTruth()) {
+      storeTruth(emitter, result, elements);
+      return;
+    }
+    emitter.clamp(activation, result, new Vector(length, LOW), new Vector(length, HIGH));
     if (isTail) {
       emitter.storeTail(Address.at(Gpr.RCX, 0), tail, result);
     } else {
@@ -109,9 +165,60 @@ public record Pairs(
     }
   }
 
-  private static void load(Emitter emitter, Vector to, Gpr from, boolean isTail) {
+  private void compute(Emitter emitter, Vector first, Vector second, Vector result) {
+    Assembler a = emitter.assembler();
+    Vector other = new Vector(result.length(), OTHER);
+    if (pair.predicate().isPresent()) {
+      a.vcmpps(result, first, second, pair.predicate().get());
+      return;
+    }
+    if (pair.isSwapped()) {
+      a.emit(pair.instruction().orElseThrow(), result, second, first);
+    } else if (pair.instruction().isPresent()) {
+      a.emit(pair.instruction().get(), result, first, second);
+    }
+    switch (pair) {
+      case MAXIMUM, MINIMUM -> {
+        Vector scratch = new Vector(result.length(), SCRATCH);
+        emitter.replace(Predicate.UNORDERED, first, first, result, first, scratch);
+      }
+      case SQUARED_DIFFERENCE -> a.emit(Binary.VMULPS, result, result, result);
+      case INT_SQUARED_DIFFERENCE -> a.emit(Binary.VPMULLD, result, result, result);
+      case FLOOR_DIV -> a.vroundps(result, result, Rounding.DOWN);
+      case PRELU -> {
+        Vector scratch = new Vector(result.length(), SCRATCH);
+        a.emit(Binary.VXORPS, other, other, other);
+        emitter.replace(Predicate.GREATER_OR_EQUAL, first, other, result, first, scratch);
+      }
+      case POW -> {
+        a.emit(Move.VMOVUPS, result, first);
+        Vector argument = new Vector(result.length(), ARGUMENT);
+        new FloatMath(emitter, SCRATCH).pow(result, second, argument, other);
+      }
+      case FIRST -> a.emit(Move.VMOVUPS, result, first);
+      default -> {
+        if (pair.isNegated()) {
+          a.emit(Binary.VPXOR, result, result, BytesToFloats.ints(a, -1));
+        }
+      }
+    }
+  }
+
+  /** Stores a byte for each element, all of whose bits are set or none. */
+  private static void storeTruth(Emitter emitter, Vector result, int elements) {
+    Assembler a = emitter.assembler();
+    a.emit(Binary.VPAND, result, result, BytesToFloats.ints(a, 1));
+    Vector upper = new Vector(Length.XMM, OTHER);
+    Vector lower = result.as(Length.XMM);
+    a.vextracti128(upper, result, 1);
+    a.emit(Binary.VPACKSSDW, lower, lower, upper);
+    a.emit(Binary.VPACKSSWB, lower, lower, lower);
+    Bytes.store(a, lower, Gpr.RCX, 0, elements);
+  }
+
+  private static void load(Emitter emitter, Vector to, Vector tail, Gpr from, boolean isTail) {
     if (isTail) {
-      emitter.loadTail(to, emitter.vector(TAIL), Address.at(from, 0));
+      emitter.loadTail(to, tail, Address.at(from, 0));
     } else {
       emitter.assembler().load(Move.VMOVUPS, to, Address.at(from, 0));
     }

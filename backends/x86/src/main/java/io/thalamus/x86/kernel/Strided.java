@@ -13,8 +13,8 @@ import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 
 /**
- * Elements of any type copied from one place to another: runs, by blocks of runs. Steps may be
- * negative, and those of the source 0.
+ * Elements of any type copied from one place to another: runs, by blocks of runs. The source's step
+ * may be 0, or negative: then a run begins at its last element.
  *
  * @param size bytes of an element
  * @param count elements of a run
@@ -37,6 +37,9 @@ public record Strided(
     final int entry = a.position();
     a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    if (readStep < 0) {
+      a.emit(Alu.SUB, Gpr.RDX, (count - 1) * readStep);
+    }
     Label again = new Label();
     a.bind(again);
     a.mov(Gpr.RDI, Gpr.RDX);
@@ -64,7 +67,7 @@ public record Strided(
     a.ret();
     return new Function(
         entry,
-        new Extent((count - 1L) * readStep + size, blockReadStep),
+        new Extent((count - 1L) * Math.abs(readStep) + size, blockReadStep),
         new Extent((count - 1L) * writeStep + size, blockWriteStep),
         Extent.NONE,
         false);

@@ -153,6 +153,11 @@ class DisassemblyTest {
               "%s %s PTR %s,%s".formatted(lower(narrow), size(bytes), memory.text, name(to)),
               a -> a.store(narrow, memory.address, to));
         }
+        String round = length == Length.ZMM ? "vrndscaleps" : "vroundps";
+        Rounding rounding = Rounding.values()[pair % 4];
+        say(
+            "%s %s,%s,%s".formatted(round, name(to), name(first), hex(rounding.ordinal())),
+            a -> a.vroundps(to, first, rounding));
         if (length == Length.YMM) {
           wide(to, first, second, memory(REGISTERS.get(pair % 16), pair), pair & 7);
         }
@@ -164,6 +169,10 @@ class DisassemblyTest {
   private void wide(Vector to, Vector first, Vector second, Operand memory, int number) {
     String three = name(to) + "," + name(first) + "," + name(second);
     say("vpblendd " + three + "," + hex(number), a -> a.vpblendd(to, first, second, number));
+    Vector mask = new Vector(Length.YMM, number * 2);
+    say("vblendvps " + three + "," + name(mask), a -> a.vblendvps(to, first, second, mask));
+    Predicate predicate = Predicate.values()[number];
+    say("vcmp" + name(predicate) + "ps " + three, a -> a.vcmpps(to, first, second, predicate));
     say(
         "vpermq %s,%s,%s".formatted(name(to), name(first), hex(number)),
         a -> a.vpermq(to, first, number));
@@ -172,6 +181,9 @@ class DisassemblyTest {
     say(
         "vextracti128 %s,%s,0x1".formatted(name(half), name(first)),
         a -> a.vextracti128(half, first, 1));
+    say(
+        "vcvtps2ph %s,%s,0x0".formatted(name(half), name(first)),
+        a -> a.vcvtps2ph(half, first, Rounding.NEAREST));
     say(
         "vpinsrb %s,%s,BYTE PTR %s,%s".formatted(name(half), name(other), memory.text, hex(number)),
         a -> a.vpinsrb(half, other, memory.address, number));
@@ -220,6 +232,13 @@ class DisassemblyTest {
       say(
           "vmovshdup %s%s,%s".formatted(name(vector), name, name(other)),
           a -> a.emit(Unary.VMOVSHDUP, vector, mask, other));
+      say(
+          "vmovups %s%s,%s".formatted(name(vector), name, name(other)),
+          a -> a.emit(Move.VMOVUPS, vector, mask, other));
+      Predicate predicate = Predicate.values()[number];
+      say(
+          "vcmp%sps k%d,%s,%s".formatted(name(predicate), number, name(vector), name(other)),
+          a -> a.vcmpps(mask, vector, other, predicate));
       Gpr from = REGISTERS.get(number * 2);
       say("kmovd k" + number + "," + name32(from), a -> a.kmovd(mask, from));
       say("kmovw k" + number + "," + name32(from), a -> a.kmovw(mask, from));
@@ -272,6 +291,19 @@ class DisassemblyTest {
     return constant == Binary.VPDPBUSD_VEX
         ? "{vex} vpdpbusd"
         : constant.name().toLowerCase(Locale.ROOT);
+  }
+
+  private static String name(Predicate predicate) {
+    return switch (predicate) {
+      case EQUAL -> "eq";
+      case LESS -> "lt";
+      case LESS_OR_EQUAL -> "le";
+      case UNORDERED -> "unord";
+      case NOT_EQUAL -> "neq";
+      case NOT_GREATER_OR_EQUAL -> "nge";
+      case GREATER_OR_EQUAL -> "ge";
+      case GREATER -> "gt";
+    };
   }
 
   private static String name(Gpr register) {

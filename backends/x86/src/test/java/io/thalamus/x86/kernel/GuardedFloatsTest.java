@@ -29,7 +29,7 @@ class GuardedFloatsTest {
     Random random = new Random(seed);
     Mapped.Kind[] kinds = Mapped.Kind.values();
     for (int round = 0; round < ROUNDS; round++) {
-      Mapped mapped = new Mapped(kinds[round % kinds.length], 1 + random.nextInt(70));
+      Mapped mapped = new Mapped(kinds[round % kinds.length], 1 + random.nextInt(70), 1.5f);
       float scale = random.nextBoolean() ? 1 : 100;
       Emitter emitter = new Emitter(level);
       GuardedTest.run(
@@ -60,7 +60,25 @@ class GuardedFloatsTest {
       case NEG -> -x;
       case SQRT -> Math.sqrt(x);
       case RSQRT -> 1 / Math.sqrt(x);
+      case EXP -> (float) Math.exp(x);
+      case LOG -> Math.log(x);
+      case SIN -> Math.sin(x);
+      case FLOOR -> Math.floor(x);
+      case ERF -> erf(x);
+      case ELU -> x < 0 ? 1.5 * Math.expm1(x) : x;
     };
+  }
+
+  /** The integral by Simpson's rule. */
+  private static double erf(double x) {
+    int steps = 2000;
+    double width = Math.clamp(x, -6, 6) / steps;
+    double sum = 0;
+    for (int i = 0; i <= steps; i++) {
+      int weight = i == 0 || i == steps ? 1 : i % 2 == 0 ? 2 : 4;
+      sum += weight * Math.exp(-i * width * i * width);
+    }
+    return 2 / Math.sqrt(Math.PI) * sum * width / 3;
   }
 
   @ParameterizedTest

@@ -7,13 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.x86.Levels;
-import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.SystemCalls;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -70,35 +68,52 @@ class GuardedTest {
     Levels.assume(level);
     long seed = new Random().nextLong();
     Random random = new Random(seed);
-    Binary[] operations = {Binary.VADDPS, Binary.VSUBPS, Binary.VMULPS};
+    Pair[] all = {Pair.ADD, Pair.SUB, Pair.MUL, Pair.FIRST, Pair.MAXIMUM, Pair.PRELU};
     for (int round = 0; round < ROUNDS; round++) {
-      Optional<Binary> operation =
-          random.nextInt(4) == 0 ? Optional.empty() : Optional.of(operations[random.nextInt(3)]);
-      int repeated = operation.isEmpty() ? 0 : random.nextInt(3);
+      Pair pair = all[random.nextInt(all.length)];
+      int repeated = pair == Pair.FIRST ? 0 : random.nextInt(3);
+      int count = 1 + random.nextInt(70);
       Pairs pairs =
           new Pairs(
-              operation, 1 + random.nextInt(70), repeated == 1, repeated == 2, activation(random));
+              pair,
+              count,
+              repeated == 1,
+              repeated == 2,
+              random.nextInt(2) * (count + random.nextInt(3)),
+              random.nextInt(2) * (count + random.nextInt(3)),
+              activation(random));
+      int blocks = 1 + random.nextInt(4);
       Emitter emitter = new Emitter(level);
       run(
           emitter,
           pairs.emit(emitter),
-          1,
+          blocks,
           random,
           (read, written, other) -> {
-            for (int i = 0; i < pairs.count(); i++) {
-              double x = read.get(repeated == 1 ? 0 : 4L * i);
-              double y = operation.isEmpty() ? 0 : other.get(repeated == 2 ? 0 : 4L * i);
-              double wanted =
-                  switch (operation.orElse(Binary.VADDPS)) {
-                    case VSUBPS -> x - y;
-                    case VMULPS -> x * y;
-                    default -> x + y;
-                  };
-              wanted = clamp(pairs.activation(), wanted);
+            for (int i = 0; i < blocks * count; i++) {
+              int block = i / count;
+              int k = i % count;
+              double x = read.get(4L * (block * pairs.firstStep() + (repeated == 1 ? 0 : k)));
+              double y =
+                  pair == Pair.FIRST
+                      ? 0
+                      : other.get(4L * (block * pairs.secondStep() + (repeated == 2 ? 0 : k)));
+              double wanted = clamp(pairs.activation(), formula(pair, x, y));
               assertEquals(wanted, written.get(4L * i), 1e-6, () -> pairs + ", seed " + seed);
             }
           });
     }
+  }
+
+  private static double formula(Pair pair, double x, double y) {
+    return switch (pair) {
+      case SUB -> x - y;
+      case MUL -> x * y;
+      case FIRST -> x;
+      case MAXIMUM -> Math.max(x, y);
+      case PRELU -> x < 0 ? x * y : x;
+      default -> x + y;
+    };
   }
 
   @ParameterizedTest
@@ -237,7 +252,7 @@ class GuardedTest {
 
     public static void main(String[] arguments) {
       Emitter emitter = new Emitter(Level.AVX2);
-      Pairs pairs = new Pairs(Optional.of(Binary.VADDPS), 10, false, false, FusedActivation.NONE);
+      Pairs pairs = new Pairs(Pair.ADD, 10, false, false, FusedActivation.NONE);
       Function right = pairs.emit(emitter);
       Function wrong =
           new Function(right.entry(), new Extent(9 * 4, 0), right.written(), right.other(), false);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86;
+
+import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Program.Copied;
+import io.thalamus.x86.compile.Program.Group;
+import io.thalamus.x86.compile.Program.Range;
+import io.thalamus.x86.kernel.Extent;
+import io.thalamus.x86.kernel.Function;
+import java.io.IOException;
+
+/**
+ * A second look at a program before its code may run, wherever it comes from: each call begins
+ * within the code, and what its function accesses lies within the memory of a run or within the
+ * constants. It believes what functions say of themselves. Stateless.
+ */
+final class ProgramBounds {
+  private final Program program;
+  private final long constants;
+
+  private ProgramBounds(Program program) {
+    this.program = program;
+    constants = program.constants().bytes();
+  }
+
+  /**
+   * Checks all numbers of a program.
+   *
+   * @throws IOException where one of them leads out of what it is for
+   */
+  static void check(Program program) throws IOException {
+    new ProgramBounds(program).check();
+  }
+
+  private void check() throws IOException {
+    within(program.memory() >= 0, "the memory of a run");
+    long[] calls = program.calls();
+    int count = calls.length / Program.CALL;
+    within(calls.length % Program.CALL == 0 && program.functions().size() == count, "the calls");
+    for (int i = 0; i < count; i++) {
+      check(i, program.functions().get(i));
+    }
+    int first = 0;
+    for (Group group : program.groups()) {
+      within(group.end() >= first && group.end() <= count, "a group of calls");
+      first = group.end();
+    }
+    within(first == count, "the last group of calls");
+    for (Range[] ranges : new Range[][] {program.inputs(), program.outputs()}) {
+      for (Range range : ranges) {
+        within(
+            range == null || fits(range.offset(), range.bytes(), program.memory()), "an argument");
+      }
+    }
+    for (Copied one : program.copied()) {
+      within(
+          fits(one.to().offset(), one.to().bytes(), program.memory())
+              && fits(one.from(), one.to().bytes(), constants),
+          "a copied constant");
+    }
+  }
+
+  private void check(int index, Function function) throws IOException {
+    int at = index * Program.CALL;
+    long[] calls = program.calls();
+    long blocks = calls[at + 4];
+    within(
+        calls[at] == function.entry()
+            && function.entry() >= 0
+            && function.entry() < program.code().length
+            && blocks >= 1
+            && fits(function.read(), blocks, calls[at + 1], program.memory())
+            && fits(function.written(), blocks, calls[at + 2], program.memory())
+            && fits(
+                function.other(),
+                blocks,
+                calls[at + 3],
+                function.isConstant() ? constants : program.memory()),
+        "call " + index);
+  }
+
+  private static boolean fits(Extent extent, long blocks, long from, long room) {
+    if (extent.first() < 0 || extent.next() < 0 || blocks > Integer.MAX_VALUE) {
+      return false;
+    }
+    // Of an unused argument the address is computed all the same, and nothing is accessed.
+    return extent.first() == 0
+        || extent.first() <= Integer.MAX_VALUE
+            && extent.next() <= Integer.MAX_VALUE
+            && fits(from, extent.bytes(blocks), room);
+  }
+
+  private static boolean fits(long from, long bytes, long room) {
+    return from >= 0 && bytes >= 0 && bytes <= room - from;
+  }
+
+  private static void within(boolean isWithin, String what) throws IOException {
+    if (!isWithin) {
+      throw new IOException(what + " is out of bounds");
+    }
+  }
+}

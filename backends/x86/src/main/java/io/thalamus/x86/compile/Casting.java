@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.OperationView;
+import io.thalamus.x86.kernel.Cast;
+import io.thalamus.x86.kernel.Cast.Type;
+import java.util.Optional;
+
+/** Elements made elements of another type: CAST. */
+public final class Casting {
+  /** Elements of a call: some tens of microseconds. */
+  private static final int LONGEST = 1 << 16;
+
+  private Casting() {}
+
+  /** Adds the operation to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    table.add(
+        OperationCode.CAST,
+        Casting::isPossible,
+        (operation, operands, program) ->
+            cast(
+                type(operation.view().input(0).type()).orElseThrow(),
+                operands.input(0),
+                type(operation.view().output().type()).orElseThrow(),
+                operands.output(),
+                operation.inputShape(0).elementCount(),
+                program),
+        OperandCode.TENSOR_FLOAT32,
+        OperandCode.TENSOR_FLOAT16,
+        OperandCode.TENSOR_INT32,
+        OperandCode.TENSOR_BOOL8,
+        OperandCode.TENSOR_QUANT8_ASYMM,
+        OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+  }
+
+  private static boolean isPossible(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+        && type(operation.input(0).type()).isPresent()
+        && type(operation.output().type()).isPresent();
+  }
+
+  /** How the elements of a type are stored. */
+  static Optional<Type> type(OperandType type) {
+    return type instanceof OperandCode code
+        ? Optional.ofNullable(
+            switch (code) {
+              case TENSOR_FLOAT32 -> Type.FLOAT32;
+              case TENSOR_FLOAT16 -> Type.FLOAT16;
+              case TENSOR_INT32 -> Type.INT32;
+              case TENSOR_BOOL8, TENSOR_QUANT8_ASYMM -> Type.UINT8;
+              case TENSOR_QUANT8_ASYMM_SIGNED -> Type.INT8;
+              default -> null;
+            })
+        : Optional.empty();
+  }
+
+  /** Writes the elements of a place as ones of another type. */
+  static void cast(
+      Type from, Place source, Type to, Place target, long count, ProgramBuilder program) {
+    for (long at = 0; at < count; at += LONGEST) {
+      Cast cast = new Cast(from, to, (int) Math.min(LONGEST, count - at));
+      program.call(
+          cast.emit(program.emitter()), source, at * from.size(), target, at * to.size(), 1);
+    }
+  }
+
+  /** Returns a new place with the stored numbers of another one, in 32 bits. */
+  static Place widen(OperandType type, Place source, Type to, ProgramBuilder program) {
+    Type from = type(type).orElseThrow();
+    long count = source.bytes() / from.size();
+    Place wide = program.place(count * to.size());
+    cast(from, source, to, wide, count, program);
+    return wide;
+  }
+}

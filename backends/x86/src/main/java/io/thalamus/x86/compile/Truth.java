@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.LookupTable;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Selection.Choice;
+import io.thalamus.x86.kernel.Cast.Type;
+import io.thalamus.x86.kernel.Chosen;
+import io.thalamus.x86.kernel.Pair;
+import io.thalamus.x86.kernel.Strided;
+import java.util.Optional;
+
+/** Questions about pairs of elements, logic, and the choice between two tensors. */
+public final class Truth {
+  /** Elements of a call: some tens of microseconds. */
+  private static final int LONGEST = 1 << 15;
+
+  private Truth() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    question(table, OperationCode.EQUAL, Pair.EQUAL, Pair.INT_EQUAL);
+    question(table, OperationCode.NOT_EQUAL, Pair.NOT_EQUAL, Pair.INT_NOT_EQUAL);
+    question(table, OperationCode.LESS, Pair.LESS, Pair.INT_LESS);
+    question(table, OperationCode.LESS_EQUAL, Pair.LESS_EQUAL, Pair.INT_LESS_EQUAL);
+    question(table, OperationCode.GREATER, Pair.GREATER, Pair.INT_GREATER);
+    question(table, OperationCode.GREATER_EQUAL, Pair.GREATER_EQUAL, Pair.INT_GREATER_EQUAL);
+    logic(table, OperationCode.LOGICAL_AND, Pair.INT_MINIMUM);
+    logic(table, OperationCode.LOGICAL_OR, Pair.INT_MAXIMUM);
+    table.add(
+        OperationCode.LOGICAL_NOT,
+        operation -> Sizes.isPossible(operation.input(0)),
+        (operation, operands, program) ->
+            StoredTables.map(
+                TENSOR_BOOL8,
+                value -> value == 0 ? 1 : 0,
+                operands.input(0),
+                operands.output(),
+                program),
+        TENSOR_BOOL8);
+    table.add(OperationCode.SELECT, Truth::isChoicePossible, Truth::choose, Moving.TYPES);
+  }
+
+  private static void question(
+      OperationTable.Builder<Lowering> table, OperationCode code, Pair floats, Pair integers) {
+    table.add(
+        code,
+        BroadcastRuns::isPossible,
+        (operation, operands, program) ->
+            Elementwise.pairs(
+                floats,
+                operation,
+                operands.input(0),
+                operands.input(1),
+                operands.output(),
+                program),
+        TENSOR_FLOAT32);
+    table.add(
+        code,
+        BroadcastRuns::isPossible,
+        (operation, operands, program) ->
+            Elementwise.pairs(
+                integers,
+                operation,
+                operands.input(0),
+                operands.input(1),
+                operands.output(),
+                program),
+        TENSOR_INT32);
+    Lowering stored =
+        (operation, operands, program) ->
+            widened(integers, operation, operands, operands.output(), program);
+    table.add(code, BroadcastRuns::isPossible, stored, TENSOR_BOOL8);
+    // Other numbers than stored ones are compared where these stand for different ones.
+    table.add(
+        code,
+        operation ->
+            operation.input(0).quantization().equals(operation.input(1).quantization())
+                && BroadcastRuns.isPossible(operation),
+        stored,
+        ElementTypes.quantized8());
+  }
+
+  private static void logic(
+      OperationTable.Builder<Lowering> table, OperationCode code, Pair extreme) {
+    table.add(
+        code,
+        BroadcastRuns::isPossible,
+        (operation, operands, program) -> {
+          long count = operation.outputShape(0).elementCount();
+          Place both = program.place(count * Integer.BYTES);
+          widened(extreme, operation, operands, both, program);
+          Place bytes = program.place(count);
+          Casting.cast(Type.INT32, both, Type.UINT8, bytes, count, program);
+          StoredTables.map(
+              TENSOR_BOOL8, value -> value == 0 ? 0 : 1, bytes, operands.output(), program);
+        },
+        TENSOR_BOOL8);
+  }
+
+  /** A function of the stored bytes of two tensors. */
+  static void widened(
+      Pair pair,
+      ResolvedOperation operation,
+      Lowering.Operands operands,
+      Place result,
+      ProgramBuilder program) {
+    OperationView view = operation.view();
+    Elementwise.pairs(
+        pair,
+        operation,
+        Casting.widen(view.input(0).type(), operands.input(0), Type.INT32, program),
+        Casting.widen(view.input(1).type(), operands.input(1), Type.INT32, program),
+        result,
+        program);
+  }
+
+  private static boolean isChoicePossible(OperationView operation) {
+    return operation.inputs().stream().allMatch(Sizes::isPossible)
+        && operation.output().type().elementSize() <= Integer.BYTES;
+  }
+
+  private static void choose(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Choice choice = operation.parameters(Choice.class);
+    OperandType type = operation.view().output().type();
+    Place first = rescaled(type, choice.first(), operands.input(1), program);
+    Place second = rescaled(type, choice.second(), operands.input(2), program);
+    int size = type.elementSize();
+    long count = operation.outputShape(0).elementCount();
+    for (long at = 0; at < count; at += LONGEST) {
+      int length = (int) Math.min(LONGEST, count - at);
+      Strided copy = new Strided(size, length, size, size, 0, 0);
+      program.call(
+          copy.emit(program.emitter()), second, at * size, operands.output(), at * size, 1);
+    }
+    program.barrier();
+    for (long at = 0; at < count; at += LONGEST) {
+      Chosen chosen = new Chosen(size, (int) Math.min(LONGEST, count - at));
+      program.call(
+          chosen.emit(program.emitter()),
+          operands.input(0),
+          at,
+          operands.output(),
+          at * size,
+          first,
+          at * size);
+    }
+  }
+
+  private static Place rescaled(
+      OperandType type, Optional<LookupTable> table, Place from, ProgramBuilder program) {
+    if (table.isEmpty()) {
+      return from;
+    }
+    Place to = program.place(from.bytes());
+    StoredTables.map(type, table.get()::apply, from, to, program);
+    return to;
+  }
+}
