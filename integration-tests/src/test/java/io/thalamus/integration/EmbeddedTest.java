@@ -30,6 +30,7 @@ class EmbeddedTest {
   private static final Path USES =
       ProjectFiles.ROOT.resolve("integration-tests/src/test/resources/embedded/Uses.java");
   private static final String VECTORS = "--add-modules=jdk.incubator.vector";
+  private static final String NATIVE = "--enable-native-access=ALL-UNNAMED";
 
   @TempDir Path directory;
 
@@ -88,13 +89,20 @@ class EmbeddedTest {
   }
 
   @Test
-  void withoutVectorsTheCpuServesAndOneLineSaysWhy() throws Exception {
-    assertEquals(
-        List.of(
-            "0 1 2 3 4 5 6 7 8 9 [io.thalamus.simd does not start: nothing here has the package"
-                + " jdk.incubator.vector; the JVM wants --add-modules=jdk.incubator.vector]",
-            "UNMAPPABLE"),
-        uses("-Dno.vectors", "all"));
+  void withoutVectorsOthersServeAndOneLineSaysWhy() throws Exception {
+    String simd =
+        "io.thalamus.simd does not start: nothing here has the package jdk.incubator.vector; the"
+            + " JVM wants --add-modules=jdk.incubator.vector";
+    String x86 = ", the device x86 is not available: start java with " + NATIVE;
+    String digits = "0 1 2 3 4 5 6 7 8 9 ";
+    assertEquals(List.of(digits + "[" + simd + "]", "UNMAPPABLE"), uses(NATIVE, "all"));
+    String without = uses("-Dno.options", "all").getFirst();
+    boolean mayRun = System.getProperty("os.name").equals("Linux") && isX86();
+    assertEquals(digits + "[" + simd + (mayRun ? x86 : "") + "]", without);
+  }
+
+  private static boolean isX86() {
+    return List.of("amd64", "x86_64").contains(System.getProperty("os.arch"));
   }
 
   @Test
@@ -225,6 +233,7 @@ class EmbeddedTest {
     Outcome outcome =
         java(
             VECTORS,
+            NATIVE,
             "-XX:SoftRefLRUPolicyMSPerMB=0",
             "-cp",
             jar().toString(),

@@ -131,11 +131,17 @@ class ExamplesTest {
     return all.subList(Math.max(0, all.size() - lines), all.size());
   }
 
+  /** The fastest device that this machine has gives the answer. */
+  private static void assertAnswers(Outcome outcome) {
+    String answer = last(1, outcome).getFirst();
+    assertEquals(ANSWER, answer.replace("[x86]", "[simd]"), outcome::out);
+  }
+
   @Test
   void plainClassifiesAPicture() throws Exception {
     Outcome outcome =
         maven(copy("plain"), "compile", "exec:exec", "-Dmodel=" + MODEL, "-Dpicture=" + PICTURE);
-    assertEquals(List.of(ANSWER), last(1, outcome), outcome::out);
+    assertAnswers(outcome);
   }
 
   /** The program and the dependency in the README, to the letter, in a project of their own. */
@@ -161,7 +167,7 @@ class ExamplesTest {
     Files.copy(MODEL, project.resolve("digits.tflite"));
     Files.copy(PICTURE, project.resolve("digit-3.png"));
     Outcome outcome = maven(project, "compile", "exec:exec");
-    assertEquals(List.of(ANSWER), last(1, outcome), outcome::out);
+    assertAnswers(outcome);
     assertTrue(readme.contains("prints `" + ANSWER + "`"));
   }
 
@@ -193,7 +199,7 @@ class ExamplesTest {
         thalamus(
             "felix:start %s; example:digit %s %s"
                 .formatted(project.resolve("target/osgi-1.0.0.jar").toUri(), MODEL, PICTURE));
-    assertEquals(List.of(ANSWER), last(1, outcome), outcome::out);
+    assertAnswers(outcome);
   }
 
   /** From nothing to a certificate: the commands of {@code docs/writing-a-device.md}. */

@@ -204,6 +204,8 @@ class LauncherTest {
     Path digits = ProjectFiles.DISTRIBUTION.resolve("samples/digits");
     Outcome outcome =
         withoutVectorModule(
+            "--with",
+            "cpu,simd",
             "--json",
             "run",
             digits.resolve("digits.tflite").toString(),

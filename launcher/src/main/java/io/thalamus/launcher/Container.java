@@ -25,6 +25,7 @@ import org.osgi.framework.ServiceReference;
 import org.osgi.framework.SynchronousBundleListener;
 import org.osgi.framework.launch.Framework;
 import org.osgi.framework.launch.FrameworkFactory;
+import org.osgi.framework.namespace.NativeNamespace;
 import org.osgi.framework.startlevel.BundleStartLevel;
 import org.osgi.framework.startlevel.FrameworkStartLevel;
 import org.osgi.framework.wiring.BundleRequirement;
@@ -61,15 +62,14 @@ final class Container {
    *
    * @param id the distribution's
    * @param properties framework properties, visible to all bundles
-   * @param interactive whether the bundles of the interactive level are to be started too
+   * @param level the start level up to which bundles are to be started
    */
-  static Container create(Slot slot, String id, Map<String, String> properties, boolean interactive)
+  static Container create(Slot slot, String id, Map<String, String> properties, int level)
       throws IOException, BundleException {
     if (!slot.isFilledFrom(id)) {
       slot.clear();
       slot.prune();
     }
-    int level = Distribution.INTERACTIVE_LEVEL - (interactive ? 0 : 1);
     Map<String, String> configuration = new HashMap<>(properties);
     configuration.put(Constants.FRAMEWORK_STORAGE, slot.cache().toString());
     configuration.put(Constants.FRAMEWORK_BEGINNING_STARTLEVEL, Integer.toString(level));
@@ -168,11 +168,15 @@ final class Container {
     }
   }
 
-  /** Starts the framework and waits until its bundles are started. */
-  void start() throws BundleException {
+  /**
+   * Starts the framework and waits until its bundles are started.
+   *
+   * @param areNamed whether somebody asked for these devices, and not for those that can run here
+   */
+  void start(boolean areNamed) throws BundleException {
     framework.start();
     awaitStartLevel();
-    collectProblems();
+    collectProblems(areNamed);
   }
 
   private void awaitStartLevel() throws BundleException {
@@ -200,10 +204,10 @@ final class Container {
     }
   }
 
-  private void collectProblems() {
+  private void collectProblems(boolean areNamed) {
     for (Bundle bundle : framework.getBundleContext().getBundles()) {
       boolean due = bundle.adapt(BundleStartLevel.class).getStartLevel() <= level;
-      if (due && bundle.getState() != Bundle.ACTIVE) {
+      if (due && bundle.getState() != Bundle.ACTIVE && (areNamed || !isForeign(bundle))) {
         try {
           bundle.start(Bundle.START_TRANSIENT);
         } catch (BundleException e) {
@@ -211,6 +215,16 @@ final class Container {
         }
       }
     }
+  }
+
+  /** Whether a bundle is made for other systems or processors. */
+  private boolean isForeign(Bundle bundle) {
+    FrameworkWiring wiring = framework.adapt(FrameworkWiring.class);
+    return bundle
+        .adapt(BundleRevision.class)
+        .getDeclaredRequirements(NativeNamespace.NATIVE_NAMESPACE)
+        .stream()
+        .anyMatch(requirement -> wiring.findProviders(requirement).isEmpty());
   }
 
   /** The package that is missing where that is the reason, since Felix's own text is long. */

@@ -22,8 +22,14 @@ import java.util.TreeSet;
  */
 record Distribution(Path home, String id, List<Item> bundles, List<Device> devices) {
 
-  /** Start level of what only an interactive container has. */
+  /** Start level of what only containers have that stay. */
   static final int INTERACTIVE_LEVEL = 20;
+
+  /** Start level of what only a server has. */
+  static final int SERVER_LEVEL = 25;
+
+  /** The devices that are started where none is named, as far as this machine can run them. */
+  private static final Set<String> DEFAULT = Set.of("cpu", "simd", "x86");
 
   record Item(Path file, int level) {
     String location() {
@@ -73,6 +79,6 @@ record Distribution(Path home, String id, List<Item> bundles, List<Device> devic
   }
 
   private static boolean isDefault(String name) {
-    return name.equals("cpu") || name.equals("simd");
+    return DEFAULT.contains(name);
   }
 }

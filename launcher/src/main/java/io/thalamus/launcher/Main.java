@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import org.osgi.framework.BundleException;
 
 /** The entry point: one process, one container, one exit status (0 done, 1 failed, 2 usage). */
@@ -26,6 +27,8 @@ public final class Main {
   private final PrintStream out;
   private final PrintStream err;
   private final Timing timing;
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private volatile int status;
 
   private Main(Path home, PrintStream out, PrintStream err, Timing timing) {
     this.home = home;
@@ -49,13 +52,14 @@ public final class Main {
     takeUpStandardError(System.getProperty("thalamus.errors", ""));
     // Bundles may replace System.out; the end of the process flushes what was there before.
     PrintStream out = System.out;
-    int status =
-        new Main(home, out, System.err, timing).run(List.of(arguments), !started.isEmpty());
+    Main main = new Main(home, out, System.err, timing);
+    main.status = main.run(List.of(arguments), !started.isEmpty());
     out.flush();
     System.out.flush();
     System.err.flush();
+    main.ended.countDown();
     // At once: an orderly stop of the framework costs more than most commands.
-    System.exit(status);
+    System.exit(main.status);
   }
 
   /**
@@ -98,6 +102,25 @@ public final class Main {
     }
   }
 
+  /**
+   * Has the process end with the status of its command although it was told to end by a signal. The
+   * command hears of that by a shutdown hook of its own, and returns when it is done.
+   */
+  private void endWithOwnStatus() {
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(
+                () -> {
+                  try {
+                    ended.await();
+                    Runtime.getRuntime().halt(status);
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                },
+                "thalamus-exit"));
+  }
+
   private static int print(String text) {
     System.out.println(text);
     return 0;
@@ -105,18 +128,18 @@ public final class Main {
 
   private int container(Options options)
       throws Options.UsageException, IOException, BundleException, InterruptedException {
-    boolean interactive = options.mode() == Options.Mode.SHELL;
+    boolean stays = options.level() >= Distribution.INTERACTIVE_LEVEL;
     Distribution distribution = Distribution.at(home);
     List<Distribution.Item> wanted = distribution.chosen(options.devices());
     Path storage = options.storage().orElseGet(Main::defaultStorage).toAbsolutePath();
     Slot slot = Slot.take(storage.resolve("framework").resolve(digest(home)), home);
-    if (interactive) {
+    if (stays) {
       createDeployFolder(storage.resolve("deploy"));
     }
-    Map<String, String> properties = properties(storage, interactive);
+    Map<String, String> properties = properties(storage, options);
     Container container;
     try {
-      container = filled(slot, distribution, wanted, properties, interactive);
+      container = filled(slot, distribution, wanted, properties, options.level());
     } catch (IOException | BundleException e) {
       if (slot.isTemporary()) {
         throw e;
@@ -125,22 +148,25 @@ public final class Main {
       err.println(
           "thalamus: " + storage + " cannot be written, so the bundle cache is a temporary one");
       slot = Slot.temporary();
-      container = filled(slot, distribution, wanted, properties, interactive);
+      container = filled(slot, distribution, wanted, properties, options.level());
     }
     timing.lap("framework");
-    container.start();
+    if (options.isServer()) {
+      endWithOwnStatus();
+    }
+    container.start(options.devices().isPresent());
     timing.lap("bundles");
     container.problems().forEach(problem -> err.println("thalamus: " + problem));
-    int status = container.run(request(options));
-    if (interactive) {
+    int result = container.run(request(options));
+    if (stays) {
       container.stop();
     }
-    timing.lap(interactive ? "shell" : "command");
+    timing.lap(stays ? "shell" : "command");
     slot.discard();
     if (options.timing()) {
       timing.print(err);
     }
-    return status;
+    return result;
   }
 
   private static Container filled(
@@ -148,9 +174,9 @@ public final class Main {
       Distribution distribution,
       List<Distribution.Item> wanted,
       Map<String, String> properties,
-      boolean interactive)
+      int level)
       throws IOException, BundleException {
-    Container container = Container.create(slot, distribution.id(), properties, interactive);
+    Container container = Container.create(slot, distribution.id(), properties, level);
     container.install(wanted);
     return container;
   }
@@ -169,7 +195,7 @@ public final class Main {
     properties.put("felix.log.level", "1");
     Distribution distribution = Distribution.at(home);
     Slot slot = Slot.take(jar.resolveSibling("framework"), home);
-    Container container = Container.create(slot, distribution.id(), properties, false);
+    Container container = Container.create(slot, distribution.id(), properties, options.level());
     container.isolate(distribution.bundles(), new Distribution.Item(jar, 1));
     container.waitForStop();
     return 0;
@@ -183,7 +209,7 @@ public final class Main {
     }
   }
 
-  private Map<String, String> properties(Path storage, boolean interactive) {
+  private Map<String, String> properties(Path storage, Options options) {
     Map<String, String> properties = new HashMap<>();
     properties.put("thalamus.home", home.toString());
     properties.put("thalamus.storage", storage.toString());
@@ -192,7 +218,11 @@ public final class Main {
     // The framework would write stack traces to standard output, where results go; what does not
     // start is told in one line by the container, or by the command that wanted it.
     properties.put("felix.log.level", "0");
-    if (interactive) {
+    if (options.isServer()) {
+      // The command line is the whole configuration: nothing of another run counts.
+      properties.put("felix.cm.pm", "memory");
+    }
+    if (options.level() >= Distribution.INTERACTIVE_LEVEL) {
       properties.put("felix.fileinstall.dir", storage.resolve("deploy").toString());
       properties.put("felix.fileinstall.tmpdir", storage.resolve("deploy/.tmp").toString());
       properties.put("felix.fileinstall.poll", "500");

@@ -43,6 +43,22 @@ record Options(
     VERSION
   }
 
+  /** The word that starts a server. */
+  private static final Set<String> SERVE = Set.of("serve", "nn:serve");
+
+  /** Returns whether the container is one that serves until its process is told to end. */
+  boolean isServer() {
+    return mode == Mode.COMMAND && SERVE.contains(words.getFirst());
+  }
+
+  /** Returns the start level up to which bundles are started for this. */
+  int level() {
+    if (isServer()) {
+      return Distribution.SERVER_LEVEL;
+    }
+    return Distribution.INTERACTIVE_LEVEL - (mode == Mode.SHELL ? 0 : 1);
+  }
+
   /** A command line that says nothing the container can do. */
   static final class UsageException extends Exception {
     private static final long serialVersionUID = 1L;

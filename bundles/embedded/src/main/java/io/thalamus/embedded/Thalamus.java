@@ -24,15 +24,16 @@ import java.util.concurrent.FutureTask;
 import java.util.function.Consumer;
 
 /**
- * Thalamus inside a program: the runtime with its devices {@code cpu} and {@code simd}, in a
- * framework that the program does not see. Device bundles may be installed, updated and uninstalled
- * while networks are open and run.
+ * Thalamus inside a program: the runtime with its devices {@code cpu}, {@code simd} and {@code
+ * x86}, in a framework that the program does not see. Device bundles may be installed, updated and
+ * uninstalled while networks are open and run.
  *
  * <p>Thread-safe. Owned by whoever started it; {@link #close} ends what was opened here. A JVM may
  * have several, which share nothing but the machine. Its threads are daemons: a program that
  * forgets to close it ends nevertheless. Without the JVM's option {@code --add-modules
- * jdk.incubator.vector}, {@code simd} does not start, {@link #problems} says so, and {@code cpu}
- * computes everything.
+ * jdk.incubator.vector}, {@code simd} does not start, and without {@code --enable-native-access},
+ * which {@code x86} needs on Linux, that does not; {@link #problems} says so, and {@code cpu}
+ * computes what no other device takes.
  */
 public final class Thalamus implements AutoCloseable {
   private final Folder folder;

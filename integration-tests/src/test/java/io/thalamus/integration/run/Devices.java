@@ -8,6 +8,7 @@ import io.thalamus.integration.proof.Settings;
 import io.thalamus.npu.NpuConfig;
 import io.thalamus.npu.NpuDevice;
 import io.thalamus.simd.SimdDevice;
+import io.thalamus.x86.X86Device;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
@@ -23,7 +24,9 @@ final class Devices {
               "simd",
               () -> new SimdDevice("0.1.0", 0),
               "npu",
-              () -> new NpuDevice("0.1.0", NpuConfig.standard())));
+              () -> new NpuDevice("0.1.0", NpuConfig.standard()),
+              "x86",
+              () -> new X86Device("0.1.0")));
 
   private Devices() {}
 

@@ -16,9 +16,11 @@ public final class Main {
           new Coupling(),
           new RandomGraphs(),
           new Npu(),
+          new NpuPreemption(),
           new SharedCache(),
           new Queues(),
           new SessionPicture(),
+          new Serving(),
           new InFramework(
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"
@@ -49,7 +51,8 @@ public final class Main {
               "priorities",
               "a model of high priority while its device is saturated, and the shares of two"
                   + " clients (--device simd --low mobilenet_v2_100_224_uint8 --high kws_dscnn_int8"
-                  + " --threads 8 --every 20 --windows 5 --millis 5000 --most 200 --timed 1)",
+                  + " --threads 8 --every 20 --windows 5 --millis 5000 --most 200 --timed 1"
+                  + " --isolated 0; --low convolution for one operation of half a second)",
               List.of()),
           new InFramework(
               "admission",

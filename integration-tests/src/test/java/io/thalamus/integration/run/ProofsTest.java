@@ -220,6 +220,16 @@ class ProofsTest {
   }
 
   @Test
+  void theAcceleratorPutsLowPriorityAside() throws Exception {
+    List<String> lines = new CopyOnWriteArrayList<>();
+    Figures figures = new Figures(lines::add);
+    List<String> settings = List.of("--windows", "1", "--samples", "20", "--timed", "0");
+    new NpuPreemption().run(new Settings(settings), figures);
+    lines.forEach(this::tell);
+    assertEquals(0, figures.broken(), lines::toString);
+  }
+
+  @Test
   void whoeverIsRefusedIsServedLater() throws Exception {
     List<String> lines =
         run("admission", List.of("simd", "npu"), "--submissions", "24000", "--wave", "12000");

@@ -35,6 +35,7 @@ import org.osgi.framework.ServiceEvent;
 import org.osgi.framework.ServiceListener;
 import org.osgi.framework.ServiceReference;
 import org.osgi.framework.launch.Framework;
+import org.osgi.framework.namespace.NativeNamespace;
 import org.osgi.framework.wiring.BundleCapability;
 import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
@@ -53,6 +54,9 @@ public final class FrameworkContainer implements Container {
   private static final String READY = "(osgi.condition.id=thalamus.ready)";
 
   private static final String DEVICES = "thalamus.devices";
+
+  /** The property of a service by which a device bundle says why it has no device here. */
+  private static final String UNAVAILABLE = "thalamus.device.unavailable";
 
   private final Framework framework;
   private final BundleContext context;
@@ -124,9 +128,21 @@ public final class FrameworkContainer implements Container {
       try {
         bundle.start();
       } catch (BundleException e) {
-        problems.add(bundle.getSymbolicName() + " does not start: " + reason(bundle, e));
+        if (!isForeign(bundle)) {
+          problems.add(bundle.getSymbolicName() + " does not start: " + reason(bundle, e));
+        }
       }
     }
+  }
+
+  /** Whether a bundle is made for other systems or processors. */
+  private boolean isForeign(Bundle bundle) {
+    FrameworkWiring wiring = framework.adapt(FrameworkWiring.class);
+    return bundle
+        .adapt(BundleRevision.class)
+        .getDeclaredRequirements(NativeNamespace.NATIVE_NAMESPACE)
+        .stream()
+        .anyMatch(requirement -> wiring.findProviders(requirement).isEmpty());
   }
 
   private <T> T await(Class<T> type, String filter)
@@ -149,7 +165,17 @@ public final class FrameworkContainer implements Container {
 
   @Override
   public List<String> problems() {
-    return List.copyOf(problems);
+    List<String> all = new ArrayList<>(problems);
+    try {
+      ServiceReference<?>[] devices =
+          context.getAllServiceReferences(null, "(" + UNAVAILABLE + "=*)");
+      for (ServiceReference<?> device : devices == null ? new ServiceReference<?>[0] : devices) {
+        all.add(String.valueOf(device.getProperty(UNAVAILABLE)));
+      }
+    } catch (InvalidSyntaxException e) {
+      throw new IllegalStateException(e);
+    }
+    return List.copyOf(all);
   }
 
   @Override

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.http;
+
+import java.net.InetSocketAddress;
+import java.net.URI;
+import org.osgi.annotation.versioning.ProviderType;
+
+/** A server that listens. A service, there as long as connections are taken. Thread-safe. */
+@ProviderType
+public interface HttpServer {
+  /** Returns the address that it listens at, with the port that was found for port 0. */
+  InetSocketAddress address();
+
+  /** Returns the beginning of its pages' addresses, without a slash at the end. */
+  URI uri();
+
+  /**
+   * Has clients leave: from now on each answer is the last one of its connection, so that nobody
+   * sends a request into a connection that is about to end. New connections are still taken.
+   */
+  void drain();
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.http.server;
+
+import io.thalamus.http.HttpServer;
+import io.thalamus.http.Route;
+import java.io.IOException;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.ConfigurationPolicy;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
+import org.osgi.service.metatype.annotations.Designate;
+
+/**
+ * The server of a container: listens as long as it is configured, and finds routes as services.
+ * Thread-safe.
+ */
+@Component(
+    service = {},
+    immediate = true,
+    configurationPid = HttpComponent.PID,
+    configurationPolicy = ConfigurationPolicy.REQUIRE)
+@Designate(ocd = HttpSettings.class)
+public final class HttpComponent {
+  /** The configuration without which nothing listens. */
+  public static final String PID = "io.thalamus.http";
+
+  private final Set<Route.Provider> providers = new LinkedHashSet<>();
+  private NettyServer server;
+  private ServiceRegistration<HttpServer> registration;
+
+  /** Listens. */
+  @Activate
+  void open(BundleContext context, HttpSettings settings) throws IOException {
+    synchronized (this) {
+      server = new NettyServer(settings, router());
+    }
+    registration = context.registerService(HttpServer.class, server, null);
+  }
+
+  /** Ends what runs, and listens no more. */
+  @Deactivate
+  void close() {
+    registration.unregister();
+    server.close();
+  }
+
+  /** Has the routes of a bundle answered. */
+  @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
+  synchronized void addProvider(Route.Provider provider) {
+    providers.add(provider);
+    publish();
+  }
+
+  /** Has the routes of a bundle answered no more. */
+  synchronized void removeProvider(Route.Provider provider) {
+    providers.remove(provider);
+    publish();
+  }
+
+  private void publish() {
+    if (server != null) {
+      server.setRouter(router());
+    }
+  }
+
+  private Router router() {
+    return new Router(providers.stream().flatMap(each -> each.routes().stream()).toList());
+  }
+}

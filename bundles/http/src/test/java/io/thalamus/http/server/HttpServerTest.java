@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.http.server;
+
+import static io.thalamus.http.server.RunningServer.readTo;
+import static io.thalamus.http.server.RunningServer.route;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.http.Headers;
+import io.thalamus.http.HttpException;
+import io.thalamus.http.HttpExchange;
+import io.thalamus.http.Route;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.Socket;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** Requests, answers, streams, and clients that leave. */
+class HttpServerTest {
+  private static final int OFFSET = 37;
+
+  /** Answers with its body, from memory of the server. */
+  private static final Route ECHO =
+      route(
+          "POST",
+          "/echo",
+          new Route.Handler() {
+            @Override
+            public void handle(HttpExchange exchange) {
+              MemorySegment body = exchange.body();
+              MemorySegment answer = exchange.allocate(body.byteSize());
+              answer.copyFrom(body);
+              boolean isAligned =
+                  body.byteSize() < OFFSET || (body.address() + OFFSET) % Body.ALIGNMENT == 0;
+              exchange.send(
+                  isAligned && answer.address() % Body.ALIGNMENT == 0 ? 200 : 599,
+                  Map.of("Content-Type", "application/octet-stream"),
+                  List.of(answer));
+            }
+
+            @Override
+            public long alignedOffset(Headers headers) {
+              return OFFSET;
+            }
+          });
+
+  private static final Route HELLO =
+      route(
+          "GET",
+          "/hello/{name}",
+          exchange -> exchange.send(200, "text/plain", exchange.part("name")));
+
+  @Test
+  void bodiesOfAnySizeComeBackAndAreAligned() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of(), ECHO);
+        HttpClient client = HttpClient.newHttpClient()) {
+      Random random = new Random(1);
+      for (int size : new int[] {0, 1, 63, 64, 4096, 65_537, 1 << 20, (1 << 20) + 1, 5_000_000}) {
+        byte[] bytes = new byte[size];
+        random.nextBytes(bytes);
+        HttpRequest.Builder request = HttpRequest.newBuilder(running.uri("/echo"));
+        for (HttpRequest.BodyPublisher body :
+            List.of(
+                HttpRequest.BodyPublishers.ofByteArray(bytes),
+                // in chunks, with a length that nobody says
+                HttpRequest.BodyPublishers.fromPublisher(
+                    HttpRequest.BodyPublishers.ofByteArray(bytes)))) {
+          HttpResponse<byte[]> response =
+              client.send(request.POST(body).build(), HttpResponse.BodyHandlers.ofByteArray());
+          assertEquals(200, response.statusCode(), "of " + size + " bytes");
+          assertArrayEquals(bytes, response.body());
+        }
+      }
+    }
+  }
+
+  @Test
+  void partsOfHeapAndServerMemoryAreSentInOrder() throws Exception {
+    Route mixed =
+        route(
+            "GET",
+            "/mixed",
+            exchange -> {
+              MemorySegment big = exchange.allocate(200_000);
+              big.fill((byte) 'b');
+              MemorySegment small = exchange.allocate(10);
+              small.fill((byte) 's');
+              byte[] heap = "xheapx".getBytes(StandardCharsets.UTF_8);
+              exchange.send(
+                  200,
+                  Map.of(),
+                  List.of(
+                      MemorySegment.ofArray(heap).asSlice(1, 4),
+                      big.asSlice(0, 150_000),
+                      MemorySegment.ofArray(heap).asReadOnly(),
+                      small.asSlice(0, 3),
+                      MemorySegment.ofArray(new int[] {0x64636261})));
+            });
+    try (RunningServer running = new RunningServer(Map.of(), mixed)) {
+      assertEquals(
+          "heap" + "b".repeat(150_000) + "xheapx" + "sss" + "abcd", running.get("/mixed").body());
+    }
+  }
+
+  @Test
+  void pathsMethodsAndQueriesAreTold() throws Exception {
+    Route exact =
+        route("GET", "/hello/exact", exchange -> exchange.send(200, "text/plain", "fixed"));
+    Route rest =
+        route(
+            "GET",
+            "/files/{path...}",
+            exchange ->
+                exchange.send(
+                    200, "text/plain", exchange.part("path") + exchange.query("q").orElse("-")));
+    try (RunningServer running = new RunningServer(Map.of(), HELLO, exact, rest, ECHO)) {
+      assertEquals("a b/c+d", running.get("/hello/a%20b%2Fc+d").body());
+      assertEquals("fixed", running.get("/hello/exact").body());
+      assertEquals("x/y/zone two", running.get("/files/x/y/z?q=one+two").body());
+      HttpResponse<String> none = running.get("/nowhere/%22");
+      assertEquals(404, none.statusCode());
+      assertEquals("{\"error\":\"there is no /nowhere/%22\"}", none.body());
+      HttpResponse<String> wrong = running.post("/hello/x", new byte[] {1});
+      assertEquals(405, wrong.statusCode());
+      assertEquals("GET, HEAD", wrong.headers().firstValue("Allow").orElseThrow());
+      assertEquals(
+          400,
+          running.raw("GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").contains(" 400 ")
+              ? 400
+              : 0);
+      HttpRequest.Builder head =
+          HttpRequest.newBuilder(running.uri("/hello/abc"))
+              .method("HEAD", HttpRequest.BodyPublishers.noBody());
+      HttpResponse<String> answer = running.send(head);
+      assertEquals("3", answer.headers().firstValue("Content-Length").orElseThrow());
+      assertEquals("", answer.body());
+      assertEquals("abc", running.get("/hello/abc").body());
+      HttpRequest.Builder headOfNone =
+          HttpRequest.newBuilder(running.uri("/none"))
+              .method("HEAD", HttpRequest.BodyPublishers.noBody());
+      assertEquals(404, running.send(headOfNone).statusCode());
+      assertEquals("abc", running.get("/hello/abc").body());
+    }
+  }
+
+  @Test
+  void faultsOfHandlersAreAnswered() throws Exception {
+    Route refuses =
+        route(
+            "GET",
+            "/refuses",
+            exchange -> {
+              throw new HttpException(429, "later \"please\"\n", Map.of("Retry-After", "7"));
+            });
+    Route breaks =
+        route(
+            "GET",
+            "/breaks",
+            exchange -> {
+              throw new IllegalStateException("secret");
+            });
+    try (RunningServer running = new RunningServer(Map.of(), refuses, breaks)) {
+      HttpResponse<String> later = running.get("/refuses");
+      assertEquals(429, later.statusCode());
+      assertEquals("7", later.headers().firstValue("Retry-After").orElseThrow());
+      assertEquals("{\"error\":\"later \\\"please\\\"\\u000a\"}", later.body());
+      HttpResponse<String> broken = running.get("/breaks");
+      assertEquals(500, broken.statusCode());
+      assertFalse(broken.body().contains("secret"));
+    }
+  }
+
+  @Test
+  void requestsThatComeTogetherAreAnsweredInOrder() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of(), HELLO, ECHO)) {
+      StringBuilder requests = new StringBuilder();
+      for (int i = 0; i < 300; i++) {
+        requests.append("GET /hello/").append(i).append(" HTTP/1.1\r\nHost: x\r\n\r\n");
+        requests.append("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc");
+        requests.append("HEAD /hello/q HTTP/1.1\r\nHost: x\r\n\r\n");
+        requests.append("GET /none HTTP/1.1\r\nHost: x\r\n\r\n");
+      }
+      requests.append("GET /hello/last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+      String answers = running.raw(requests.toString());
+      int at = 0;
+      for (int i = 0; i < 300; i++) {
+        for (String body :
+            List.of(
+                "\r\n\r\n" + i + "HTTP/1.1 200",
+                "\r\n\r\nabcHTTP/1.1 200",
+                "\r\n\r\nHTTP/1.1 404",
+                "there is no /none\"}HTTP/1.1 200")) {
+          int next = answers.indexOf(body, at);
+          assertTrue(next >= at, "no " + body + " after " + at);
+          at = next;
+        }
+      }
+      assertTrue(answers.endsWith("\r\n\r\nlast"));
+    }
+  }
+
+  @Test
+  void oldAndCarefulClientsAreServed() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of(), HELLO, ECHO)) {
+      assertTrue(running.raw("GET /hello/old HTTP/1.0\r\n\r\n").endsWith("\r\n\r\nold"));
+      assertTrue(
+          running
+              .raw("GET http://h:1/hello/proxy HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+              .endsWith("\r\n\r\nproxy"));
+      assertTrue(
+          running.raw("GET /hello/x HTTP/1.1\r\nConnection: close\r\n\r\n").contains(" 400 "));
+      assertTrue(running.raw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").contains(" 505 "));
+      try (Socket socket = running.connect()) {
+        socket
+            .getOutputStream()
+            .write(
+                "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+                    .getBytes(StandardCharsets.UTF_8));
+        assertTrue(readTo(socket.getInputStream(), "\r\n\r\n").startsWith("HTTP/1.1 100 "));
+        socket.getOutputStream().write("hi".getBytes(StandardCharsets.UTF_8));
+        assertTrue(readTo(socket.getInputStream(), "\r\n\r\nhi").startsWith("HTTP/1.1 200 "));
+      }
+    }
+  }
+
+  @Test
+  void eventsComeAsTheyAreWritten() throws Exception {
+    CountDownLatch first = new CountDownLatch(1);
+    Route events =
+        route(
+            "GET",
+            "/events",
+            exchange -> {
+              try (HttpExchange.ResponseStream stream = exchange.stream(200, "text/event-stream")) {
+                stream.event("tick", "one\ntwo");
+                first.await();
+                stream.event("", "three");
+              }
+            });
+    try (RunningServer running = new RunningServer(Map.of(), events, HELLO);
+        Socket socket = running.connect()) {
+      socket
+          .getOutputStream()
+          .write("GET /events HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+      String begun = readTo(socket.getInputStream(), "event: tick\ndata: one\ndata: two\n\n");
+      assertTrue(begun.contains("text/event-stream"));
+      first.countDown();
+      assertTrue(readTo(socket.getInputStream(), "\r\n0\r\n\r\n").contains("data: three\n\n"));
+      socket
+          .getOutputStream()
+          .write("GET /hello/on HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+      readTo(socket.getInputStream(), "\r\n\r\non");
+    }
+  }
+
+  @Test
+  void handlersHearThatTheClientHasLeft() throws Exception {
+    CountDownLatch started = new CountDownLatch(2);
+    CountDownLatch left = new CountDownLatch(1);
+    CountDownLatch streamed = new CountDownLatch(1);
+    Route slow =
+        route(
+            "POST",
+            "/slow",
+            exchange -> {
+              exchange.onCancel(left::countDown);
+              exchange.allocate(1000);
+              started.countDown();
+              left.await();
+              // Who comes late hears it too.
+              AtomicBoolean isTold = new AtomicBoolean();
+              exchange.onCancel(() -> isTold.set(true));
+              exchange.send(isTold.get() ? 200 : 500, "text/plain", "for nobody");
+            });
+    Route endless =
+        route(
+            "GET",
+            "/endless",
+            exchange -> {
+              started.countDown();
+              try (HttpExchange.ResponseStream stream = exchange.stream(200, "text/plain")) {
+                while (stream.write(new byte[1000])) {
+                  Thread.sleep(1);
+                }
+              }
+              streamed.countDown();
+            });
+    try (RunningServer running = new RunningServer(Map.of(), slow, endless, HELLO)) {
+      try (Socket one = running.connect();
+          Socket two = running.connect()) {
+        one.getOutputStream()
+            .write(
+                "POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"
+                    .getBytes(StandardCharsets.UTF_8));
+        two.getOutputStream()
+            .write("GET /endless HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+        assertTrue(started.await(20, TimeUnit.SECONDS));
+      }
+      assertTrue(left.await(20, TimeUnit.SECONDS));
+      assertTrue(streamed.await(20, TimeUnit.SECONDS));
+      assertEquals("x", running.get("/hello/x").body());
+    }
+  }
+
+  @Test
+  void stoppingAnswersWhatRuns() throws Exception {
+    CountDownLatch started = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    Route slow =
+        route(
+            "GET",
+            "/slow",
+            exchange -> {
+              started.countDown();
+              go.await();
+              exchange.send(200, "text/plain", "done");
+            });
+    RunningServer running = new RunningServer(Map.of(), slow);
+    try (Socket idle = running.connect();
+        Socket busy = running.connect()) {
+      busy.getOutputStream()
+          .write("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+      assertTrue(started.await(20, TimeUnit.SECONDS));
+      Thread closing = Thread.ofVirtual().start(running::close);
+      assertEquals(-1, idle.getInputStream().read());
+      assertThrows(IOException.class, () -> running.connect().close());
+      go.countDown();
+      String answer = RunningServer.readAll(busy.getInputStream());
+      assertTrue(answer.contains("connection: close") && answer.endsWith("\r\n\r\ndone"), answer);
+      closing.join();
+    }
+  }
+
+  @Test
+  void aPortInUseIsNamed() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of(), HELLO)) {
+      int port = running.server().address().getPort();
+      IOException e =
+          assertThrows(IOException.class, () -> new RunningServer(Map.of("port", port), HELLO));
+      assertTrue(e.getMessage().startsWith("cannot listen at 127.0.0.1:" + port), e.getMessage());
+    }
+  }
+
+  @Test
+  void arrivalIsWhenTheFirstBytesCame() throws Exception {
+    AtomicLong waited = new AtomicLong();
+    Route route =
+        route(
+            "POST",
+            "/late",
+            exchange -> {
+              waited.set(System.nanoTime() - exchange.arrivalNanos());
+              exchange.send(200, "text/plain", "x");
+            });
+    try (RunningServer running = new RunningServer(Map.of(), route);
+        Socket socket = running.connect()) {
+      socket
+          .getOutputStream()
+          .write("POST /late HTTP/1.1\r\nHost: x\r\n".getBytes(StandardCharsets.UTF_8));
+      long sent = System.nanoTime();
+      Thread.sleep(300);
+      long apart = System.nanoTime() - sent;
+      socket
+          .getOutputStream()
+          .write("Content-Length: 2\r\n\r\na\0".getBytes(StandardCharsets.UTF_8));
+      readTo(socket.getInputStream(), "\r\n\r\nx");
+      assertTrue(waited.get() >= apart * 9 / 10, waited + " of " + apart);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+
+/** A request failed. The message is one line for the client, as {@code {"error": ...}} has it. */
+public final class ServingException extends Exception {
+  private static final long serialVersionUID = 1L;
+
+  private final Failure failure;
+
+  /** Null where there is no estimate. */
+  private final Duration retryAfter;
+
+  public ServingException(Failure failure, String message) {
+    this(failure, message, Optional.empty(), null);
+  }
+
+  /**
+   * A failure after which the same request may succeed later.
+   *
+   * @param retryAfter when, as it is estimated
+   * @param cause may be null
+   */
+  public ServingException(
+      Failure failure, String message, Optional<Duration> retryAfter, Throwable cause) {
+    super(message, cause);
+    this.failure = Objects.requireNonNull(failure, "failure");
+    this.retryAfter = retryAfter.orElse(null);
+  }
+
+  /** Returns the kind, which has the codes. */
+  public Failure failure() {
+    return failure;
+  }
+
+  /** Returns the time after which the same request may succeed; empty if nobody estimated it. */
+  public Optional<Duration> retryAfter() {
+    return Optional.ofNullable(retryAfter);
+  }
+}

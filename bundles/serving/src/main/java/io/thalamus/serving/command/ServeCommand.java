@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.command;
+
+import io.thalamus.console.Candidates;
+import io.thalamus.console.Candidates.Kind;
+import io.thalamus.console.Command;
+import io.thalamus.console.CommandException;
+import io.thalamus.console.Invocation;
+import io.thalamus.console.Result;
+import io.thalamus.console.Syntax;
+import io.thalamus.console.text.Style;
+import io.thalamus.http.HttpServer;
+import io.thalamus.serving.IndexEntry;
+import io.thalamus.serving.ModelState;
+import io.thalamus.serving.server.ServingComponent;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Hashtable;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.felix.service.command.CommandSession;
+import org.apache.felix.service.command.Descriptor;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.cm.Configuration;
+import org.osgi.service.cm.ConfigurationAdmin;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.util.tracker.ServiceTracker;
+
+/** {@code nn:serve}: serves a folder of models until the process is told to end. Thread-safe. */
+@Component(
+    service = Command.class,
+    property = {"osgi.command.scope=nn", "osgi.command.function=serve"})
+public final class ServeCommand extends Command {
+  private static final String PREFIX = "io.thalamus.";
+  private static final String HTTP = "http";
+  private static final String GRPC = "grpc";
+
+  /** The bundles that are configured here, by the last words of their names. */
+  private static final List<String> CONFIGURED = List.of("serving", HTTP, GRPC, "dashboard");
+
+  private static final long DEFAULT_GRACE_MILLIS = 5_000;
+  private static final long DEFAULT_DRAIN_MILLIS = 30_000;
+  private static final long LONGEST_MILLIS = 3_600_000;
+  private static final long LOOK_MILLIS = 20;
+  private static final long START_SECONDS = 30;
+
+  private static final Syntax SYNTAX =
+      Syntax.of(
+              "nn:serve",
+              "",
+              """
+              Serves the models of a folder to clients of the Open Inference Protocol.
+              The folder has NAME/VERSION/model.tflite, model.onnx, or files NAME.tflite; it is
+              watched. One line is printed when all models are ready. SIGTERM ends the server:
+              it is not ready at once, serves on for the grace, answers what has arrived, and
+              the status is 0.\
+              """,
+              0,
+              0)
+          .option("models", "DIR", "the folder of models", Candidates.of(Kind.FILES))
+          .option("host", "HOST", "the address to listen at; 127.0.0.1 if it is not given")
+          .option("port", "N", "the port of HTTP, 8000 if it is not given; 0 for a free one")
+          .option("grpc-port", "N", "the port of gRPC, 8001 if it is not given; 0 for a free one")
+          .option("grace", "MS", "how long it serves on after SIGTERM; 5000 if it is not given")
+          .option("drain", "MS", "how long it waits then for answers; 30000 if it is not given")
+          .repeated(
+              "set",
+              "BUNDLE.NAME=VALUE",
+              "a setting of serving, http, grpc or dashboard, as http.bodyLimit=1000000",
+              Candidates.NONE);
+
+  private final ConfigurationAdmin configurations;
+  private final BundleContext context;
+
+  /** Called by the component runtime. */
+  @Activate
+  public ServeCommand(@Reference ConfigurationAdmin configurations, BundleContext context) {
+    super(SYNTAX);
+    this.configurations = configurations;
+    this.context = context;
+  }
+
+  /** Runs {@code nn:serve}. */
+  @Descriptor("serve a folder of models to clients of the Open Inference Protocol")
+  public Result serve(CommandSession session, @Descriptor(OPTIONS) String[] words)
+      throws CommandException {
+    return run(SYNTAX, session, words, this::serve);
+  }
+
+  private Result serve(Invocation invocation) throws Exception {
+    Path models =
+        invocation.path(
+            invocation
+                .arguments()
+                .text("models")
+                .orElseThrow(() -> invocation.usage("which models? --models DIR")));
+    if (!Files.isDirectory(models)) {
+      throw new CommandException("--models " + models + ": there is no such folder");
+    }
+    Duration grace = millis(invocation, "grace", DEFAULT_GRACE_MILLIS);
+    Duration drain = millis(invocation, "drain", DEFAULT_DRAIN_MILLIS);
+    Map<String, Map<String, List<String>>> settings = settings(invocation, models);
+    Ending ending = new Ending();
+    try {
+      Runtime.getRuntime().addShutdownHook(ending.hook());
+    } catch (IllegalStateException e) {
+      throw new CommandException("the process ends", e);
+    }
+    List<Configuration> made = new ArrayList<>();
+    ServiceTracker<ServingComponent, ServingComponent> server = tracker(ServingComponent.class);
+    ServiceTracker<HttpServer, HttpServer> http = tracker(HttpServer.class);
+    try {
+      configure(settings, made);
+      ServingComponent serving = await(server, "the server of models", ending);
+      HttpServer listening = await(http, "the HTTP server", ending);
+      if (serving != null && listening != null && awaitReady(serving, ending, invocation)) {
+        invocation.out().println(ready(invocation.style(), serving, listening).show());
+        invocation.out().flush();
+        ending.await();
+      }
+      return ended(invocation, serving, listening, grace, drain);
+    } finally {
+      for (Configuration configuration : made.reversed()) {
+        configuration.delete();
+      }
+      server.close();
+      http.close();
+    }
+  }
+
+  private static Duration millis(Invocation invocation, String name, long otherwise)
+      throws CommandException {
+    return Duration.ofMillis(
+        invocation.arguments().integer(name, 0, LONGEST_MILLIS).orElse(otherwise));
+  }
+
+  /** Returns the settings of each bundle, by the last word of its name. */
+  private static Map<String, Map<String, List<String>>> settings(Invocation invocation, Path models)
+      throws CommandException {
+    Map<String, Map<String, List<String>>> settings = new TreeMap<>();
+    CONFIGURED.forEach(bundle -> settings.put(bundle, new TreeMap<>()));
+    for (String setting : invocation.arguments().texts("set")) {
+      int dot = setting.indexOf('.');
+      int equals = setting.indexOf('=');
+      Map<String, List<String>> of =
+          dot > 0 && equals > dot + 1 ? settings.get(setting.substring(0, dot)) : null;
+      if (of == null) {
+        throw invocation.usage(
+            "--set %s: expected NAME=VALUE behind one of %s. and a dot"
+                .formatted(setting, String.join(", ", CONFIGURED)));
+      }
+      of.computeIfAbsent(setting.substring(dot + 1, equals), key -> new ArrayList<>())
+          .add(setting.substring(equals + 1));
+    }
+    String host = invocation.arguments().text("host").orElse("127.0.0.1");
+    settings.get("serving").put("models", List.of(models.toAbsolutePath().toString()));
+    settings.get(HTTP).put("host", List.of(host));
+    settings.get(HTTP).put("port", List.of(port(invocation, "port", 8000)));
+    settings.get(GRPC).put("host", List.of(host));
+    settings.get(GRPC).put("port", List.of(port(invocation, "grpc-port", 8001)));
+    return settings;
+  }
+
+  private static String port(Invocation invocation, String name, long otherwise)
+      throws CommandException {
+    return Long.toString(invocation.arguments().integer(name, 0, 65_535).orElse(otherwise));
+  }
+
+  private void configure(Map<String, Map<String, List<String>>> settings, List<Configuration> made)
+      throws IOException {
+    for (Map.Entry<String, Map<String, List<String>>> bundle : settings.entrySet()) {
+      Configuration configuration = configurations.getConfiguration(PREFIX + bundle.getKey(), "?");
+      made.add(configuration);
+      Hashtable<String, Object> properties = new Hashtable<>();
+      bundle
+          .getValue()
+          .forEach(
+              (name, values) ->
+                  properties.put(
+                      name,
+                      values.size() == 1 ? values.getFirst() : values.toArray(String[]::new)));
+      configuration.update(properties);
+    }
+  }
+
+  private <T> ServiceTracker<T, T> tracker(Class<T> type) {
+    ServiceTracker<T, T> tracker = new ServiceTracker<>(context, type, null);
+    tracker.open();
+    return tracker;
+  }
+
+  /** Returns a service once it is there; null if the process is told to end before. */
+  private static <T> T await(ServiceTracker<T, T> tracker, String what, Ending ending)
+      throws InterruptedException, CommandException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(START_SECONDS);
+    while (!ending.hasBegun()) {
+      T service = tracker.waitForService(LOOK_MILLIS);
+      if (service != null) {
+        return service;
+      }
+      if (System.nanoTime() - end > 0) {
+        throw new CommandException(what + " does not start; the log says why");
+      }
+    }
+    return null;
+  }
+
+  /** Waits until all models are ready, and tells those that fail meanwhile. */
+  private static boolean awaitReady(ServingComponent serving, Ending ending, Invocation invocation)
+      throws InterruptedException {
+    Map<String, String> told = new TreeMap<>();
+    while (!serving.isReady()) {
+      for (IndexEntry entry : serving.index()) {
+        String name = entry.name() + " version " + entry.version();
+        boolean isNews =
+            entry.state() == ModelState.UNAVAILABLE
+                && !entry.reason().isEmpty()
+                && !entry.reason().equals(told.put(name, entry.reason()));
+        if (isNews) {
+          invocation.err().println("thalamus: model " + name + " is not ready: " + entry.reason());
+        }
+      }
+      if (ending.await(LOOK_MILLIS)) {
+        return false;
+      }
+    }
+    return !ending.hasBegun();
+  }
+
+  private static Result ready(Style style, ServingComponent serving, HttpServer listening) {
+    List<String> names =
+        serving.index().stream()
+            .filter(entry -> entry.state() == ModelState.READY)
+            .map(IndexEntry::name)
+            .distinct()
+            .toList();
+    return new ReadyResult(style, listening.uri().toString(), names);
+  }
+
+  private static Result ended(
+      Invocation invocation,
+      ServingComponent serving,
+      HttpServer listening,
+      Duration grace,
+      Duration drain)
+      throws InterruptedException, CommandException {
+    if (serving != null) {
+      serving.announceEnd();
+      if (listening != null) {
+        listening.drain();
+      }
+      Thread.sleep(grace);
+      if (!serving.drain(drain)) {
+        throw new CommandException("requests still ran after " + drain.toMillis() + " ms");
+      }
+    }
+    return new EndedResult(invocation.style(), "all requests are answered");
+  }
+
+  /** The server answers. */
+  record ReadyResult(Style style, String uri, List<String> models) implements Result {
+    @Override
+    public String text() {
+      return "serving %s model%s at %s"
+          .formatted(models.size(), models.size() == 1 ? "" : "s", uri);
+    }
+
+    @Override
+    public Object data() {
+      return Map.of("uri", uri, "models", models);
+    }
+  }
+
+  /** The server has ended. */
+  record EndedResult(Style style, String ended) implements Result {
+    @Override
+    public String text() {
+      return ended;
+    }
+
+    @Override
+    public Object data() {
+      return Map.of("ended", ended);
+    }
+  }
+
+  /** The moment at which the process is told to end. Thread-safe. */
+  private static final class Ending {
+    private final CountDownLatch begun = new CountDownLatch(1);
+
+    Thread hook() {
+      return new Thread(begun::countDown, "thalamus-serving-end");
+    }
+
+    boolean hasBegun() {
+      return begun.getCount() == 0;
+    }
+
+    void await() throws InterruptedException {
+      begun.await();
+    }
+
+    boolean await(long millis) throws InterruptedException {
+      return begun.await(millis, TimeUnit.MILLISECONDS);
+    }
+  }
+}

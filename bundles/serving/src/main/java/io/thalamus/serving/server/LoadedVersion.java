@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.server;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.Inference;
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.api.Tensor;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
+import io.thalamus.serving.ServingException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A file that was read, compiled and warmed. Thread-safe. It is closed by the last one that lets go
+ * of it: requests, and whoever serves it.
+ */
+final class LoadedVersion {
+  private final LoadedModel loaded;
+  private final Compilation compilation;
+  private final Signature signature;
+  private final String digest;
+  private final CompletableFuture<Void> closed = new CompletableFuture<>();
+
+  /** The requests that use it, and one more until it is replaced. */
+  private int users = 1;
+
+  private LoadedVersion(LoadedModel loaded, Compilation compilation, Signature signature) {
+    this.loaded = loaded;
+    this.compilation = compilation;
+    this.signature = signature;
+    this.digest = HexFormat.of().formatHex(loaded.token().toArray());
+  }
+
+  /**
+   * Reads, compiles and warms a file.
+   *
+   * @param states the names of outputs to the names of inputs that they become
+   * @throws NeuralNetworksException if the runtime cannot
+   * @throws ServingException if the protocol cannot speak of its tensors
+   */
+  static LoadedVersion load(
+      NeuralNetworks networks, Path file, CompilationOptions options, Map<String, String> states)
+      throws NeuralNetworksException, ServingException {
+    LoadedModel loaded = networks.load(file);
+    Compilation compilation = null;
+    boolean isDone = false;
+    try {
+      Signature signature = new Signature(loaded.model().main(), states);
+      compilation = networks.compile(loaded.model(), options);
+      warm(compilation);
+      isDone = true;
+      return new LoadedVersion(loaded, compilation, signature);
+    } finally {
+      if (!isDone) {
+        if (compilation != null) {
+          compilation.close();
+        }
+        loaded.close();
+      }
+    }
+  }
+
+  /** Executes once on zeros, with 1 for open dimensions. */
+  private static void warm(Compilation compilation) throws NeuralNetworksException {
+    boolean isFixed = true;
+    List<Tensor> inputs = new ArrayList<>();
+    for (int index : compilation.model().main().inputIndexes()) {
+      Operand input = compilation.model().main().operands().get(index);
+      isFixed &= input.isSizeKnown();
+      inputs.add(Tensor.allocate(input, closed(input)));
+    }
+    try {
+      new Inference(compilation).run(inputs);
+    } catch (NeuralNetworksException e) {
+      // Not every model takes 1 for what it leaves open: BAD_DATA says nothing about the version.
+      if (isFixed || e.code() != ResultCode.BAD_DATA) {
+        throw new NeuralNetworksException(
+            e.code(), "the warm-up failed: " + e.getMessage(), e.retryAfter(), e);
+      }
+    }
+  }
+
+  private static Shape closed(Operand operand) {
+    int[] dimensions = operand.shape().toArray();
+    if (dimensions.length == 0 && operand.type().isTensor()) {
+      return Shape.of(1);
+    }
+    return Shape.of(Arrays.stream(dimensions).map(each -> Math.max(1, each)).toArray());
+  }
+
+  Compilation compilation() {
+    return compilation;
+  }
+
+  Signature signature() {
+    return signature;
+  }
+
+  /** Returns the SHA-256 of the file, in hexadecimal digits. */
+  String digest() {
+    return digest;
+  }
+
+  /** Returns the name of the format, as Triton's platforms are named. */
+  String platform() {
+    String format = loaded.file().format();
+    return format.equals("TensorFlow Lite") ? "tensorflow_lite" : format.toLowerCase(Locale.ROOT);
+  }
+
+  /** Uses it for a request; false if it is closed, or about to be. */
+  synchronized boolean acquire() {
+    if (users == 0) {
+      return false;
+    }
+    users++;
+    return true;
+  }
+
+  /** Has an action run once it is closed. */
+  void onClosed(Runnable action) {
+    closed.thenRun(action);
+  }
+
+  /** Returns what is completed when it is closed. */
+  CompletableFuture<Void> closed() {
+    return closed.copy();
+  }
+
+  /** Lets go of it. The last one has it closed, in a thread of its own. */
+  void release() {
+    boolean isLast;
+    synchronized (this) {
+      isLast = --users == 0;
+    }
+    if (isLast) {
+      // The last one may be a thread of the runtime that answers a request.
+      Thread.ofVirtual().name("thalamus-serving-close").start(this::close);
+    }
+  }
+
+  private void close() {
+    try {
+      compilation.close();
+      loaded.close();
+    } finally {
+      closed.complete(null);
+    }
+  }
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.server;
+
+import io.thalamus.api.Execution;
+import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.ExecutionReport.StepReport;
+import io.thalamus.api.ResultCode;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OutputShape;
+import io.thalamus.model.Shape;
+import io.thalamus.serving.Failure;
+import io.thalamus.serving.InferenceRequest;
+import io.thalamus.serving.InferenceRequest.Input;
+import io.thalamus.serving.InferenceResponse;
+import io.thalamus.serving.PendingInference;
+import io.thalamus.serving.RequestTimes;
+import io.thalamus.serving.ServingException;
+import io.thalamus.serving.ServingListener.EndedRequest;
+import io.thalamus.serving.TensorMetadata;
+import io.thalamus.serving.server.Sequences.Turn;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A request from its arrival to its answer. Thread-safe. One thread after another works on it: that
+ * which submits, then those that complete its executions.
+ */
+final class RunningInference implements PendingInference {
+  private static final System.Logger LOG =
+      System.getLogger(RunningInference.class.getPackageName());
+
+  /** Bytes for an output whose size is not known yet. */
+  private static final long FIRST_GUESS = 1 << 16;
+
+  /** An execution is started this often at most: larger outputs, and devices that went. */
+  private static final int MOST_STARTS = 4;
+
+  private static final MemorySegment IGNORED = MemorySegment.ofArray(new byte[0]);
+
+  private final InferenceRequest request;
+  private final Version version;
+  private final LoadedVersion loaded;
+  private final Optional<Duration> timeout;
+  private final Announcer announcer;
+  private final Runnable end;
+
+  /** Of its sequence; null without one. */
+  private final Turn turn;
+
+  private final Completion completion = new Completion();
+  private final long begunNanos = System.nanoTime();
+
+  // Of the thread that works on it.
+  private Input[] inputs;
+  private List<Integer> wanted;
+
+  /** What executions write, by the model's order; null for an output that is not wanted. */
+  private MemorySegment[] outputs;
+
+  /** Where the answer is to be: other than the above for what is mapped. */
+  private MemorySegment[] targets;
+
+  private final MappedCopies copies = new MappedCopies();
+
+  /** Of its sequence, or its own; null until they are needed. */
+  private SequenceState states;
+
+  private int starts;
+  private long startedNanos;
+  private long inferNanos;
+  private Optional<ExecutionReport> last = Optional.empty();
+
+  private volatile Execution execution;
+  private volatile boolean isCancelled;
+
+  /**
+   * A request for a version that exists.
+   *
+   * @param loaded what serves it, which is let go of at the end
+   * @param timeout of the request, or of the server where it has none
+   * @param turn in its sequence, which is ended after the completion; null without one
+   * @param end is run at the end, before the completion
+   */
+  RunningInference(
+      InferenceRequest request,
+      Version version,
+      LoadedVersion loaded,
+      Optional<Duration> timeout,
+      Announcer announcer,
+      Turn turn,
+      Runnable end) {
+    this.request = request;
+    this.version = version;
+    this.loaded = loaded;
+    this.timeout = timeout;
+    this.announcer = announcer;
+    this.turn = turn;
+    this.end = end;
+    version.counters().arrived();
+    announcer.arrived(version.model(), version.number());
+  }
+
+  @Override
+  public CompletableFuture<InferenceResponse> completion() {
+    return completion;
+  }
+
+  @Override
+  public void cancel() {
+    isCancelled = true;
+    Execution running = execution;
+    if (running != null) {
+      running.stop();
+    }
+  }
+
+  /** Checks it and starts its execution. */
+  void start() {
+    try {
+      inputs = loaded.signature().order(request.inputs());
+      for (int i = 0; i < inputs.length; i++) {
+        Input each = inputs[i];
+        MemorySegment value = copies.in(each.name(), each.value());
+        inputs[i] = new Input(each.name(), each.datatype(), each.shape(), value);
+      }
+      wanted = loaded.signature().wanted(request.outputs());
+      outputs = new MemorySegment[loaded.signature().outputs().size()];
+      targets = outputs.clone();
+      for (int index : wanted) {
+        Operand operand = loaded.signature().output(index);
+        allocate(index, operand.isSizeKnown() ? operand.byteSize() : FIRST_GUESS);
+      }
+      compute();
+    } catch (ServingException e) {
+      fail(e);
+    } catch (RuntimeException e) {
+      // Of an allocator, or a fault of ours: whoever waits must learn of it.
+      fail(fault(e));
+    }
+  }
+
+  private void allocate(int index, long bytes) throws ServingException {
+    MemorySegment target =
+        request.allocator().allocate(loaded.signature().outputTensor(index), Math.max(1, bytes));
+    targets[index] = target;
+    outputs[index] = target.isMapped() ? copies.allocate(target.byteSize()) : target;
+  }
+
+  private void compute() throws ServingException {
+    Signature signature = loaded.signature();
+    if (states == null && !signature.states().isEmpty()) {
+      states = turn == null ? new SequenceState(signature.states()) : turn.state();
+    }
+    Execution next = loaded.compilation().createExecution();
+    next.setPriority(request.priority()).setClient(request.client().orElse(""));
+    Optional<Duration> left =
+        timeout.map(time -> time.minusNanos(System.nanoTime() - request.arrivalNanos()));
+    if (left.isPresent()) {
+      if (!left.get().isPositive()) {
+        throw new ServingException(
+            Failure.DEADLINE_EXCEEDED,
+            "the time limit of "
+                + timeout.get().toMillis()
+                + " ms has passed before the execution");
+      }
+      next.setTimeout(left.get());
+    }
+    for (int i = 0; i < inputs.length; i++) {
+      next.setInput(signature.inputIndex(i), inputs[i].value(), signature.shape(i, inputs[i]));
+    }
+    for (int i = 0; i < outputs.length; i++) {
+      next.setOutput(signature.outputIndex(i), outputs[i] == null ? IGNORED : outputs[i]);
+    }
+    for (int i = 0; i < signature.states().size(); i++) {
+      next.setInput(signature.states().get(i).input(), states.before(i));
+      next.setOutput(signature.states().get(i).output(), states.after(i));
+    }
+    if (isCancelled) {
+      throw cancelled();
+    }
+    execution = next;
+    starts++;
+    if (starts == 1) {
+      startedNanos = System.nanoTime();
+    }
+    CompletableFuture<ExecutionReport> future = next.computeAsync();
+    if (isCancelled) {
+      // It came before there was anything to stop.
+      next.stop();
+    }
+    future.whenComplete(this::ended);
+  }
+
+  private void ended(ExecutionReport report, Throwable fault) {
+    try {
+      if (fault != null) {
+        fail(fault(fault));
+        return;
+      }
+      last = Optional.of(report);
+      for (StepReport step : report.steps()) {
+        inferNanos += step.duration().toNanos();
+      }
+      if (report.isSuccess()) {
+        answer(report);
+      } else if (isCancelled) {
+        fail(cancelled());
+      } else if (starts < MOST_STARTS && isWorthAnother(report)) {
+        compute();
+      } else {
+        fail(Codes.of(report));
+      }
+    } catch (ServingException e) {
+      fail(e);
+    } catch (RuntimeException e) {
+      fail(fault(e));
+    }
+  }
+
+  /** Returns whether the same request may succeed at once, and makes room for it. */
+  private boolean isWorthAnother(ExecutionReport report) throws ServingException {
+    if (report.code() == ResultCode.OUTPUT_INSUFFICIENT_SIZE) {
+      return grow(report.outputs());
+    }
+    return report.code() == ResultCode.DEAD_OBJECT
+        || report.code() == ResultCode.UNAVAILABLE_DEVICE;
+  }
+
+  private boolean grow(List<OutputShape> shapes) throws ServingException {
+    boolean hasGrown = false;
+    for (int index : wanted) {
+      int place = loaded.signature().outputIndex(index);
+      if (place < shapes.size() && !shapes.get(place).isSufficient()) {
+        long needed = byteSize(index, shapes.get(place).shape());
+        allocate(index, Math.max(2 * outputs[index].byteSize(), needed));
+        hasGrown = true;
+      }
+    }
+    return hasGrown;
+  }
+
+  private long byteSize(int index, Shape shape) {
+    return Math.multiplyExact(
+        shape.elementCount(), loaded.signature().output(index).type().elementSize());
+  }
+
+  private void answer(ExecutionReport report) throws ServingException {
+    long computed = System.nanoTime();
+    List<InferenceResponse.Output> answers = new ArrayList<>();
+    for (int index : wanted) {
+      TensorMetadata metadata = loaded.signature().outputTensor(index);
+      int place = loaded.signature().outputIndex(index);
+      Operand operand = loaded.signature().output(index);
+      Shape shape =
+          place < report.outputs().size() ? report.outputs().get(place).shape() : operand.shape();
+      long bytes =
+          operand.type().isTensor() ? byteSize(index, shape) : operand.type().elementSize();
+      MemorySegment value = targets[index].asSlice(0, bytes);
+      if (targets[index] != outputs[index]) {
+        MappedCopies.out(metadata.name(), outputs[index].asSlice(0, bytes), value);
+      }
+      answers.add(
+          new InferenceResponse.Output(
+              metadata, Arrays.stream(shape.toArray()).mapToObj(Long::valueOf).toList(), value));
+    }
+    RequestTimes times = times(computed);
+    InferenceResponse response =
+        new InferenceResponse(
+            version.model(), version.number(), request.id(), answers, report, starts, times);
+    finish(Optional.empty(), "", times);
+    completion.answer(response);
+    pass(true);
+  }
+
+  private void fail(ServingException failure) {
+    finish(Optional.of(failure.failure()), failure.getMessage(), times(System.nanoTime()));
+    completion.fail(failure);
+    pass(false);
+  }
+
+  /** Lets the next request of the sequence begin. */
+  private void pass(boolean isAnswered) {
+    if (turn != null) {
+      turn.end(isAnswered);
+    }
+  }
+
+  private void finish(Optional<Failure> failure, String message, RequestTimes times) {
+    execution = null;
+    copies.close();
+    if (turn == null && states != null) {
+      states.close();
+    }
+    if (turn == null) {
+      // A sequence holds it until its end.
+      loaded.release();
+    }
+    version.counters().ended(failure, starts, times);
+    announcer.ended(
+        new EndedRequest(request, version.number(), failure, message, last, starts, times));
+    end.run();
+  }
+
+  private RequestTimes times(long computed) {
+    long now = System.nanoTime();
+    long total = Math.max(0, now - request.arrivalNanos());
+    if (starts == 0) {
+      return new RequestTimes(total, total, 0, 0, 0);
+    }
+    long input = startedNanos - begunNanos;
+    long infer = Math.clamp(inferNanos, 0, computed - startedNanos);
+    long output = now - computed;
+    return new RequestTimes(
+        total, Math.max(0, total - input - infer - output), input, infer, output);
+  }
+
+  private ServingException fault(Throwable fault) {
+    LOG.log(Level.ERROR, "a request for model '" + version.model() + "' met a fault", fault);
+    return new ServingException(
+        Failure.INTERNAL, "the server has a fault, see its log: " + fault, Optional.empty(), fault);
+  }
+
+  private static ServingException cancelled() {
+    return new ServingException(Failure.CANCELLED, "the client has cancelled the request");
+  }
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.server;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.serving.Failure;
+import io.thalamus.serving.IndexEntry;
+import io.thalamus.serving.InferenceRequest;
+import io.thalamus.serving.InferenceServer;
+import io.thalamus.serving.ModelMetadata;
+import io.thalamus.serving.ModelStatistics;
+import io.thalamus.serving.PendingInference;
+import io.thalamus.serving.RequestTimes;
+import io.thalamus.serving.ServerMetadata;
+import io.thalamus.serving.ServingException;
+import io.thalamus.serving.ServingListener;
+import io.thalamus.serving.ServingListener.EndedRequest;
+import io.thalamus.serving.server.Sequences.Turn;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.ConfigurationPolicy;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
+import org.osgi.service.metatype.annotations.Designate;
+
+/** The server of the configured folder. It exists while there is a configuration. Thread-safe. */
+@Component(
+    service = {InferenceServer.class, ServingComponent.class},
+    configurationPid = ServingComponent.PID,
+    configurationPolicy = ConfigurationPolicy.REQUIRE)
+@Designate(ocd = ServingSettings.class)
+public final class ServingComponent implements InferenceServer {
+  /** The configuration of the server. */
+  public static final String PID = "io.thalamus.serving";
+
+  /** The directory in which Linux shows shared memory objects. */
+  private static final Path SHARED_MEMORY = Path.of("/dev/shm");
+
+  /** The time for requests that still run when the component ends. */
+  private static final Duration LAST_REQUESTS = Duration.ofSeconds(10);
+
+  private static final Pattern STATE = Pattern.compile("([^:]+):([^=]+)=(.+)");
+
+  private static final List<String> EXTENSIONS =
+      List.of(
+          "binary_tensor_data",
+          "model_repository",
+          "parameters",
+          "schedule_policy",
+          "sequence",
+          "statistics",
+          "system_shared_memory");
+
+  private final String version;
+  private final Optional<Duration> timeout;
+  private final Announcer announcer = new Announcer();
+  private final Models models;
+  private final Regions regions = new Regions(SHARED_MEMORY);
+  private final Sequences sequences;
+  private final Traffic traffic = new Traffic();
+
+  /** Called by the component runtime. */
+  @Activate
+  public ServingComponent(
+      @Reference NeuralNetworks networks, BundleContext context, ServingSettings settings) {
+    this(networks, context.getBundle().getVersion().toString(), settings);
+    models.start();
+  }
+
+  /** A server of a version that has not begun to look at the folder. */
+  ServingComponent(NeuralNetworks networks, String version, ServingSettings settings) {
+    this.version = version;
+    this.timeout =
+        settings.timeoutMillis() == 0
+            ? Optional.empty()
+            : Optional.of(Duration.ofMillis(settings.timeoutMillis()));
+    CompilationOptions options =
+        settings.policy().isEmpty()
+            ? CompilationOptions.DEFAULT
+            : CompilationOptions.DEFAULT.withPolicy(settings.policy());
+    Duration retry = Duration.ofMillis(settings.retryMillis());
+    Map<String, Map<String, String>> states = states(settings.states());
+    ServedModel.Loader loader =
+        (model, file) ->
+            LoadedVersion.load(networks, file, options, states.getOrDefault(model, Map.of()));
+    this.sequences =
+        new Sequences(settings.sequences(), Duration.ofMillis(settings.sequenceIdleMillis()));
+    this.models =
+        new Models(
+            new ModelFolder(Path.of(settings.models())),
+            name -> new ServedModel(name, settings.versions(), retry, loader, announcer),
+            settings.scanMillis(),
+            sequences::sweep);
+  }
+
+  /** Returns states by model: outputs to the inputs that they become. */
+  private static Map<String, Map<String, String>> states(String... settings) {
+    Map<String, Map<String, String>> states = new HashMap<>();
+    for (String setting : settings) {
+      Matcher parts = STATE.matcher(setting);
+      if (!parts.matches()) {
+        throw new IllegalArgumentException("state " + setting + ": expected MODEL:OUTPUT=INPUT");
+      }
+      states
+          .computeIfAbsent(parts.group(1), key -> new TreeMap<>())
+          .put(parts.group(2), parts.group(3));
+    }
+    return states;
+  }
+
+  /** Adds a listener. */
+  @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
+  void addListener(ServingListener listener) {
+    announcer.add(listener);
+  }
+
+  /** Removes a listener. */
+  void removeListener(ServingListener listener) {
+    announcer.remove(listener);
+  }
+
+  /** Answers what has arrived, then ends. */
+  @Deactivate
+  void close() {
+    traffic.announceEnd();
+    traffic.end(LAST_REQUESTS);
+    sequences.clear();
+    models.close();
+  }
+
+  Sequences sequences() {
+    return sequences;
+  }
+
+  Models models() {
+    return models;
+  }
+
+  /** Is not ready from now on, and answers requests all the same. */
+  public void announceEnd() {
+    traffic.announceEnd();
+  }
+
+  /**
+   * Takes no new requests from now on, and waits for those that have arrived.
+   *
+   * @return whether all of them were answered in this time
+   */
+  public boolean drain(Duration patience) {
+    return traffic.end(patience);
+  }
+
+  @Override
+  public boolean isLive() {
+    return true;
+  }
+
+  @Override
+  public boolean isReady() {
+    return !traffic.isEnding() && models.isReady();
+  }
+
+  @Override
+  public boolean isReady(String model, Optional<String> number) throws ServingException {
+    ServedModel found = models.find(model);
+    return !traffic.isEnding()
+        && (number.isPresent() ? found.version(number).isReady() : found.isReady());
+  }
+
+  @Override
+  public ServerMetadata metadata() {
+    return new ServerMetadata("thalamus", version, EXTENSIONS);
+  }
+
+  @Override
+  public ModelMetadata metadata(String model, Optional<String> number) throws ServingException {
+    ServedModel found = models.find(model);
+    Version chosen = found.version(number);
+    LoadedVersion loaded = chosen.serving();
+    return new ModelMetadata(
+        model,
+        found.ready(),
+        chosen.number(),
+        loaded.platform(),
+        loaded.digest(),
+        loaded.signature().inputs(),
+        loaded.signature().outputs());
+  }
+
+  @Override
+  public Compilation compilation(String model, Optional<String> number) throws ServingException {
+    return models.find(model).version(number).serving().compilation();
+  }
+
+  @Override
+  public PendingInference infer(InferenceRequest request) {
+    if (!traffic.begin()) {
+      return refused(
+          request,
+          "",
+          new ServingException(
+              Failure.UNAVAILABLE, "the server ends", Optional.of(Codes.SOON), null));
+    }
+    String number = "";
+    boolean isStarted = false;
+    try {
+      ServedModel model = models.find(request.model());
+      Turn turn = request.sequence().isPresent() ? sequences.enter(request, model) : null;
+      Version chosen = turn == null ? model.version(request.version()) : turn.version();
+      number = chosen.number();
+      LoadedVersion loaded =
+          turn == null ? chosen.acquire().orElseThrow(chosen::unavailable) : turn.loaded();
+      RunningInference running =
+          new RunningInference(
+              request,
+              chosen,
+              loaded,
+              request.timeout().or(() -> timeout),
+              announcer,
+              turn,
+              traffic::ended);
+      isStarted = true;
+      if (turn == null) {
+        running.start();
+      } else {
+        turn.await(running::start);
+      }
+      return running;
+    } catch (ServingException e) {
+      return refused(request, number, e);
+    } finally {
+      if (!isStarted) {
+        traffic.ended();
+      }
+    }
+  }
+
+  private PendingInference refused(
+      InferenceRequest request, String number, ServingException failure) {
+    long total = Math.max(0, System.nanoTime() - request.arrivalNanos());
+    announcer.ended(
+        new EndedRequest(
+            request,
+            number,
+            Optional.of(failure.failure()),
+            failure.getMessage(),
+            Optional.empty(),
+            0,
+            new RequestTimes(total, total, 0, 0, 0)));
+    return new RefusedInference(failure);
+  }
+
+  @Override
+  public List<IndexEntry> index() {
+    return models.all().stream().flatMap(model -> model.index().stream()).toList();
+  }
+
+  @Override
+  public void load(String model) throws ServingException {
+    models.load(model);
+  }
+
+  @Override
+  public void unload(String model) throws ServingException {
+    models.find(model).unload("it was unloaded");
+    sequences.forget(model);
+  }
+
+  @Override
+  public List<ModelStatistics> statistics(Optional<String> model, Optional<String> number)
+      throws ServingException {
+    List<ModelStatistics> all = new ArrayList<>();
+    List<ServedModel> chosen =
+        model.isPresent() ? List.of(models.find(model.get())) : List.copyOf(models.all());
+    for (ServedModel each : chosen) {
+      List<Version> versions = number.isPresent() ? List.of(each.version(number)) : each.versions();
+      for (Version version : versions) {
+        if (version.wasReady()) {
+          all.add(version.statistics());
+        }
+      }
+    }
+    return all;
+  }
+
+  @Override
+  public SharedRegions sharedRegions() {
+    return regions;
+  }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.server;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
+import io.thalamus.serving.Datatype;
+import io.thalamus.serving.Failure;
+import io.thalamus.serving.InferenceRequest.Input;
+import io.thalamus.serving.ServingException;
+import io.thalamus.serving.TensorMetadata;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** The inputs and outputs of a model as its clients see them, and checks of what they send. */
+final class Signature {
+  private final Subgraph graph;
+  private final List<Place> inputs;
+  private final List<Place> outputs;
+  private final List<State> states = new ArrayList<>();
+
+  /** A tensor, and its index among the inputs or outputs of the model. */
+  private record Place(int index, TensorMetadata tensor) {}
+
+  /**
+   * A state: an output that the next request of a sequence gets as an input. Clients see neither.
+   *
+   * @param input the index of the input in the model
+   * @param output the index of the output in the model
+   */
+  record State(int input, int output, long byteSize) {}
+
+  /**
+   * The signature of a graph.
+   *
+   * @param states the names of outputs to the names of inputs that they become
+   * @throws ServingException with UNSUPPORTED if the protocol has no datatype for a tensor, and
+   *     INVALID_ARGUMENT if a state is not one of the graph
+   */
+  Signature(Subgraph graph, Map<String, String> states) throws ServingException {
+    this.graph = graph;
+    List<Place> allInputs = places("input", graph, graph.inputIndexes());
+    List<Place> allOutputs = places("output", graph, graph.outputIndexes());
+    for (Map.Entry<String, String> state : states.entrySet()) {
+      Place output = take(allOutputs, "output", state.getKey());
+      Place input = take(allInputs, "input", state.getValue());
+      Operand from = graph.output(output.index());
+      Operand to = graph.input(input.index());
+      if (!from.isSizeKnown() || !from.type().equals(to.type()) || !sameShape(from, to)) {
+        throw invalid("state " + from.text() + " does not fit input " + to.text());
+      }
+      this.states.add(new State(input.index(), output.index(), from.byteSize()));
+    }
+    this.inputs = List.copyOf(allInputs);
+    this.outputs = List.copyOf(allOutputs);
+  }
+
+  private static boolean sameShape(Operand from, Operand to) {
+    return from.shape().equals(to.shape()) && from.quantization().equals(to.quantization());
+  }
+
+  private static Place take(List<Place> places, String kind, String name) throws ServingException {
+    Place place = places.get(index(kind, tensors(places), name));
+    places.remove(place);
+    return place;
+  }
+
+  private static List<TensorMetadata> tensors(List<Place> places) {
+    return places.stream().map(Place::tensor).toList();
+  }
+
+  private static List<Place> places(String kind, Subgraph graph, List<Integer> indexes)
+      throws ServingException {
+    List<Place> tensors = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    for (int index : indexes) {
+      Operand operand = graph.operands().get(index);
+      String name = operand.name().isEmpty() ? kind + "_" + tensors.size() : operand.name();
+      // A file may give a name twice, but a client finds tensors by their names alone.
+      while (!names.add(name)) {
+        name += "_" + tensors.size();
+      }
+      TensorMetadata tensor =
+          new TensorMetadata(
+              name, datatype(kind, name, operand), shape(operand), operand.quantization());
+      tensors.add(new Place(tensors.size(), tensor));
+    }
+    return tensors;
+  }
+
+  private static Datatype datatype(String kind, String name, Operand operand)
+      throws ServingException {
+    if (operand.type() instanceof OperandCode code && code != OperandCode.SUBGRAPH) {
+      return datatype(code);
+    }
+    throw new ServingException(
+        Failure.UNSUPPORTED,
+        kind
+            + " '"
+            + name
+            + "' is of type "
+            + operand.type().text()
+            + ", for which the protocol has no datatype");
+  }
+
+  private static Datatype datatype(OperandCode code) {
+    return switch (code) {
+      case FLOAT32, TENSOR_FLOAT32 -> Datatype.FP32;
+      case FLOAT16, TENSOR_FLOAT16 -> Datatype.FP16;
+      case INT32, TENSOR_INT32 -> Datatype.INT32;
+      case UINT32 -> Datatype.UINT32;
+      case BOOL, TENSOR_BOOL8 -> Datatype.BOOL;
+      case TENSOR_QUANT8_ASYMM -> Datatype.UINT8;
+      case TENSOR_QUANT8_SYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL, TENSOR_QUANT8_ASYMM_SIGNED ->
+          Datatype.INT8;
+      case TENSOR_QUANT16_SYMM -> Datatype.INT16;
+      case TENSOR_QUANT16_ASYMM -> Datatype.UINT16;
+      case SUBGRAPH -> throw new IllegalArgumentException("a subgraph has no value");
+    };
+  }
+
+  /** Returns the dimensions; a tensor of unknown rank has one open dimension. */
+  private static List<Long> shape(Operand operand) {
+    List<Long> dimensions = new ArrayList<>();
+    for (int dimension : operand.shape().toArray()) {
+      dimensions.add(dimension == 0 ? -1L : dimension);
+    }
+    return dimensions.isEmpty() && operand.type().isTensor() ? List.of(-1L) : dimensions;
+  }
+
+  List<TensorMetadata> inputs() {
+    return tensors(inputs);
+  }
+
+  List<TensorMetadata> outputs() {
+    return tensors(outputs);
+  }
+
+  List<State> states() {
+    return states;
+  }
+
+  /** Returns the index in the model of the input at a place among {@link #inputs}. */
+  int inputIndex(int place) {
+    return inputs.get(place).index();
+  }
+
+  /** Returns the index in the model of the output at a place among {@link #outputs}. */
+  int outputIndex(int place) {
+    return outputs.get(place).index();
+  }
+
+  /** Returns the operand of the output at a place among {@link #outputs}. */
+  Operand output(int place) {
+    return graph.output(outputIndex(place));
+  }
+
+  TensorMetadata outputTensor(int place) {
+    return outputs.get(place).tensor();
+  }
+
+  /**
+   * Returns what a request gives, in the order of {@link #inputs}.
+   *
+   * @throws ServingException with INVALID_ARGUMENT and the name of the tensor
+   */
+  Input[] order(List<Input> given) throws ServingException {
+    Input[] ordered = new Input[inputs.size()];
+    for (Input input : given) {
+      int index = index("input", inputs(), input.name());
+      if (ordered[index] != null) {
+        throw invalid("input '" + input.name() + "' is given twice");
+      }
+      check(inputs.get(index).tensor(), input);
+      ordered[index] = input;
+    }
+    for (int i = 0; i < ordered.length; i++) {
+      if (ordered[i] == null) {
+        throw invalid(
+            "input '"
+                + inputs.get(i).tensor().name()
+                + "' is missing: expected "
+                + text(inputs.get(i).tensor().datatype(), inputs.get(i).tensor().shape())
+                + ", and the request has "
+                + (given.isEmpty()
+                    ? "no inputs"
+                    : names(given.stream().map(Input::name).toList())));
+      }
+    }
+    return ordered;
+  }
+
+  /**
+   * Returns which outputs are wanted, by their places among {@link #outputs}.
+   *
+   * @param names empty for all
+   * @throws ServingException with INVALID_ARGUMENT and the name of the output
+   */
+  List<Integer> wanted(List<String> names) throws ServingException {
+    List<Integer> indexes = new ArrayList<>();
+    for (String name : names) {
+      int index = index("output", outputs(), name);
+      if (indexes.contains(index)) {
+        throw invalid("output '" + name + "' is asked for twice");
+      }
+      indexes.add(index);
+    }
+    for (int i = 0; i < outputs.size() && names.isEmpty(); i++) {
+      indexes.add(i);
+    }
+    return indexes;
+  }
+
+  private static int index(String kind, List<TensorMetadata> tensors, String name)
+      throws ServingException {
+    for (int i = 0; i < tensors.size(); i++) {
+      if (tensors.get(i).name().equals(name)) {
+        return i;
+      }
+    }
+    throw invalid(
+        "the model has no "
+            + kind
+            + " '"
+            + name
+            + "': expected "
+            + names(tensors.stream().map(TensorMetadata::name).toList()));
+  }
+
+  private static String names(List<String> names) {
+    return names.stream().map(name -> "'" + name + "'").collect(Collectors.joining(", "));
+  }
+
+  private static void check(TensorMetadata expected, Input input) throws ServingException {
+    if (input.datatype() != expected.datatype()) {
+      throw invalid(
+          "input '"
+              + input.name()
+              + "' is of datatype "
+              + input.datatype()
+              + ": expected "
+              + expected.datatype());
+    }
+    if (!fits(expected.shape(), input.shape())) {
+      throw invalid(
+          "input '"
+              + input.name()
+              + "' has shape "
+              + input.shape()
+              + ": expected "
+              + expected.shape());
+    }
+    long bytes = byteSize(input);
+    if (bytes != input.value().byteSize()) {
+      throw invalid(
+          "input '"
+              + input.name()
+              + "' has "
+              + input.value().byteSize()
+              + " bytes: expected "
+              + bytes
+              + " for "
+              + text(input.datatype(), input.shape()));
+    }
+  }
+
+  private static boolean fits(List<Long> expected, List<Long> given) {
+    // A scalar may come as one element, since some clients have no shape without dimensions.
+    if (expected.isEmpty()) {
+      return given.isEmpty() || given.equals(List.of(1L));
+    }
+    if (expected.size() != given.size()) {
+      return expected.equals(List.of(-1L)) && given.stream().allMatch(Signature::isDimension);
+    }
+    for (int i = 0; i < expected.size(); i++) {
+      boolean isOpen = expected.get(i) < 0;
+      if (isOpen ? !isDimension(given.get(i)) : !expected.get(i).equals(given.get(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns whether the runtime has such a dimension; 0 would be an open one for it. */
+  private static boolean isDimension(long dimension) {
+    return dimension > 0 && dimension <= Integer.MAX_VALUE;
+  }
+
+  private static long byteSize(Input input) throws ServingException {
+    try {
+      long bytes = input.datatype().size();
+      for (long dimension : input.shape()) {
+        bytes = Math.multiplyExact(bytes, dimension);
+      }
+      return bytes;
+    } catch (ArithmeticException e) {
+      throw new ServingException(
+          Failure.TOO_LARGE,
+          "input '" + input.name() + "' has shape " + input.shape() + ", which is too large");
+    }
+  }
+
+  private static String text(Datatype datatype, List<Long> shape) {
+    return datatype + " " + shape;
+  }
+
+  /** Returns the dimensions for the runtime: NONE where the model fixes them. */
+  Shape shape(int place, Input input) {
+    if (graph.input(inputIndex(place)).isSizeKnown()) {
+      return Shape.NONE;
+    }
+    return Shape.of(input.shape().stream().mapToInt(Math::toIntExact).toArray());
+  }
+
+  private static ServingException invalid(String message) {
+    return new ServingException(Failure.INVALID_ARGUMENT, message);
+  }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.server;
+
+import io.thalamus.api.Compilation;
+import io.thalamus.api.Execution;
+import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.LoadedModel;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.ResultCode;
+import io.thalamus.model.CacheToken;
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.Model;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OutputShape;
+import io.thalamus.model.Priority;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.Timing;
+import io.thalamus.model.reader.ModelFile;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+
+/**
+ * Networks whose model files are texts: {@code times 3} is a model from {@code x}, any number of
+ * rows of two floats, to {@code y}, three times as much; {@code sum} adds the float {@code x} to
+ * the float {@code s}, which gives {@code t}, and {@code y} twice as much. What else there is
+ * cannot be read. Knows what is open. Thread-safe.
+ */
+final class FakeNetworks {
+  static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+  /** Called instead of an execution, which it may begin by {@link Run#run}. */
+  @FunctionalInterface
+  interface Hook {
+    CompletableFuture<ExecutionReport> start(Run run);
+  }
+
+  final AtomicInteger open = new AtomicInteger();
+  final AtomicInteger executions = new AtomicInteger();
+  final AtomicInteger loads = new AtomicInteger();
+
+  /** Called after a file was read. */
+  volatile Runnable onLoad = () -> {};
+
+  /** The executions in the thread of the caller. */
+  volatile Function<Run, ExecutionReport> warmUp = Run::run;
+
+  volatile Hook hook = run -> CompletableFuture.completedFuture(run.run());
+
+  /** An execution as it was started. */
+  static final class Run {
+    /** NaN for {@code sum}. */
+    final float factor;
+
+    final MemorySegment[] inputs = new MemorySegment[2];
+    final MemorySegment[] outputs = new MemorySegment[2];
+    Shape shape = Shape.NONE;
+    Optional<Duration> timeout = Optional.empty();
+    Priority priority;
+    String client;
+    volatile Runnable onStop = () -> {};
+
+    Run(float factor) {
+      this.factor = factor;
+    }
+
+    private ExecutionReport sum() {
+      float sum = inputs[0].get(FLOAT, 0) + inputs[1].get(FLOAT, 0);
+      outputs[1].set(FLOAT, 0, sum);
+      if (outputs[0].byteSize() > 0) {
+        outputs[0].set(FLOAT, 0, 2 * sum);
+      }
+      OutputShape one = new OutputShape(Shape.of(1), true);
+      return new ExecutionReport(
+          ResultCode.NO_ERROR, "", List.of(one, one), Timing.NONE, List.of());
+    }
+
+    ExecutionReport run() {
+      if (Float.isNaN(factor)) {
+        return sum();
+      }
+      MemorySegment input = inputs[0];
+      MemorySegment output = outputs[0];
+      Shape result = Shape.of(shape.dimension(0), 2);
+      boolean isSufficient = output.byteSize() >= input.byteSize();
+      for (long at = 0; isSufficient && at < input.byteSize(); at += Float.BYTES) {
+        output.set(FLOAT, at, factor * input.get(FLOAT, at));
+      }
+      return new ExecutionReport(
+          isSufficient ? ResultCode.NO_ERROR : ResultCode.OUTPUT_INSUFFICIENT_SIZE,
+          isSufficient ? "" : "y is too small",
+          List.of(new OutputShape(result, isSufficient)),
+          Timing.NONE,
+          List.of());
+    }
+  }
+
+  NeuralNetworks networks() {
+    return proxy(
+        NeuralNetworks.class,
+        (proxy, method, arguments) ->
+            switch (method.getName()) {
+              case "load" -> load((Path) arguments[0]);
+              case "compile" -> compile((Model) arguments[0]);
+              default -> throw new UnsupportedOperationException(method.getName());
+            });
+  }
+
+  static <T> T proxy(Class<T> type, InvocationHandler handler) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            FakeNetworks.class.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+
+  private LoadedModel load(Path path) throws NeuralNetworksException {
+    loads.incrementAndGet();
+    byte[] bytes;
+    byte[] digest;
+    try {
+      bytes = Files.readAllBytes(path);
+      digest = MessageDigest.getInstance("SHA-256").digest(bytes);
+    } catch (IOException | NoSuchAlgorithmException e) {
+      throw new NeuralNetworksException(ResultCode.UNMAPPABLE, "cannot open " + path, e);
+    }
+    onLoad.run();
+    String text = new String(bytes, StandardCharsets.UTF_8);
+    boolean isSum = text.equals("sum");
+    if (!text.startsWith("times ") && !isSum) {
+      throw new NeuralNetworksException(ResultCode.BAD_DATA, path + ": damaged at\nbyte 0");
+    }
+    SubgraphBuilder graph = new SubgraphBuilder();
+    Shape shape = isSum ? Shape.of(1) : Shape.of(0, 2);
+    graph.input("x", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    graph.output("y", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    if (isSum) {
+      graph.input("s", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+      graph.output("t", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    }
+    graph.float32(isSum ? Float.NaN : Float.parseFloat(text.substring(6).strip()));
+    Model model = Model.of(graph.build());
+    open.incrementAndGet();
+    return proxy(
+        LoadedModel.class,
+        (proxy, method, arguments) ->
+            switch (method.getName()) {
+              case "model" -> model;
+              case "file" -> ModelFile.of(model, "TensorFlow Lite");
+              case "token" -> CacheToken.of(digest);
+              case "close" -> {
+                open.decrementAndGet();
+                yield null;
+              }
+              default -> throw new UnsupportedOperationException(method.getName());
+            });
+  }
+
+  private Compilation compile(Model model) {
+    float factor =
+        MemorySegment.ofArray(((ConstantCopy) model.main().operands().getLast().lifetime()).value())
+            .get(FLOAT, 0);
+    open.incrementAndGet();
+    boolean[] closed = new boolean[1];
+    return proxy(
+        Compilation.class,
+        (proxy, method, arguments) -> {
+          if (closed[0]) {
+            throw new IllegalStateException("it is closed");
+          }
+          return switch (method.getName()) {
+            case "model" -> model;
+            case "createExecution" -> execution(factor);
+            case "close" -> {
+              closed[0] = true;
+              open.decrementAndGet();
+              yield null;
+            }
+            default -> throw new UnsupportedOperationException(method.getName());
+          };
+        });
+  }
+
+  private Execution execution(float factor) {
+    Run run = new Run(factor);
+    return proxy(
+        Execution.class,
+        (proxy, method, arguments) -> {
+          switch (method.getName()) {
+            case "setInput" -> {
+              run.inputs[(int) arguments[0]] = (MemorySegment) arguments[1];
+              run.shape = arguments.length > 2 ? (Shape) arguments[2] : run.shape;
+            }
+            case "setOutput" -> run.outputs[(int) arguments[0]] = (MemorySegment) arguments[1];
+            case "setTimeout" -> run.timeout = Optional.of((Duration) arguments[0]);
+            case "setPriority" -> run.priority = (Priority) arguments[0];
+            case "setClient" -> run.client = (String) arguments[0];
+            case "stop" -> {
+              run.onStop.run();
+              return null;
+            }
+            case "compute" -> {
+              return warmUp.apply(run);
+            }
+            case "computeAsync" -> {
+              executions.incrementAndGet();
+              return hook.start(run);
+            }
+            default -> throw new UnsupportedOperationException(method.getName());
+          }
+          return proxy;
+        });
+  }
+}

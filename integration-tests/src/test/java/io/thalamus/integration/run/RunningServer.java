@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.run;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** A process of {@code ./thalamus serve} with the device cpu, and a client of it. Thread-safe. */
+final class RunningServer implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
+
+  private final Process process;
+  private final String uri;
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  /** What a process uses, as Linux says. */
+  record Footprint(long threads, long mappings) {}
+
+  private RunningServer(Process process, String uri) {
+    this.process = process;
+    this.uri = uri;
+  }
+
+  /** Starts a server and waits until it is ready. */
+  static RunningServer start(Path folder, Path models, String... more) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(System.getProperty("thalamus.home") + "/bin/thalamus");
+    command.addAll(List.of("--storage", folder.resolve("storage").toString(), "--with", "cpu"));
+    command.addAll(List.of("serve", "--models", models.toString(), "--port", "0"));
+    command.addAll(List.of("--grpc-port", "0", "--set", "serving.scanMillis=100"));
+    command.addAll(List.of(more));
+    Process process =
+        new ProcessBuilder(command).redirectError(folder.resolve("errors").toFile()).start();
+    BufferedReader out = process.inputReader();
+    String line = out.readLine();
+    Matcher uri = Pattern.compile("http://\\S+").matcher(String.valueOf(line));
+    if (!uri.find()) {
+      process.destroyForcibly();
+      throw new IOException(
+          "the server says: " + line + Files.readString(folder.resolve("errors")));
+    }
+    return new RunningServer(process, uri.group());
+  }
+
+  /** Asks for all outputs of a model with one INT8 input of 1x28x28x1, in binary. */
+  HttpResponse<byte[]> infer(String model, String input, byte[] value)
+      throws IOException, InterruptedException {
+    String header =
+        """
+        {"parameters":{"binary_data_output":true,"report":true},"inputs":[{"name":"%s",\
+        "datatype":"INT8","shape":[1,28,28,1],"parameters":{"binary_data_size":%d}}]}\
+        """
+            .formatted(input, value.length);
+    byte[] head = header.getBytes(StandardCharsets.UTF_8);
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(uri + "/v2/models/" + model + "/infer"))
+            .header("Inference-Header-Content-Length", Integer.toString(head.length))
+            .POST(
+                BodyPublishers.concat(
+                    BodyPublishers.ofByteArray(head), BodyPublishers.ofByteArray(value)))
+            .timeout(PATIENCE)
+            .build();
+    return client.send(request, BodyHandlers.ofByteArray());
+  }
+
+  /** Waits until the index says this of a version, and returns its entry. */
+  String awaitEntry(String model, int version, String state) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(uri + "/v2/repository/index"))
+            .POST(BodyPublishers.noBody())
+            .build();
+    Pattern entry =
+        Pattern.compile(
+            "\\{\"name\":\"%s\",\"version\":\"%d\",\"state\":\"%s\"[^}]*}"
+                .formatted(model, version, state));
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (true) {
+      String index = client.send(request, BodyHandlers.ofString()).body();
+      Matcher found = entry.matcher(index);
+      if (found.find()) {
+        return found.group();
+      }
+      if (System.nanoTime() - end > 0) {
+        throw new IOException("version " + version + " is never " + state + ": " + index);
+      }
+      Thread.sleep(20);
+    }
+  }
+
+  /** Returns a string of a JSON object; empty if it is not there. */
+  static String field(String json, String name) {
+    Matcher found = Pattern.compile("\"" + name + "\":\"([^\"]*)\"").matcher(json);
+    return found.find() ? found.group(1) : "";
+  }
+
+  Footprint footprint() throws IOException {
+    Path proc = Path.of("/proc/" + process.pid());
+    try (Stream<Path> tasks = Files.list(proc.resolve("task"));
+        Stream<String> maps = Files.lines(proc.resolve("maps"))) {
+      return new Footprint(tasks.count(), maps.count());
+    }
+  }
+
+  /**
+   * Tells the process to end, as a container's host does.
+   *
+   * @param told is run once it was told
+   * @return its exit status; -1 if it does not end
+   */
+  int end(Runnable told) throws InterruptedException {
+    process.destroy();
+    told.run();
+    return process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS) ? process.exitValue() : -1;
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+    client.close();
+  }
+
+  /** Deletes a folder and what is in it. */
+  static void delete(Path folder) throws IOException {
+    try (Stream<Path> all = Files.walk(folder)) {
+      for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(each);
+      }
+    }
+  }
+}
