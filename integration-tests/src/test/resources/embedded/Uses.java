@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.thalamus.api.Network;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.embedded.Thalamus;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -15,6 +18,8 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.net.URLConnection;
 import java.net.URLStreamHandler;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -48,6 +53,7 @@ final class Uses {
       case "two" -> two(samples);
       case "inputs" -> inputs(samples);
       case "devices" -> devices(samples, Path.of(args[2]));
+      case "onnx" -> onnx();
       case "settings" -> settings(samples, Path.of(args[2]));
       case "loader" -> loader(alone(Path.of(args[2]).toUri().toURL()));
       case "nested" -> loader(new Nested(Path.of(args[2])));
@@ -77,6 +83,67 @@ final class Uses {
     } catch (NeuralNetworksException e) {
       System.out.println(e.code());
     }
+  }
+
+  /** A layer of two neurons that an ONNX file describes, given once by bytes, once by path. */
+  private static void onnx() throws Exception {
+    byte[] weights = numbers(1, -2, 3, 4);
+    byte[] layer =
+        join(
+            message(1, join(text(1, "x"), text(1, "w"), text(2, "sum"), text(4, "MatMul"))),
+            message(1, join(text(1, "sum"), text(2, "y"), text(4, "Relu"))),
+            text(2, "layer"),
+            message(5, join(pair(1, 2), pair(1, 2), pair(2, 1), text(8, "w"), message(9, weights))),
+            message(11, value("x")),
+            message(12, value("y")));
+    byte[] model =
+        join(pair(1, 8), message(7, layer), message(8, join(text(1, ""), pair(2, 17))));
+    Path file = Files.write(Path.of("layer"), model);
+    try (Thalamus thalamus = Thalamus.start();
+        Network bytes = thalamus.network("layer.onnx", model);
+        Network path = thalamus.network(file)) {
+      for (Network network : List.of(bytes, path)) {
+        float[] answer = network.run(new float[] {10, 1}).output("y").toFloats();
+        System.out.println(network.inputs().getFirst().text() + " " + Arrays.toString(answer));
+      }
+      byte[] unknown = new String(model, ISO_8859_1).replace("Relu", "Rely").getBytes(ISO_8859_1);
+      System.out.println(failure(() -> thalamus.network("layer.onnx", unknown)));
+    }
+  }
+
+  private static byte[] value(String name) {
+    byte[] shape = join(message(1, pair(1, 1)), message(1, pair(1, 2)));
+    return join(text(1, name), message(2, message(1, join(pair(1, 1), message(2, shape)))));
+  }
+
+  private static byte[] numbers(float... values) {
+    ByteBuffer bytes = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
+    bytes.asFloatBuffer().put(values);
+    return bytes.array();
+  }
+
+  /** A field of Protobuf that is a small number. */
+  private static byte[] pair(int field, int value) {
+    return new byte[] {(byte) (field << 3), (byte) value};
+  }
+
+  private static byte[] text(int field, String value) {
+    return message(field, value.getBytes(ISO_8859_1));
+  }
+
+  /** A field of bytes, of up to 16,383. */
+  private static byte[] message(int field, byte[] value) {
+    byte tag = (byte) (field << 3 | 2);
+    int length = value.length;
+    return join(new byte[] {tag, (byte) (length & 0x7F | 0x80), (byte) (length >> 7)}, value);
+  }
+
+  private static byte[] join(byte[]... parts) {
+    ByteArrayOutputStream joined = new ByteArrayOutputStream();
+    for (byte[] part : parts) {
+      joined.writeBytes(part);
+    }
+    return joined.toByteArray();
   }
 
   private static void forget(Path samples) throws Exception {

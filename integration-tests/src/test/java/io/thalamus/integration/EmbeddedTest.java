@@ -3,6 +3,7 @@ package io.thalamus.integration;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
@@ -15,6 +16,7 @@ import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarFile;
 import java.util.spi.ToolProvider;
@@ -120,12 +122,36 @@ class EmbeddedTest {
             "IllegalStateException: Thalamus is closed",
             "BAD_DATA: "
                 + SAMPLES.resolve("README.md")
-                + " is not a model of a known format (known: TensorFlow Lite)",
+                + " is not a model of a known format (known: ONNX, TensorFlow Lite)",
             "BAD_DATA: cut.tflite: the file is damaged: the list of buffers points outside of the"
                 + " file",
             "no threads left"),
         uses(VECTORS, "two"));
     assertTrue(Files.isDirectory(directory.resolve("storage")));
+  }
+
+  @Test
+  void onnxFilesRunToo() throws Exception {
+    // 10 x 1 + 1 x 3, and 10 x -2 + 1 x 4, which is below 0.
+    String run = "x TENSOR_FLOAT32 1x2 [13.0, 0.0]";
+    String refused =
+        "BAD_DATA: layer.onnx: node 1 Rely (output 'y'): nothing that is known here computes it";
+    assertEquals(List.of(run, run, refused), uses(VECTORS, "onnx"));
+  }
+
+  /** What stands in the documents of its size, and the licences of those whose jars have none. */
+  @Test
+  void theDocumentsStateTheSizeOfTheJar() throws Exception {
+    String size = String.format(Locale.ROOT, "%.1f MB", Files.size(jar()) / 1e6);
+    for (String page : List.of("README.md", "docs/embedding.md", "docs/comparison.md")) {
+      String text = Files.readString(ProjectFiles.ROOT.resolve(page));
+      assertTrue(text.contains("one jar of " + size), () -> page + " does not say " + size);
+    }
+    try (JarFile embedded = new JarFile(jar().toFile())) {
+      for (String name : List.of("LICENSE", "licences/protobuf-javalite/BSD-3-Clause")) {
+        assertNotNull(embedded.getEntry("META-INF/" + name), name);
+      }
+    }
   }
 
   @Test
