@@ -20,6 +20,8 @@ public enum Binary {
   VXORPS(Encoding.of(1, 0, 0x57)),
   VUNPCKLPS(Encoding.of(1, 0, 0x14)),
   VUNPCKHPS(Encoding.of(1, 0, 0x15)),
+  VUNPCKLPD(Encoding.of(1, 1, 0x14).wide()),
+  VUNPCKHPD(Encoding.of(1, 1, 0x15).wide()),
   VPERMPS(Encoding.of(2, 1, 0x16).with(Length.YMM)),
   VPERMD(Encoding.of(2, 1, 0x36).with(Length.YMM)),
   /** Adds the product of the two to the result. */

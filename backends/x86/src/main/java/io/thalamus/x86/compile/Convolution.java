@@ -13,19 +13,24 @@ import io.thalamus.operations.MatrixMultiply;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
+import io.thalamus.operations.extension.MatrixMultiply.Matrix;
+import io.thalamus.operations.extension.MatrixMultiply.Pair;
+import io.thalamus.operations.extension.MatrixMultiply.Products;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.compile.Weights.Source;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.PaddedRows;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Taps;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
+import io.thalamus.x86.kernel.Transposed;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
-/** Float convolutions and fully connected layers whose weights and bias are constants. */
+/** Float convolutions and products of matrices. */
 public final class Convolution {
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   /** Products of a call: about a tenth of a millisecond. */
   private static final long MOST_PRODUCTS = 1 << 22;
 
@@ -38,14 +43,22 @@ public final class Convolution {
   /** Vectors of channels where there are hardly any rows: as many sums as hide the latency. */
   private static final int FEW_ROWS_VECTORS = 6;
 
-  /** Columns that are transposed at a time. */
-  private static final int BLOCK = 64;
+  /** Results of an operation that are matrices. */
+  private static final long MOST_MATRICES = 1 << 12;
+
+  /** Rows that are transposed at a time. */
+  private static final int STRIP = 64;
+
+  private static final Window ONE = new Window(1, 1, 1, 0, 0);
 
   private final ProgramBuilder program;
   private final Layer layer;
-  private final Place source;
-  private final Place output;
+  private final Spot source;
+  private final Spot output;
   private final int vectors;
+
+  /** A byte of a place. */
+  private record Spot(Place place, long at) {}
 
   /**
    * A convolution over rows that already have their padding.
@@ -69,11 +82,21 @@ public final class Convolution {
       int resultChannels,
       Window height,
       Window width,
-      float[] weights,
-      float[] bias,
-      FusedActivation activation) {}
+      Weights weights,
+      FusedActivation activation) {
+    /** Rows of a matrix that is multiplied by another one. */
+    static Layer ofRows(
+        int rows, int inner, int columns, Weights weights, FusedActivation activation) {
+      return new Layer(false, 1, 1, rows, 1, rows, inner, columns, ONE, ONE, weights, activation);
+    }
 
-  private Convolution(ProgramBuilder program, Layer layer, Place source, Place output) {
+    /** Returns the weights of a channel. */
+    int depth() {
+      return height.size() * width.size() * (isDepthwise ? 1 : channels);
+    }
+  }
+
+  private Convolution(ProgramBuilder program, Layer layer, Spot source, Spot output) {
     this.program = program;
     this.layer = layer;
     this.source = source;
@@ -98,18 +121,23 @@ public final class Convolution {
             TENSOR_FLOAT32)
         .add(
             OperationCode.FULLY_CONNECTED,
-            operation -> areWeightsConstant(operation) && operation.input(3).value().isPresent(),
+            operation -> areWeightsKnown(operation) && operation.input(3).value().isPresent(),
             Convolution::product,
+            TENSOR_FLOAT32)
+        .add(
+            ThalamusExtension.BATCH_MATMUL,
+            Convolution::areProductsPossible,
+            Convolution::products,
             TENSOR_FLOAT32);
   }
 
   /**
-   * Whether shapes and weights are known, and channels stand last.
+   * Whether shapes are known, and channels stand last.
    *
    * @param ownArguments between the strides and the activation
    */
   private static boolean isPossible(OperationView operation, int ownArguments) {
-    if (!areWeightsConstant(operation)) {
+    if (!areWeightsKnown(operation)) {
       return false;
     }
     int layout = 7 + ownArguments;
@@ -134,38 +162,128 @@ public final class Convolution {
     return shape.elementCount() / shape.dimension(3) * channels < Sizes.MOST_FLOATS;
   }
 
-  private static boolean areWeightsConstant(OperationView operation) {
+  private static boolean areWeightsKnown(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
         && Sizes.isPossible(operation.input(1))
-        && operation.input(1).value().isPresent()
-        && operation.input(2).value().isPresent();
+        && Sizes.isPossible(operation.input(2));
   }
 
-  private static float[] floats(ResolvedOperation operation, int input) {
-    MemorySegment value = operation.view().input(input).value().orElseThrow();
-    return value.toArray(FLOAT);
+  private static boolean areProductsPossible(OperationView operation) {
+    if (!Sizes.isPossible(operation.input(0))
+        || !Sizes.isPossible(operation.input(1))
+        || !Sizes.isPossible(operation.output())
+        || operation.input(2).value().isEmpty()
+        || operation.input(3).value().isEmpty()) {
+      return false;
+    }
+    Shape result = operation.output().shape();
+    long rows = result.elementCount() / result.dimension(result.rank() - 1);
+    return rows / result.dimension(result.rank() - 2) < MOST_MATRICES;
+  }
+
+  /** Pairs with the same second matrix and neighbouring first ones are one product. */
+  private static void products(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Products products = operation.parameters(Products.class);
+    Place first = rows(operation, products, operands.input(0), program);
+    long matrix = (long) products.rows() * products.inner();
+    List<Pair> pairs = products.pairs();
+    record Packed(Matrix second, int vectors) {}
+
+    Map<Packed, List<Panel>> panels = new HashMap<>();
+    List<Runnable> calls = new ArrayList<>();
+    int end;
+    for (int begin = 0; begin < pairs.size(); begin = end) {
+      Pair pair = pairs.get(begin);
+      end = begin + 1;
+      while (end < pairs.size()
+          && pairs.get(end).second().equals(pair.second())
+          && pairs.get(end).first().offset() == pair.first().offset() + (end - begin) * matrix) {
+        end++;
+      }
+      Weights weights =
+          new Weights(
+              new Source(operation, operands, 1),
+              Optional.empty(),
+              pair.second().offset(),
+              pair.second().rowStride(),
+              pair.second().columnStride());
+      Layer layer =
+          Layer.ofRows(
+              (end - begin) * products.rows(),
+              products.inner(),
+              products.columns(),
+              weights,
+              FusedActivation.NONE);
+      long to = (long) begin * products.rows() * products.columns() * Float.BYTES;
+      Convolution product =
+          new Convolution(
+              program,
+              layer,
+              new Spot(first, pair.first().offset() * Float.BYTES),
+              new Spot(operands.output(), to));
+      List<Panel> packed =
+          panels.computeIfAbsent(new Packed(pair.second(), product.vectors), _ -> product.pack());
+      calls.add(() -> product.emit(packed));
+    }
+    // All are packed before the first is read: neither waits for its neighbour.
+    calls.forEach(Runnable::run);
+  }
+
+  /** Returns where the first matrices stand row by row. */
+  private static Place rows(
+      ResolvedOperation operation, Products products, Place from, ProgramBuilder program) {
+    if (!operation.view().input(2).bool()) {
+      return from;
+    }
+    Place to = program.place(from.bytes());
+    int rows = products.inner();
+    int columns = products.rows();
+    long matrix = (long) rows * columns * Float.BYTES;
+    for (long at = 0; at < from.bytes(); at += matrix) {
+      for (int row = 0; row < rows; row += STRIP) {
+        Transposed strip =
+            new Transposed(
+                Math.min(STRIP, rows - row), columns, columns * Float.BYTES, rows * Float.BYTES);
+        program.call(
+            strip.emit(program.emitter()),
+            from,
+            at + (long) row * columns * Float.BYTES,
+            to,
+            at + (long) row * Float.BYTES,
+            1);
+      }
+    }
+    return to;
+  }
+
+  private static Weights weights(
+      ResolvedOperation operation, Lowering.Operands operands, long depthStep, long channelStep) {
+    return new Weights(
+        new Source(operation, operands, 1),
+        Optional.of(new Source(operation, operands, 2)),
+        0,
+        depthStep,
+        channelStep);
   }
 
   private static void product(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     MatrixMultiply.Parameters parameters = operation.parameters(MatrixMultiply.Parameters.class);
-    Window one = new Window(1, 1, 1, 0, 0);
     Layer layer =
-        new Layer(
-            false,
-            1,
-            1,
-            parameters.batches(),
-            1,
+        Layer.ofRows(
             parameters.batches(),
             parameters.inputSize(),
-            operation.inputShape(1).dimension(0),
-            one,
-            one,
-            floats(operation, 1),
-            floats(operation, 2),
+            parameters.units(),
+            weights(operation, operands, 1, parameters.inputSize()),
             parameters.activation());
-    new Convolution(program, layer, operands.input(0), operands.output()).emit();
+    emit(layer, operands.input(0), operands.output(), program);
+  }
+
+  private static void emit(Layer layer, Place source, Place output, ProgramBuilder program) {
+    Convolution convolution =
+        new Convolution(program, layer, new Spot(source, 0), new Spot(output, 0));
+    convolution.emit(convolution.pack());
   }
 
   private static void convolution(
@@ -208,13 +326,18 @@ public final class Convolution {
             result.dimension(3),
             height,
             width,
-            floats(operation, 1),
-            floats(operation, 2),
+            isDepthwise
+                ? weights(operation, operands, result.dimension(3), 1)
+                : weights(
+                    operation,
+                    operands,
+                    1,
+                    (long) height.size() * width.size() * input.dimension(3)),
             parameters.activation());
     if (isPadded) {
       source = pad(input, height, width, source, program);
     }
-    new Convolution(program, layer, source, operands.output()).emit();
+    emit(layer, source, operands.output(), program);
   }
 
   /** Each channel as often as there are filters for it. */
@@ -282,39 +405,46 @@ public final class Convolution {
     return to;
   }
 
+  private List<Panel> pack() {
+    List<Panel> panels = new ArrayList<>();
+    Weights.Packer packer = layer.weights().new Packer(program, layer.depth());
+    int width = vectors * program.emitter().lanes();
+    for (int channel = 0; channel < layer.resultChannels(); channel += width) {
+      panels.add(packer.pack(channel, Math.min(width, layer.resultChannels() - channel)));
+    }
+    return panels;
+  }
+
   /** Emits the functions of all panels, and their calls panel by panel: weights stay in a cache. */
-  private void emit() {
+  private void emit(List<Panel> panels) {
     int most = Taps.mostRows(program.emitter(), vectors);
     int blocks = Math.ceilDiv(layer.results(), most);
     int rows = Math.ceilDiv(layer.results(), blocks);
     int whole = layer.results() / rows;
     int rest = layer.results() % rows;
-    int width = vectors * program.emitter().lanes();
-    for (int channel = 0; channel < layer.resultChannels(); channel += width) {
-      int channels = Math.min(width, layer.resultChannels() - channel);
-      int panelVectors = Math.ceilDiv(channels, program.emitter().lanes());
-      long panel = program.constant(pack(channel, channels, panelVectors));
-      Taps taps = taps(rows, panelVectors, channels);
+    for (Panel panel : panels) {
+      Taps taps = taps(rows, panel);
       Function function = taps.emit(program.emitter());
-      Taps last = rest > 0 ? taps(rest, panelVectors, channels) : taps;
+      Taps last = rest > 0 ? taps(rest, panel) : taps;
       Function lastFunction = last.emit(program.emitter());
       for (int line = 0; line < layer.lines(); line++) {
-        call(taps, function, line, 0, whole, channel, panel);
+        call(taps, function, line, 0, whole, panel);
         if (rest > 0) {
-          call(last, lastFunction, line, whole * rows, 1, channel, panel);
+          call(last, lastFunction, line, whole * rows, 1, panel);
         }
       }
     }
   }
 
-  private Taps taps(int rows, int panelVectors, int channels) {
+  private Taps taps(int rows, Panel panel) {
     int cell = layer.channels() * Float.BYTES;
     boolean isJoined = !layer.isDepthwise() && layer.width().dilation() == 1;
     return new Taps(
+        panel.place().isEmpty(),
         layer.isDepthwise(),
         rows,
-        panelVectors,
-        channels,
+        panel.vectors(),
+        panel.channels(),
         layer.height().size(),
         layer.height().dilation() * layer.sourceWidth() * cell,
         isJoined ? 1 : layer.width().size(),
@@ -327,8 +457,7 @@ public final class Convolution {
         layer.activation());
   }
 
-  private void call(
-      Taps taps, Function function, int line, int result, int blocks, int channel, long panel) {
+  private void call(Taps taps, Function function, int line, int result, int blocks, Panel panel) {
     int batch = line / layer.linesOfBatch();
     int row = line % layer.linesOfBatch() * layer.height().stride();
     long cell = layer.channels() * (long) Float.BYTES;
@@ -337,57 +466,30 @@ public final class Convolution {
                 + (long) result * layer.width().stride())
             * cell;
     if (layer.isDepthwise()) {
-      from += (long) channel * Float.BYTES;
+      from += (long) panel.channel() * Float.BYTES;
     }
     long to =
-        (((long) line * layer.results() + result) * layer.resultChannels() + channel) * Float.BYTES;
+        (((long) line * layer.results() + result) * layer.resultChannels() + panel.channel())
+            * Float.BYTES;
     long products =
         (long) taps.rows() * taps.channels() * taps.height() * taps.width() * taps.run();
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
     for (int block = 0; block < blocks; block += most) {
-      program.call(
-          function,
-          source,
-          from + (long) block * taps.rows() * taps.rowStep(),
-          output,
-          to + (long) block * taps.rows() * taps.resultStep(),
-          panel,
-          Math.min(most, blocks - block));
-    }
-  }
-
-  /** The bias, then the weights of each tap, each as long as the vectors are. */
-  private MemorySegment pack(int channel, int channels, int panelVectors) {
-    int padded = panelVectors * program.emitter().lanes();
-    int taps = layer.height().size() * layer.width().size();
-    int depth = layer.isDepthwise() ? taps : taps * layer.channels();
-    float[] packed = new float[(1 + depth) * padded];
-    System.arraycopy(layer.bias(), channel, packed, 0, channels);
-    if (layer.isDepthwise()) {
-      for (int k = 0; k < depth; k++) {
-        int from = k * layer.resultChannels() + channel;
-        System.arraycopy(layer.weights(), from, packed, (1 + k) * padded, channels);
-      }
-    } else {
-      transpose(layer.weights(), channel * depth, depth, channels, packed, padded);
-    }
-    return MemorySegment.ofArray(packed);
-  }
-
-  /**
-   * Writes what stands in rows into columns, behind the first row: in blocks that stay in a cache,
-   * and in a loop that is short enough for the JVM to compile soon.
-   */
-  private static void transpose(
-      float[] from, int first, int depth, int channels, float[] to, int step) {
-    for (int begin = 0; begin < depth; begin += BLOCK) {
-      int end = Math.min(depth, begin + BLOCK);
-      for (int c = 0; c < channels; c++) {
-        int row = first + c * depth;
-        int at = (1 + begin) * step + c;
-        for (int k = begin; k < end; k++, at += step) {
-          to[at] = from[row + k];
-        }
+      int some = Math.min(most, blocks - block);
+      long read = source.at() + from + (long) block * taps.rows() * taps.rowStep();
+      long written = output.at() + to + (long) block * taps.rows() * taps.resultStep();
+      if (panel.place().isPresent()) {
+        program.call(
+            function,
+            source.place(),
+            read,
+            output.place(),
+            written,
+            panel.place().get(),
+            panel.at(),
+            some);
+      } else {
+        program.call(function, source.place(), read, output.place(), written, panel.at(), some);
       }
     }
   }

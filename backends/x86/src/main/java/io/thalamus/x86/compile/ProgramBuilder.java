@@ -40,6 +40,7 @@ final class ProgramBuilder {
   private final List<Place> places = new ArrayList<>();
   private final List<Call> calls = new ArrayList<>();
   private final List<Constant> copied = new ArrayList<>();
+  private Place zero;
   private int step;
 
   /** Where groups end, whatever they last. */
@@ -103,6 +104,14 @@ final class ProgramBuilder {
     place.use(Integer.MAX_VALUE);
     copied.add(new Constant(constant(value), place));
     return place;
+  }
+
+  /** Returns a place that holds a 0 of 64 bits during all runs. */
+  Place zero() {
+    if (zero == null) {
+      zero = constantPlace(new byte[Long.BYTES]);
+    }
+    return zero;
   }
 
   /** Returns where some bytes stand among the constants. */

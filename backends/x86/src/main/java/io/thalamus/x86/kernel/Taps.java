@@ -15,8 +15,9 @@ import io.thalamus.x86.asm.Vector;
 
 /**
  * Sums of products over the taps of a filter, for a block of neighbouring results and some vectors
- * of channels at a time. The constants are a panel: the bias, then the weights of each tap.
+ * of channels at a time. It reads a panel: the bias, then the weights of each tap.
  *
+ * @param isConstant whether the panel stands among the constants, else in memory
  * @param isDepthwise whether each channel sees itself alone; else each sees {@code run} floats
  * @param rows results of a block
  * @param vectors of channels
@@ -31,6 +32,7 @@ import io.thalamus.x86.asm.Vector;
  * @param activation of results
  */
 public record Taps(
+    boolean isConstant,
     boolean isDepthwise,
     int rows,
     int vectors,
@@ -63,7 +65,7 @@ public record Taps(
     int bytes = emitter.length().bytes();
     a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
+    a.emit(Alu.ADD, Gpr.R8, isConstant ? Gpr.RSI : Gpr.RDI);
     Label again = new Label();
     a.bind(again);
     for (int row = 0; row < rows; row++) {
@@ -95,7 +97,7 @@ public record Taps(
         new Extent(
             (rows - 1L) * resultStep + (long) channels * Float.BYTES, (long) rows * resultStep),
         new Extent(panel, 0),
-        true);
+        isConstant);
   }
 
   /** Moves rdi over all taps, and rax over their weights. */

@@ -214,6 +214,41 @@ class GuardedFloatsTest {
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
+  void rowsBecomeColumns(Level level) {
+    Levels.assume(level);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      int rows = 1 + random.nextInt(20);
+      int columns = 1 + random.nextInt(20);
+      int blocks = 1 + random.nextInt(3);
+      Transposed transposed =
+          new Transposed(
+              rows,
+              columns,
+              4 * (columns + random.nextInt(4)),
+              4 * (blocks * rows + random.nextInt(4)));
+      Emitter emitter = new Emitter(level);
+      GuardedTest.run(
+          emitter,
+          transposed.emit(emitter),
+          blocks,
+          random,
+          (read, written, _) -> {
+            for (int row = 0; row < blocks * rows; row++) {
+              for (int c = 0; c < columns; c++) {
+                assertEquals(
+                    read.get((long) row * transposed.readStep() + 4L * c),
+                    written.get((long) c * transposed.writeStep() + 4L * row),
+                    () -> told(transposed, seed));
+              }
+            }
+          });
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
   void linesAreResized(Level level) {
     Levels.assume(level);
     long seed = new Random().nextLong();

@@ -153,6 +153,7 @@ class GuardedTest {
     int run = isDepthwise ? 1 : 1 + random.nextInt(9);
     int cell = 4 * (isDepthwise ? channels : run) + 4 * random.nextInt(3);
     return new Taps(
+        random.nextBoolean(),
         isDepthwise,
         1 + random.nextInt(Taps.mostRows(emitter, vectors)),
         vectors,

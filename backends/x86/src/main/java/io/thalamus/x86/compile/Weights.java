@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.kernel.Strided;
+import io.thalamus.x86.kernel.Transposed;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.Optional;
+
+/**
+ * The float weights and the bias of a layer, which may be constants. Those that are not are packed
+ * by each run.
+ *
+ * @param numbers the weights
+ * @param bias by channel; empty for zeros
+ * @param first element of the weights
+ * @param depthStep elements from one weight of a channel to the next
+ * @param channelStep elements from one channel to the next; one of both steps is 1
+ */
+record Weights(
+    Source numbers, Optional<Source> bias, long first, long depthStep, long channelStep) {
+  private static final ValueLayout.OfFloat FLOAT =
+      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  /** Columns that are transposed at a time. */
+  private static final int BLOCK = 64;
+
+  /** Elements of a call. */
+  private static final int LONGEST = 1 << 16;
+
+  /** An input of an operation. */
+  record Source(ResolvedOperation operation, Lowering.Operands operands, int input) {
+    private OperandView view() {
+      return operation.view().input(input);
+    }
+
+    boolean isConstant() {
+      return view().value().isPresent();
+    }
+
+    float[] floats() {
+      return view().value().orElseThrow().toArray(FLOAT);
+    }
+
+    Place place() {
+      return operands.input(input);
+    }
+  }
+
+  /** Returns the same with other first weights. */
+  Weights from(long element) {
+    return new Weights(numbers, bias, element, depthStep, channelStep);
+  }
+
+  boolean isConstant() {
+    return numbers.isConstant() && bias.stream().allMatch(Source::isConstant);
+  }
+
+  /** Packs panels, one after the other, of one layer. Used once. */
+  final class Packer {
+    private final ProgramBuilder program;
+    private final int depth;
+    private final float[] constants;
+    private final float[] constantBias;
+
+    /**
+     * A packer.
+     *
+     * @param depth weights of a channel
+     */
+    Packer(ProgramBuilder program, int depth) {
+      this.program = program;
+      this.depth = depth;
+      constants = isConstant() ? numbers.floats() : null;
+      constantBias = isConstant() && bias.isPresent() ? bias.get().floats() : null;
+    }
+
+    Panel pack(int channel, int channels) {
+      int lanes = program.emitter().lanes();
+      int vectors = Math.ceilDiv(channels, lanes);
+      if (constants == null) {
+        Place place = program.place((1 + (long) depth) * vectors * lanes * Float.BYTES);
+        write(place, channel, channels, vectors * lanes);
+        return new Panel(channel, channels, vectors, Optional.of(place), 0);
+      }
+      long at = program.constant(constant(channel, channels, vectors * lanes));
+      return new Panel(channel, channels, vectors, Optional.empty(), at);
+    }
+
+    /** The bias, then the weights of each tap, each as long as the vectors are. */
+    private MemorySegment constant(int channel, int channels, int padded) {
+      float[] packed = new float[(1 + depth) * padded];
+      if (constantBias != null) {
+        System.arraycopy(constantBias, channel, packed, 0, channels);
+      }
+      int from = (int) (first + channel * channelStep);
+      if (channelStep == 1) {
+        for (int k = 0; k < depth; k++) {
+          System.arraycopy(
+              constants, (int) (from + k * depthStep), packed, (1 + k) * padded, channels);
+        }
+      } else {
+        transpose(constants, from, (int) channelStep, depth, channels, packed, padded);
+      }
+      return MemorySegment.ofArray(packed);
+    }
+
+    /** Has a run write the same. What lies behind the channels becomes 0. */
+    private void write(Place panel, int channel, int channels, int padded) {
+      int row = padded * Float.BYTES;
+      if (bias.isPresent()) {
+        program.call(
+            new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, 0, 0)
+                .emit(program.emitter()),
+            bias.get().place(),
+            (long) channel * Float.BYTES,
+            panel,
+            0,
+            1);
+      } else {
+        zeros(panel, 0, channels, 0, 1);
+      }
+      if (padded > channels) {
+        zeros(panel, (long) channels * Float.BYTES, padded - channels, row, 1 + depth);
+      }
+      long from = (first + channel * channelStep) * Float.BYTES;
+      boolean isInOrder = channelStep == 1;
+      int most = Math.max(1, LONGEST / channels);
+      for (int k = 0; k < depth; k += most) {
+        int some = Math.min(most, depth - k);
+        long to = (1L + k) * row;
+        if (isInOrder) {
+          int step = Math.toIntExact(depthStep * Float.BYTES);
+          Strided copy = new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, step, row);
+          program.call(
+              copy.emit(program.emitter()),
+              numbers.place(),
+              from + (long) k * step,
+              panel,
+              to,
+              some);
+        } else {
+          int step = Math.toIntExact(channelStep * Float.BYTES);
+          Transposed columns = new Transposed(channels, some, step, row);
+          program.call(
+              columns.emit(program.emitter()),
+              numbers.place(),
+              from + (long) k * Float.BYTES,
+              panel,
+              to,
+              1);
+        }
+      }
+    }
+
+    private void zeros(Place panel, long at, int count, int step, int blocks) {
+      Strided fill = new Strided(Float.BYTES, count, 0, Float.BYTES, 0, step);
+      program.call(fill.emit(program.emitter()), program.zero(), 0, panel, at, blocks);
+    }
+  }
+
+  /**
+   * Writes what stands in rows into columns, behind the first row: in blocks that stay in a cache,
+   * and in a loop that is short enough for the JVM to compile soon.
+   */
+  private static void transpose(
+      float[] from, int first, int fromStep, int depth, int channels, float[] to, int step) {
+    for (int begin = 0; begin < depth; begin += BLOCK) {
+      int end = Math.min(depth, begin + BLOCK);
+      for (int c = 0; c < channels; c++) {
+        int row = first + c * fromStep;
+        int at = (1 + begin) * step + c;
+        for (int k = begin; k < end; k++, at += step) {
+          to[at] = from[row + k];
+        }
+      }
+    }
+  }
+}

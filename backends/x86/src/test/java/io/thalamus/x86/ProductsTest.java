@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.Quantization.NONE;
+import static io.thalamus.x86.RandomGraphs.compare;
+import static io.thalamus.x86.RandomGraphs.floats;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tck.check.TestGraph;
+import io.thalamus.x86.asm.Level;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Products with weights that are computed, or given, against the reference. */
+class ProductsTest {
+  /** Adds an input or a constant of random floats. */
+  private static int tensor(
+      TestGraph graph, boolean isConstant, List<byte[]> inputs, Random random, int... shape) {
+    byte[] values = floats(random, 1, shape);
+    if (isConstant) {
+      return graph.constant(TENSOR_FLOAT32, NONE, values, shape);
+    }
+    inputs.add(values);
+    return graph.input(TENSOR_FLOAT32, NONE, shape);
+  }
+
+  private static int[] matrix(int[] batch, boolean isTransposed, int rows, int columns) {
+    int[] shape = new int[batch.length + 2];
+    System.arraycopy(batch, 0, shape, 0, batch.length);
+    shape[batch.length] = isTransposed ? columns : rows;
+    shape[batch.length + 1] = isTransposed ? rows : columns;
+    return shape;
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void productsOfMatricesAreNearTheReference(Level level) throws Exception {
+    compare(
+        level,
+        1e-5,
+        (graph, random) -> {
+          int[] first = new int[random.nextInt(3)];
+          int[] second = new int[first.length];
+          int[] both = new int[first.length];
+          for (int i = 0; i < first.length; i++) {
+            both[i] = 1 + random.nextInt(3);
+            first[i] = random.nextInt(4) == 0 ? 1 : both[i];
+            second[i] = first[i] == 1 || random.nextInt(3) > 0 ? both[i] : 1;
+          }
+          int rows = 1 + random.nextInt(40);
+          int inner = 1 + random.nextInt(40);
+          int columns = 1 + random.nextInt(70);
+          boolean isFirst = random.nextBoolean();
+          boolean isSecond = random.nextBoolean();
+          List<byte[]> inputs = new ArrayList<>();
+          int x = tensor(graph, false, inputs, random, matrix(first, isFirst, rows, inner));
+          int y =
+              tensor(
+                  graph,
+                  random.nextInt(3) == 0,
+                  inputs,
+                  random,
+                  matrix(second, isSecond, inner, columns));
+          graph.operation(
+              ThalamusExtension.BATCH_MATMUL,
+              List.of(x, y, graph.bool(isFirst), graph.bool(isSecond)),
+              graph.output(TENSOR_FLOAT32, NONE, matrix(both, false, rows, columns)));
+          return inputs.toArray(byte[][]::new);
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void layersWithComputedWeightsAreNearTheReference(Level level) throws Exception {
+    compare(
+        level,
+        1e-5,
+        (graph, random) -> {
+          int rows = 1 + random.nextInt(30);
+          int inner = 1 + random.nextInt(50);
+          int units = 1 + random.nextInt(70);
+          List<byte[]> inputs = new ArrayList<>();
+          int x = tensor(graph, false, inputs, random, rows, inner);
+          int weights = tensor(graph, random.nextBoolean(), inputs, random, units, inner);
+          int bias = tensor(graph, random.nextBoolean(), inputs, random, units);
+          graph.operation(
+              OperationCode.FULLY_CONNECTED,
+              List.of(x, weights, bias, graph.int32(random.nextInt(4))),
+              graph.output(TENSOR_FLOAT32, NONE, rows, units));
+          return inputs.toArray(byte[][]::new);
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void convolutionsWithComputedWeightsAreNearTheReference(Level level) throws Exception {
+    compare(
+        level,
+        1e-5,
+        (graph, random) -> {
+          int height = 3 + random.nextInt(6);
+          int width = 3 + random.nextInt(8);
+          int channels = 1 + random.nextInt(9);
+          boolean isDepthwise = random.nextBoolean();
+          int results = isDepthwise ? channels * (1 + random.nextInt(3)) : 1 + random.nextInt(50);
+          int side = 1 + random.nextInt(3);
+          int[] filter =
+              isDepthwise
+                  ? new int[] {1, side, side, results}
+                  : new int[] {results, side, side, channels};
+          List<byte[]> inputs = new ArrayList<>();
+          int x = tensor(graph, false, inputs, random, 2, height, width, channels);
+          int weights = tensor(graph, random.nextBoolean(), inputs, random, filter);
+          int bias = tensor(graph, random.nextBoolean(), inputs, random, results);
+          int same = graph.int32(1);
+          int one = graph.int32(1);
+          int activation = graph.int32(random.nextInt(4));
+          graph.operation(
+              isDepthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D,
+              isDepthwise
+                  ? List.of(
+                      x, weights, bias, same, one, one, graph.int32(results / channels), activation)
+                  : List.of(x, weights, bias, same, one, one, activation),
+              graph.output(TENSOR_FLOAT32, NONE, 2, height, width, results));
+          return inputs.toArray(byte[][]::new);
+        });
+  }
+}
