@@ -4,8 +4,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.jar.JarFile;
 import java.util.stream.Stream;
@@ -27,6 +29,7 @@ final class Licences {
   private final Path module;
   private final Path target;
   private final List<String> problems = new ArrayList<>();
+  private final Set<String> embedded = new HashSet<>();
 
   private Licences(Path module) {
     this.module = module;
@@ -135,11 +138,8 @@ final class Licences {
     }
   }
 
-  /**
-   * Returns true if the distribution has the jar, which is then done; one that is no bundle is in
-   * ours.
-   */
-  private static boolean isInside(Path part, List<Path> inside) throws IOException {
+  /** Returns true if the distribution has the jar, which is then done, or ours has its classes. */
+  private boolean isInside(Path part, List<Path> inside) throws IOException {
     for (Path jar : inside) {
       if (Files.mismatch(part, jar) < 0) {
         inside.remove(jar);
@@ -147,8 +147,27 @@ final class Licences {
       }
     }
     try (JarFile jar = new JarFile(part.toFile())) {
-      return jar.getManifest().getMainAttributes().getValue("Bundle-SymbolicName") == null;
+      return jar.stream().map(ZipEntry::getName).anyMatch(embedded()::contains);
     }
+  }
+
+  /** Returns the classes of others in our own bundles. */
+  private Set<String> embedded() throws IOException {
+    if (embedded.isEmpty()) {
+      try (Stream<Path> files = Files.walk(module.resolve("target/thalamus"))) {
+        for (Path file : files.filter(each -> each.toString().endsWith(".jar")).toList()) {
+          if (file.getFileName().toString().startsWith("io.thalamus.")) {
+            try (JarFile jar = new JarFile(file.toFile())) {
+              jar.stream()
+                  .map(ZipEntry::getName)
+                  .filter(name -> name.endsWith(".class") && !name.startsWith("io/thalamus/"))
+                  .forEach(embedded::add);
+            }
+          }
+        }
+      }
+    }
+    return embedded;
   }
 
   /** Copies the texts out of the jar, and ours for a jar that has none. */
