@@ -11,8 +11,8 @@ import org.w3c.dom.Element;
 
 /**
  * The gate of the in-framework tests, whose runner tells no counts: {@code clear DIR} forgets the
- * reports of an earlier run, {@code check DIR} adds up those of this one and fails where a test
- * failed or none ran.
+ * reports of an earlier run, {@code check DIR NAME,NAME} adds up those of this one, for each name of
+ * a run, and fails where a test failed or a run had none.
  */
 final class TestSummary {
   private TestSummary() {}
@@ -22,7 +22,14 @@ final class TestSummary {
     if (args[0].equals("clear")) {
       clear(directory);
     } else {
-      check(directory);
+      boolean passed = true;
+      for (String run : args[2].split(",")) {
+        passed &= check(directory, run);
+      }
+      if (!passed) {
+        System.out.println("see " + directory);
+        System.exit(1);
+      }
     }
   }
 
@@ -36,10 +43,11 @@ final class TestSummary {
     }
   }
 
-  private static void check(Path directory) throws Exception {
+  private static boolean check(Path directory, String run) throws Exception {
+    Path folder = directory.resolve(run);
     List<Path> reports = List.of();
-    if (Files.isDirectory(directory)) {
-      try (Stream<Path> paths = Files.walk(directory)) {
+    if (Files.isDirectory(folder)) {
+      try (Stream<Path> paths = Files.walk(folder)) {
         reports = paths.filter(path -> path.toString().endsWith(".xml")).sorted().toList();
       }
     }
@@ -65,16 +73,15 @@ final class TestSummary {
       }
     }
     System.out.println(
-        "IN-FRAMEWORK TOTAL  Tests run: "
+        "IN-FRAMEWORK TOTAL  "
+            + run
+            + "  Tests run: "
             + tests
             + ", Failures: "
             + failed
             + ", Skipped: "
             + skipped);
-    if (failed > 0 || tests == 0) {
-      System.out.println("see " + directory);
-      System.exit(1);
-    }
+    return failed == 0 && tests > 0;
   }
 
   private static String name(Element test) {

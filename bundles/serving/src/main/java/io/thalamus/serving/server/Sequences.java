@@ -127,7 +127,7 @@ final class Sequences {
       Version version = model.version(request.version());
       LoadedVersion loaded = version.acquire().orElseThrow(version::unavailable);
       try {
-        Entry next = begin(request, version, loaded);
+        Entry next = begin(request, version, loaded, entry != null);
         if (entry != null) {
           forget(key, entry);
         }
@@ -149,14 +149,15 @@ final class Sequences {
     return new Turn(key, entry, sequence.isEnd());
   }
 
-  private Entry begin(InferenceRequest request, Version version, LoadedVersion loaded)
+  private Entry begin(
+      InferenceRequest request, Version version, LoadedVersion loaded, boolean replacesOne)
       throws ServingException {
     if (loaded.signature().states().isEmpty()) {
       throw new ServingException(
           Failure.UNSUPPORTED,
           "model '" + request.model() + "' keeps no state between requests: leave out sequence_id");
     }
-    if (entries.size() >= most) {
+    if (entries.size() >= most && !replacesOne) {
       throw new ServingException(
           Failure.BUSY, "all " + most + " sequences are in use", Optional.of(Codes.SOON), null);
     }

@@ -147,12 +147,16 @@ class SequencesTest extends ServerTest {
     value(start(1, begin("2")));
     ServingException third = failure(start(1, begin("3")));
     assertEquals(Failure.BUSY, third.failure());
+    assertEquals(5, value(start(5, begin("2"))));
+    PendingInference[] admitted = new PendingInference[1];
     eventually(
         () -> {
           server.sequences().sweep();
-          return failure(start(1, next("1"))).failure() == Failure.INVALID_ARGUMENT;
+          admitted[0] = start(1, begin("3"));
+          return admitted[0].completion().handle((answer, failure) -> failure == null).get();
         });
-    assertEquals(2, value(start(1, begin("3"))));
+    assertEquals(2, value(admitted[0]));
+    assertEquals(Failure.INVALID_ARGUMENT, failure(start(1, next("1"))).failure());
   }
 
   @Test
