@@ -37,6 +37,7 @@ import io.thalamus.x86.compile.Elementwise;
 import io.thalamus.x86.compile.GraphCompiler;
 import io.thalamus.x86.compile.Lowering;
 import io.thalamus.x86.compile.Moving;
+import io.thalamus.x86.compile.Normalization;
 import io.thalamus.x86.compile.Pooling;
 import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.compile.Reduction;
@@ -162,6 +163,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     OperationTable.Builder<Lowering> table = OperationTable.builder();
     Elementwise.register(table);
     Moving.register(table);
+    Normalization.register(table);
     Pooling.register(table);
     Reduction.register(table);
     Resize.register(table);

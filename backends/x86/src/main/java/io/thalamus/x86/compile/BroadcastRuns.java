@@ -4,6 +4,7 @@ package io.thalamus.x86.compile;
 import io.thalamus.driver.BroadcastAxis;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 import java.util.ArrayList;
@@ -43,14 +44,18 @@ final class BroadcastRuns {
 
   /** Returns whether the tensors and the activation are known, and the runs not too many. */
   static boolean isPossible(OperationView operation) {
-    if (!Sizes.isPossible(operation.input(0))
-        || !Sizes.isPossible(operation.input(1))
-        || operation.inputs().stream().skip(2).anyMatch(input -> input.value().isEmpty())) {
+    return operation.inputs().stream().skip(2).allMatch(input -> input.value().isPresent())
+        && isPossible(operation.input(0), operation.input(1));
+  }
+
+  /** Returns whether two tensors are known, and the runs not too many. */
+  static boolean isPossible(OperandView one, OperandView other) {
+    if (!Sizes.isPossible(one) || !Sizes.isPossible(other)) {
       return false;
     }
     try {
-      Shape first = operation.input(0).shape();
-      Shape second = operation.input(1).shape();
+      Shape first = one.shape();
+      Shape second = other.shape();
       Shape result = Broadcast.shape(first, second);
       List<BroadcastAxis> axes = BroadcastAxis.of(first, second, result);
       long inner =

@@ -7,6 +7,7 @@ import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.model.Shape;
 import io.thalamus.operations.Activation.Exponential;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.FusedActivation;
@@ -130,6 +131,11 @@ public final class Elementwise {
     }
   }
 
+  /** Writes what a function makes of each float of a place. */
+  static void map(Kind kind, Place from, Place to, ProgramBuilder program) {
+    map(count -> new Mapped(kind, count).emit(program.emitter()), from, to, program);
+  }
+
   private static void map(OperationTable.Builder<Lowering> table, OperationType code, Kind kind) {
     single(table, code, (emitter, count) -> new Mapped(kind, count).emit(emitter));
   }
@@ -200,11 +206,34 @@ public final class Elementwise {
       ProgramBuilder program) {
     FusedActivation activation =
         operation.parameters() instanceof Plain plain ? plain.activation() : FusedActivation.NONE;
+    pairs(
+        pair,
+        activation,
+        first,
+        operation.inputShape(0),
+        second,
+        operation.inputShape(1),
+        result,
+        operation.outputShape(0),
+        program);
+  }
+
+  /** Writes what a function makes of two tensors that are brought to one shape. */
+  static void pairs(
+      Pair pair,
+      FusedActivation activation,
+      Place first,
+      Shape firstShape,
+      Place second,
+      Shape secondShape,
+      Place result,
+      Shape resultShape,
+      ProgramBuilder program) {
     int size = pair.isTruth() ? 1 : Float.BYTES;
     BroadcastRuns.forEach(
-        operation.inputShape(0),
-        operation.inputShape(1),
-        operation.outputShape(0),
+        firstShape,
+        secondShape,
+        resultShape,
         LONGEST,
         block ->
             program.call(

@@ -13,6 +13,7 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Strided;
+import io.thalamus.x86.kernel.Transposed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -21,6 +22,9 @@ import java.util.stream.IntStream;
 public final class Moving {
   /** Elements of a call. */
   private static final int LONGEST = 1 << 16;
+
+  /** Rows that are transposed at a time. */
+  private static final int STRIP = 64;
 
   static final OperandCode[] TYPES = {
     OperandCode.TENSOR_FLOAT32,
@@ -146,6 +150,35 @@ public final class Moving {
         && run.to() - last.to() == second.to() - begin.to();
   }
 
+  /** Rows of the source that become columns, by strips of either. */
+  private static void transpose(
+      int rows,
+      int columns,
+      int readStep,
+      int writeStep,
+      Run begin,
+      Place source,
+      Place target,
+      ProgramBuilder program) {
+    for (int row = 0; row < rows; row += STRIP) {
+      for (int column = 0; column < columns; column += LONGEST / STRIP) {
+        Transposed square =
+            new Transposed(
+                Math.min(STRIP, rows - row),
+                Math.min(LONGEST / STRIP, columns - column),
+                readStep,
+                writeStep);
+        program.call(
+            square.emit(program.emitter()),
+            source,
+            (begin.from() + column) * Float.BYTES + (long) row * readStep,
+            target,
+            (begin.to() + row) * Float.BYTES + (long) column * writeStep,
+            1);
+      }
+    }
+  }
+
   /** Runs that lie equally far from each other. */
   private static void block(
       Part part, int size, List<Run> runs, Place source, Place target, ProgramBuilder program) {
@@ -156,6 +189,17 @@ public final class Moving {
     int readStep = Math.toIntExact(part.copy().runSourceStride() * size);
     int writeStep = Math.toIntExact(part.copy().runTargetStride() * size);
     int length = part.copy().runLength();
+    if (size == Float.BYTES && runs.size() > 1) {
+      // Elements that are neighbours in one tensor, and a step apart in the other.
+      if (writeStep == size && fromStep == size && readStep > 0) {
+        transpose(length, runs.size(), readStep, toStep, begin, source, target, program);
+        return;
+      }
+      if (readStep == size && toStep == size && writeStep > 0) {
+        transpose(runs.size(), length, fromStep, writeStep, begin, source, target, program);
+        return;
+      }
+    }
     for (int at = 0; at < length; at += LONGEST) {
       int count = Math.min(LONGEST, length - at);
       Function copy =

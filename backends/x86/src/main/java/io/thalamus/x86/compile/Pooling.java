@@ -13,6 +13,7 @@ import io.thalamus.operations.Pooling.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.x86.kernel.PooledRun;
+import io.thalamus.x86.kernel.Reducing;
 
 /** One float for each window over two spatial axes; channels stand last. */
 public final class Pooling {
@@ -105,7 +106,7 @@ public final class Pooling {
       int rows = end(height, y, input.dimension(1)) - top;
       PooledRun run =
           new PooledRun(
-              isMaximum,
+              isMaximum ? Reducing.MAXIMUM : Reducing.MEAN,
               rows,
               line,
               cells,

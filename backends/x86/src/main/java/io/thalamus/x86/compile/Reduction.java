@@ -6,56 +6,171 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.PooledRun;
+import io.thalamus.x86.kernel.ReducedRows;
+import io.thalamus.x86.kernel.Reducing;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
 
-/** MEAN of floats over axes that stand side by side. */
+/** One float of all floats along some axes: MEAN, REDUCE_SUM, REDUCE_MAX and their like. */
 public final class Reduction {
   /** Floats that a call reads. */
   private static final int LONGEST = 1 << 17;
+
+  /** Floats that become one. */
+  private static final int MOST_REDUCED = 1 << 22;
+
+  /** Calls of a step, where each of its results is made by one. */
+  private static final int MOST_OUTER = 1 << 14;
+
+  /** Neighbours that are reduced together: they fill a few vectors. */
+  private static final int LEAST_NEIGHBOURS = 64;
 
   private Reduction() {}
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    table.add(OperationCode.MEAN, Reduction::isPossible, Reduction::mean, TENSOR_FLOAT32);
+    reduction(table, OperationCode.MEAN, Reducing.MEAN);
+    reduction(table, OperationCode.REDUCE_SUM, Reducing.SUM);
+    reduction(table, OperationCode.REDUCE_MAX, Reducing.MAXIMUM);
+    reduction(table, OperationCode.REDUCE_MIN, Reducing.MINIMUM);
+    reduction(table, OperationCode.REDUCE_PROD, Reducing.PRODUCT);
+  }
+
+  private static void reduction(
+      OperationTable.Builder<Lowering> table, OperationCode code, Reducing kind) {
+    table.add(
+        code,
+        Reduction::isPossible,
+        (operation, operands, program) -> {
+          Iterator<ReducedCells> steps =
+              steps(operation.inputShape(0), operation.view().input(1).int32s()).iterator();
+          Place from = operands.input(0);
+          while (steps.hasNext()) {
+            ReducedCells step = steps.next();
+            Place to =
+                steps.hasNext()
+                    ? program.place((long) step.outer() * step.inner() * Float.BYTES)
+                    : operands.output();
+            reduce(kind, step, from, to, program);
+            from = to;
+          }
+        },
+        TENSOR_FLOAT32);
   }
 
   private static boolean isPossible(OperationView operation) {
     OperandView input = operation.input(0);
-    return Sizes.isPossible(input)
-        && operation.input(1).value().isPresent()
-        && operation.input(2).value().isPresent()
-        && ReducedCells.of(input.shape(), operation.input(1).int32s()).isPresent();
+    if (!Sizes.isPossible(input)
+        || operation.input(1).value().isEmpty()
+        || operation.input(2).value().isEmpty()) {
+      return false;
+    }
+    int rank = input.shape().rank();
+    int[] axes = operation.input(1).int32s();
+    for (int axis : axes) {
+      if (axis < -rank || axis >= rank) {
+        return false;
+      }
+    }
+    return axes.length > 0 && steps(input.shape(), axes).stream().allMatch(Reduction::isPossible);
   }
 
-  private static void mean(
-      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
-    ReducedCells cells =
-        ReducedCells.of(operation.inputShape(0), operation.view().input(1).int32s()).orElseThrow();
+  /** Whether no call takes too long, and there are not too many. */
+  static boolean isPossible(ReducedCells cells) {
+    return cells.reduced() < MOST_REDUCED && (cells.inner() == 1 || cells.outer() < MOST_OUTER);
+  }
+
+  /** Axes that stand side by side are one step, the last ones the first. */
+  private static List<ReducedCells> steps(Shape shape, int[] axes) {
+    int[] dimensions = shape.toArray();
+    boolean[] isReduced = new boolean[dimensions.length];
+    for (int axis : axes) {
+      isReduced[axis < 0 ? axis + dimensions.length : axis] = true;
+    }
+    List<ReducedCells> steps = new ArrayList<>();
+    int inner = 1;
+    int end = dimensions.length;
+    while (end > 0) {
+      int begin = end;
+      int reduced = 1;
+      while (begin > 0 && isReduced[begin - 1]) {
+        reduced *= dimensions[--begin];
+      }
+      if (begin < end) {
+        int outer = 1;
+        for (int i = 0; i < begin; i++) {
+          outer *= dimensions[i];
+        }
+        steps.add(new ReducedCells(outer, reduced, inner));
+      }
+      end = begin;
+      while (end > 0 && !isReduced[end - 1]) {
+        inner *= dimensions[--end];
+      }
+    }
+    return steps;
+  }
+
+  /** Writes what becomes of the middle dimension of a tensor of three. */
+  static void reduce(
+      Reducing kind, ReducedCells cells, Place from, Place to, ProgramBuilder program) {
+    if (cells.inner() == 1) {
+      Function rows = new ReducedRows(kind, cells.reduced()).emit(program.emitter());
+      int most = Math.max(1, LONGEST / cells.reduced());
+      for (int row = 0; row < cells.outer(); row += most) {
+        program.call(
+            rows,
+            from,
+            (long) row * cells.reduced() * Float.BYTES,
+            to,
+            (long) row * Float.BYTES,
+            Math.min(most, cells.outer() - row));
+      }
+      return;
+    }
+    int neighbours = Math.min(cells.inner(), Math.max(LEAST_NEIGHBOURS, LONGEST / cells.reduced()));
+    for (int first = 0; first < cells.inner(); first += neighbours) {
+      int some = Math.min(neighbours, cells.inner() - first);
+      columns(kind, cells, first, some, from, to, program);
+    }
+  }
+
+  /** Some neighbouring results, over all of the outer dimension. */
+  private static void columns(
+      Reducing kind,
+      ReducedCells cells,
+      int first,
+      int some,
+      Place from,
+      Place to,
+      ProgramBuilder program) {
     int cell = cells.inner() * Float.BYTES;
     PooledRun run =
         new PooledRun(
-            false,
+            kind,
             1,
             0,
             cells.reduced(),
             cell,
-            cells.inner(),
+            some,
             cells.reduced() * cell,
             cell,
             FusedActivation.NONE);
-    int most = (int) Math.max(1, LONGEST / ((long) cells.reduced() * cells.inner()));
+    int most = (int) Math.max(1, LONGEST / ((long) cells.reduced() * some));
     for (int block = 0; block < cells.outer(); block += most) {
       program.call(
           run.emit(program.emitter()),
-          operands.input(0),
-          (long) block * run.windowStep(),
-          operands.output(),
-          (long) block * cell,
+          from,
+          (long) block * run.windowStep() + (long) first * Float.BYTES,
+          to,
+          (long) block * cell + (long) first * Float.BYTES,
           Math.min(most, cells.outer() - block));
     }
   }

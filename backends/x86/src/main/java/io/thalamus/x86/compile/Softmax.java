@@ -4,14 +4,17 @@ package io.thalamus.x86.compile;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Shape;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Softmax.Parameters;
+import io.thalamus.x86.kernel.Mapped.Kind;
+import io.thalamus.x86.kernel.Pair;
+import io.thalamus.x86.kernel.Reducing;
 import io.thalamus.x86.kernel.SoftmaxRows;
 
-/** Float scores made into probabilities along the last axis. */
+/** Float scores made into probabilities, or their logarithms, along an axis. */
 public final class Softmax {
   /** Floats of a call. */
   private static final int LONGEST = 1 << 14;
@@ -23,43 +26,66 @@ public final class Softmax {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    table.add(OperationCode.SOFTMAX, Softmax::isPossible, Softmax::lower, TENSOR_FLOAT32);
+    table
+        .add(OperationCode.SOFTMAX, Softmax::isPossible, Softmax::probabilities, TENSOR_FLOAT32)
+        .add(OperationCode.LOG_SOFTMAX, Softmax::isPossible, Softmax::logarithms, TENSOR_FLOAT32);
   }
 
   private static boolean isPossible(OperationView operation) {
-    if (!Sizes.isPossible(operation.input(0)) || operation.input(1).value().isEmpty()) {
+    if (!Sizes.isPossible(operation.input(0))
+        || operation.inputs().stream().skip(1).anyMatch(input -> input.value().isEmpty())) {
       return false;
     }
-    Shape shape = operation.input(0).shape();
-    int last = shape.rank() - 1;
-    if (operation.inputs().size() > 2) {
-      if (operation.input(2).value().isEmpty()) {
-        return false;
-      }
-      int axis = operation.input(2).int32();
-      if (axis != -1 && axis != last) {
-        return false;
-      }
-    }
-    return shape.dimension(last) <= MOST;
+    return StoredConvolution.parameters(operation, Parameters.class)
+        .map(parameters -> Composed.cells(operation.input(0).shape(), parameters.axis()))
+        .filter(cells -> cells.reduced() <= MOST && Composed.isPossible(cells))
+        .isPresent();
   }
 
-  private static void lower(
+  private static ReducedCells cells(ResolvedOperation operation) {
+    return Composed.cells(operation.inputShape(0), operation.parameters(Parameters.class).axis());
+  }
+
+  private static void probabilities(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
-    Shape shape = operation.inputShape(0);
-    int count = shape.dimension(shape.rank() - 1);
-    long rows = shape.elementCount() / count;
+    ReducedCells cells = cells(operation);
+    if (cells.inner() > 1) {
+      Composed steps = new Composed(cells, program);
+      Place exponentials = steps.map(Kind.EXP, scores(operation, operands, steps));
+      Place sum = steps.reduce(Reducing.SUM, exponentials);
+      steps.spread(Pair.DIV, exponentials, sum, operands.output());
+      return;
+    }
+    int count = cells.reduced();
     SoftmaxRows row = new SoftmaxRows(count, operation.parameters(Parameters.class).beta());
     int most = Math.max(1, LONGEST / count);
-    for (long first = 0; first < rows; first += most) {
-      long at = first * count * Float.BYTES;
+    for (int first = 0; first < cells.outer(); first += most) {
+      long at = (long) first * count * Float.BYTES;
       program.call(
           row.emit(program.emitter()),
           operands.input(0),
           at,
           operands.output(),
           at,
-          Math.min(most, rows - first));
+          Math.min(most, cells.outer() - first));
     }
+  }
+
+  private static void logarithms(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Composed steps = new Composed(cells(operation), program);
+    Place scores = scores(operation, operands, steps);
+    Place sum = steps.reduce(Reducing.SUM, steps.map(Kind.EXP, scores));
+    steps.spread(Pair.SUB, scores, steps.map(Kind.LOG, sum), operands.output());
+  }
+
+  /** Scores less the largest, times beta. */
+  private static Place scores(
+      ResolvedOperation operation, Lowering.Operands operands, Composed steps) {
+    float beta = operation.parameters(Parameters.class).beta();
+    Place input = operands.input(0);
+    Place distances = steps.newWhole();
+    steps.spread(Pair.SUB, input, steps.reduce(Reducing.MAXIMUM, input), distances);
+    return beta == 1 ? distances : steps.with(Pair.MUL, distances, beta);
   }
 }

@@ -115,6 +115,20 @@ public final class Emitter {
     return Address.at(assembler.constant(words));
   }
 
+  /** Returns where all bits of the first elements of a vector are set, and none of the others. */
+  Address first(int elements) {
+    int[] words = new int[Length.ZMM.bytes() / Float.BYTES];
+    Arrays.fill(words, 0, elements, -1);
+    return Address.at(assembler.constant(words));
+  }
+
+  /** Returns where a float stands in the elements of a vector behind the first, which are 0. */
+  Address behind(int elements, float value) {
+    int[] words = new int[Length.ZMM.bytes() / Float.BYTES];
+    Arrays.fill(words, elements, words.length, Float.floatToRawIntBits(value));
+    return Address.at(assembler.constant(words));
+  }
+
   /** Returns a register that it sets to a float in all elements. */
   Vector vectorOf(float value, Vector to) {
     assembler.load(Move.VMOVUPS, to, all(value));

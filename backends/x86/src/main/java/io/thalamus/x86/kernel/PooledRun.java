@@ -13,10 +13,10 @@ import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Vector;
 
 /**
- * The largest, or the mean, of the cells of a window, for each channel; a block is one window. The
- * cells are added in their order, for any length of vectors.
+ * What becomes of the cells of a window, for each channel; a block is one window. The cells are
+ * combined in their order, for any length of vectors.
  *
- * @param isMaximum whether the result is the largest
+ * @param kind of result
  * @param rows of the window
  * @param rowStep bytes from one to the next
  * @param cells of a row
@@ -27,7 +27,7 @@ import io.thalamus.x86.asm.Vector;
  * @param activation of results
  */
 public record PooledRun(
-    boolean isMaximum,
+    Reducing kind,
     int rows,
     int rowStep,
     int cells,
@@ -45,6 +45,8 @@ public record PooledRun(
   private static final int COUNT = 3;
   private static final int LOADED = 4;
   private static final int RESULT = 5;
+  private static final int ZERO = RESULT + GROUP;
+  private static final int SCRATCH = ZERO + 1;
 
   /** Returns the function: o0 is the first window, o1 the first result. */
   public Function emit(Emitter emitter) {
@@ -61,7 +63,7 @@ public record PooledRun(
     if (tail > 0) {
       emitter.setTail(tail, emitter.vector(MASK));
     }
-    if (!isMaximum) {
+    if (kind == Reducing.MEAN) {
       a.load(Move.VMOVUPS, emitter.vector(COUNT), emitter.all((float) rows * cells));
     }
     Label again = new Label();
@@ -99,10 +101,7 @@ public record PooledRun(
   private void group(Emitter emitter, int vectors, boolean isTail) {
     Assembler a = emitter.assembler();
     for (int v = 0; v < vectors; v++) {
-      a.load(
-          Move.VMOVUPS,
-          emitter.vector(RESULT + v),
-          emitter.all(isMaximum ? Float.NEGATIVE_INFINITY : 0));
+      a.load(Move.VMOVUPS, emitter.vector(RESULT + v), emitter.all(kind.start()));
     }
     Label nextRow = new Label();
     Label nextCell = new Label();
@@ -115,12 +114,16 @@ public record PooledRun(
     for (int v = 0; v < vectors; v++) {
       Vector result = emitter.vector(RESULT + v);
       Address at = Address.at(Gpr.R10, v * emitter.length().bytes());
+      if (!isTail && kind.single().isPresent()) {
+        a.emit(kind.single().get(), result, result, at);
+        continue;
+      }
       if (isTail) {
         emitter.loadTail(loaded, emitter.vector(MASK), at);
-        a.emit(isMaximum ? Binary.VMAXPS : Binary.VADDPS, result, result, loaded);
       } else {
-        a.emit(isMaximum ? Binary.VMAXPS : Binary.VADDPS, result, result, at);
+        a.load(Move.VMOVUPS, loaded, at);
       }
+      kind.combine(emitter, result, loaded, emitter.vector(ZERO), emitter.vector(SCRATCH));
     }
     a.emit(Alu.ADD, Gpr.R10, cellStep);
     a.emit(Alu.SUB, Gpr.RAX, 1);
@@ -130,7 +133,7 @@ public record PooledRun(
     a.jump(Condition.NOT_EQUAL, nextRow);
     for (int v = 0; v < vectors; v++) {
       Vector result = emitter.vector(RESULT + v);
-      if (!isMaximum) {
+      if (kind == Reducing.MEAN) {
         a.emit(Binary.VDIVPS, result, result, emitter.vector(COUNT));
       }
       emitter.clamp(activation, result, emitter.vector(LOW), emitter.vector(HIGH));

@@ -8,6 +8,7 @@ import io.thalamus.x86.Levels;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.kernel.ResizedLine.Column;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -124,9 +125,10 @@ class GuardedFloatsTest {
       int cells = 1 + random.nextInt(4);
       int cellStep = 4 * (channels + random.nextInt(3));
       FusedActivation[] activations = FusedActivation.values();
+      Reducing[] kinds = Reducing.values();
       PooledRun pooled =
           new PooledRun(
-              random.nextBoolean(),
+              kinds[random.nextInt(kinds.length)],
               1 + random.nextInt(4),
               cellStep * (cells + random.nextInt(3)),
               cells,
@@ -157,18 +159,98 @@ class GuardedFloatsTest {
   }
 
   private static double pool(PooledRun pooled, Guarded read, long first) {
-    double most = Double.NEGATIVE_INFINITY;
-    double sum = 0;
+    List<Double> values = new ArrayList<>();
     for (int y = 0; y < pooled.rows(); y++) {
       for (int x = 0; x < pooled.cells(); x++) {
-        double value = read.get(first + (long) y * pooled.rowStep() + (long) x * pooled.cellStep());
-        most = Math.max(most, value);
-        sum += value;
+        values.add(read.get(first + (long) y * pooled.rowStep() + (long) x * pooled.cellStep()));
       }
     }
-    double result = pooled.isMaximum() ? most : sum / (pooled.rows() * pooled.cells());
+    double result = reduce(pooled.kind(), values);
     return Math.min(
         Math.max(result, pooled.activation().range().min()), pooled.activation().range().max());
+  }
+
+  private static double reduce(Reducing kind, List<Double> values) {
+    double sum = values.stream().mapToDouble(Double::doubleValue).sum();
+    return switch (kind) {
+      case SUM -> sum;
+      case MEAN -> sum / values.size();
+      case MAXIMUM -> Collections.max(values);
+      case MINIMUM -> Collections.min(values);
+      case PRODUCT -> values.stream().reduce(1.0, (a, b) -> a * b);
+    };
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void rowsBecomeSingleFloats(Level level) {
+    Levels.assume(level);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      Reducing kind = Reducing.values()[round % Reducing.values().length];
+      ReducedRows rows = new ReducedRows(kind, 1 + random.nextInt(round % 3 == 0 ? 300 : 40));
+      int blocks = 1 + random.nextInt(4);
+      Emitter emitter = new Emitter(level);
+      GuardedTest.run(
+          emitter,
+          rows.emit(emitter),
+          blocks,
+          random,
+          (read, written, _) -> {
+            for (int block = 0; block < blocks; block++) {
+              double wanted = reduce(kind, row(read, block, rows.count()));
+              double error = 1e-6 * rows.count();
+              assertEquals(wanted, written.get(4L * block), error, () -> told(rows, seed));
+            }
+          },
+          1.3f);
+    }
+  }
+
+  private static List<Double> row(Guarded read, int row, int count) {
+    List<Double> values = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      values.add(read.get(4L * ((long) row * count + i)));
+    }
+    return values;
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void rowsAreNormalized(Level level) {
+    Levels.assume(level);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      boolean isCentered = random.nextBoolean();
+      NormalizedRows rows = new NormalizedRows(isCentered, 1 + random.nextInt(90), 1e-3f);
+      int blocks = 1 + random.nextInt(4);
+      Emitter emitter = new Emitter(level);
+      GuardedTest.run(
+          emitter,
+          rows.emit(emitter),
+          blocks,
+          random,
+          (read, written, _) -> {
+            for (int block = 0; block < blocks; block++) {
+              List<Double> values = row(read, block, rows.count());
+              double mean = isCentered ? reduce(Reducing.MEAN, values) : 0;
+              double squares = values.stream().mapToDouble(x -> (x - mean) * (x - mean)).sum();
+              double size =
+                  isCentered
+                      ? Math.sqrt(squares / rows.count() + 1e-3)
+                      : Math.max(Math.sqrt(squares), 1e-3);
+              for (int i = 0; i < rows.count(); i++) {
+                assertEquals(
+                    (values.get(i) - mean) / size,
+                    written.get(4L * ((long) block * rows.count() + i)),
+                    1e-5,
+                    () -> told(rows, seed));
+              }
+            }
+          });
+    }
   }
 
   @ParameterizedTest

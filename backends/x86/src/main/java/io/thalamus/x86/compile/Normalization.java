@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.ReducedCells;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.Normalization.Moments;
+import io.thalamus.operations.Normalization.Norm;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.Normalization.Groups;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.Mapped.Kind;
+import io.thalamus.x86.kernel.NormalizedRows;
+import io.thalamus.x86.kernel.Pair;
+import io.thalamus.x86.kernel.Reducing;
+
+/**
+ * Floats divided by a measure of their neighbours: L2_NORMALIZATION, INSTANCE_NORMALIZATION and
+ * LAYER_NORMALIZATION.
+ */
+public final class Normalization {
+  /** Floats of a call. */
+  private static final int LONGEST = 1 << 15;
+
+  /** A smaller norm is taken for this one. */
+  private static final float LEAST_NORM = 1e-6f;
+
+  private Normalization() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    table
+        .add(
+            OperationCode.L2_NORMALIZATION,
+            Normalization::isNorm,
+            Normalization::l2,
+            TENSOR_FLOAT32)
+        .add(
+            OperationCode.INSTANCE_NORMALIZATION,
+            Normalization::isInstance,
+            Normalization::instance,
+            TENSOR_FLOAT32)
+        .add(
+            ThalamusExtension.LAYER_NORMALIZATION,
+            Normalization::isLayer,
+            Normalization::layer,
+            TENSOR_FLOAT32);
+  }
+
+  private static boolean isNorm(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+        && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent())
+        && StoredConvolution.parameters(operation, Norm.class)
+            .filter(
+                norm ->
+                    Composed.isPossible(Composed.cells(operation.input(0).shape(), norm.axis())))
+            .isPresent();
+  }
+
+  private static void l2(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    ReducedCells cells =
+        Composed.cells(operation.inputShape(0), operation.parameters(Norm.class).axis());
+    Place from = operands.input(0);
+    if (cells.inner() == 1) {
+      rows(
+          new NormalizedRows(false, cells.reduced(), LEAST_NORM),
+          cells.outer(),
+          from,
+          operands.output(),
+          program);
+      return;
+    }
+    Composed steps = new Composed(cells, program);
+    Place squares = steps.newWhole();
+    steps.whole(Pair.MUL, from, from, squares);
+    Place norm = steps.map(Kind.SQRT, steps.reduce(Reducing.SUM, squares));
+    steps.spread(Pair.DIV, from, steps.with(Pair.MAXIMUM, norm, LEAST_NORM), operands.output());
+  }
+
+  private static void rows(
+      NormalizedRows row, int rows, Place from, Place to, ProgramBuilder program) {
+    Function function = row.emit(program.emitter());
+    int most = Math.max(1, LONGEST / row.count());
+    for (int first = 0; first < rows; first += most) {
+      long at = (long) first * row.count() * Float.BYTES;
+      program.call(function, from, at, to, at, Math.min(most, rows - first));
+    }
+  }
+
+  private static boolean isInstance(OperationView operation) {
+    if (!Sizes.isPossible(operation.input(0))
+        || operation.inputs().stream().skip(1).anyMatch(input -> input.value().isEmpty())) {
+      return false;
+    }
+    DataLayout layout = DataLayout.of(operation.input(4).bool());
+    return Composed.isPossible(instances(operation.input(0).shape(), layout));
+  }
+
+  /** The middle dimension is what is normalized together. */
+  private static ReducedCells instances(Shape shape, DataLayout layout) {
+    int cells = layout.height(shape) * layout.width(shape);
+    return layout == DataLayout.NCHW
+        ? new ReducedCells(shape.dimension(0) * layout.channels(shape), cells, 1)
+        : new ReducedCells(shape.dimension(0), cells, layout.channels(shape));
+  }
+
+  private static void instance(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Moments moments = operation.parameters(Moments.class);
+    ReducedCells cells = instances(operation.inputShape(0), moments.layout());
+    Composed steps = new Composed(cells, program);
+    Place from = operands.input(0);
+    Place normalized = steps.newWhole();
+    if (cells.inner() == 1) {
+      NormalizedRows row = new NormalizedRows(true, cells.reduced(), moments.epsilon());
+      rows(row, cells.outer(), from, normalized, program);
+    } else {
+      Place distances = steps.newWhole();
+      steps.spread(Pair.SUB, from, steps.reduce(Reducing.MEAN, from), distances);
+      Place squares = steps.newWhole();
+      steps.whole(Pair.MUL, distances, distances, squares);
+      Place variance = steps.reduce(Reducing.MEAN, squares);
+      Place deviation = steps.map(Kind.SQRT, steps.with(Pair.ADD, variance, moments.epsilon()));
+      steps.spread(Pair.DIV, distances, deviation, normalized);
+    }
+    Place scaled = steps.with(Pair.MUL, normalized, moments.gamma());
+    steps.with(Pair.ADD, scaled, moments.beta(), operands.output());
+  }
+
+  private static boolean isLayer(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+        && operation.input(3).value().isPresent()
+        && operation.input(4).value().isPresent()
+        && StoredConvolution.parameters(operation, Groups.class)
+            .filter(groups -> Composed.isPossible(new ReducedCells(1, groups.groupSize(), 1)))
+            .isPresent()
+        && BroadcastRuns.isPossible(operation.input(0), operation.input(1))
+        && (!operation.has(2)
+            || operation.input(2).value().isPresent()
+                && BroadcastRuns.isPossible(operation.input(0), operation.input(2)));
+  }
+
+  private static void layer(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Groups groups = operation.parameters(Groups.class);
+    Place normalized = program.place(operands.output().bytes());
+    rows(
+        new NormalizedRows(true, groups.groupSize(), groups.epsilon()),
+        groups.groups(),
+        operands.input(0),
+        normalized,
+        program);
+    boolean hasBias = operation.view().has(2);
+    Place scaled = hasBias ? program.place(normalized.bytes()) : operands.output();
+    factor(Pair.MUL, operation, normalized, operands, 1, scaled, program);
+    if (hasBias) {
+      factor(Pair.ADD, operation, scaled, operands, 2, operands.output(), program);
+    }
+  }
+
+  private static void factor(
+      Pair pair,
+      ResolvedOperation operation,
+      Place from,
+      Lowering.Operands operands,
+      int input,
+      Place to,
+      ProgramBuilder program) {
+    Shape shape = operation.inputShape(0);
+    Elementwise.pairs(
+        pair,
+        FusedActivation.NONE,
+        from,
+        shape,
+        operands.input(input),
+        operation.inputShape(input),
+        to,
+        shape,
+        program);
+  }
+}

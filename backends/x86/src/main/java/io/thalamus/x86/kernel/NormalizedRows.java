@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Unary;
+import io.thalamus.x86.asm.Vector;
+
+/**
+ * Rows of floats brought to a common size; a block is a row.
+ *
+ * @param isCentered whether they get mean 0 and variance 1, else the sum of squares 1
+ * @param count floats of a row
+ * @param least what is added to the variance; the least root of a sum of squares
+ */
+public record NormalizedRows(boolean isCentered, int count, float least) {
+  private static final int X = 0;
+  private static final int MEAN = 1;
+  private static final int SUM = 2;
+  private static final int SIZE = 3;
+  private static final int MASK = 4;
+  private static final int SCRATCH = 5;
+
+  /** Returns the function: o0 is the source, o1 the result. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  /** What is done with a vector, or with what is left of a row. */
+  @FunctionalInterface
+  private interface Body {
+    void emit(boolean isTail);
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    if (count % emitter.lanes() > 0) {
+      emitter.setTail(count % emitter.lanes(), emitter.vector(MASK));
+    }
+    Label again = new Label();
+    a.bind(again);
+    if (isCentered) {
+      mean(emitter);
+    }
+    size(emitter);
+    Vector x = emitter.vector(X);
+    pass(
+        emitter,
+        isTail -> {
+          load(emitter, isTail);
+          a.emit(Binary.VDIVPS, x, x, emitter.vector(SIZE));
+          if (isTail) {
+            emitter.storeTail(Address.at(Gpr.RSI, 0), emitter.vector(MASK), x);
+          } else {
+            a.store(Move.VMOVUPS, Address.at(Gpr.RSI, 0), x);
+          }
+        });
+    a.emit(Alu.ADD, Gpr.RDX, count * Float.BYTES);
+    a.emit(Alu.ADD, Gpr.RCX, count * Float.BYTES);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.vzeroupper();
+    a.ret();
+    Extent row = new Extent((long) count * Float.BYTES, (long) count * Float.BYTES);
+    return new Function(entry, row, row, Extent.NONE, false);
+  }
+
+  private void mean(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    Vector mean = emitter.vector(MEAN);
+    Vector sum = emitter.vector(SUM);
+    a.emit(Binary.VXORPS, mean, mean, mean);
+    a.emit(Binary.VXORPS, sum, sum, sum);
+    pass(
+        emitter,
+        isTail -> {
+          load(emitter, isTail);
+          a.emit(Binary.VADDPS, sum, sum, emitter.vector(X));
+        });
+    Across.emit(emitter, Reducing.SUM, sum, emitter.vector(SCRATCH));
+    a.emit(Binary.VDIVPS, mean, sum, emitter.all(count));
+  }
+
+  private void size(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    Vector x = emitter.vector(X);
+    Vector sum = emitter.vector(SUM);
+    a.emit(Binary.VXORPS, sum, sum, sum);
+    pass(
+        emitter,
+        isTail -> {
+          load(emitter, isTail);
+          a.emit(Binary.VFMADD231PS, sum, x, x);
+        });
+    Across.emit(emitter, Reducing.SUM, sum, emitter.vector(SCRATCH));
+    Vector size = emitter.vector(SIZE);
+    if (isCentered) {
+      a.emit(Binary.VDIVPS, sum, sum, emitter.all(count));
+      a.emit(Binary.VADDPS, sum, sum, emitter.all(least));
+      a.emit(Unary.VSQRTPS, size, sum);
+    } else {
+      a.emit(Unary.VSQRTPS, size, sum);
+      a.emit(Binary.VMAXPS, size, size, emitter.all(least));
+    }
+  }
+
+  /** Loads what rdi points to, less the mean; elements behind a row become 0. */
+  private void load(Emitter emitter, boolean isTail) {
+    Assembler a = emitter.assembler();
+    Vector x = emitter.vector(X);
+    if (!isTail) {
+      a.load(Move.VMOVUPS, x, Address.at(Gpr.RDI, 0));
+      subtract(emitter, x);
+      return;
+    }
+    emitter.loadTail(x, emitter.vector(MASK), Address.at(Gpr.RDI, 0));
+    subtract(emitter, x);
+    if (isCentered) {
+      a.emit(Binary.VANDPS, x, x, emitter.first(count % emitter.lanes()));
+    }
+  }
+
+  private void subtract(Emitter emitter, Vector x) {
+    if (isCentered) {
+      emitter.assembler().emit(Binary.VSUBPS, x, x, emitter.vector(MEAN));
+    }
+  }
+
+  /** Moves rdi over the row of the source, and rsi over that of the result. */
+  private void pass(Emitter emitter, Body body) {
+    Assembler a = emitter.assembler();
+    a.mov(Gpr.RDI, Gpr.RDX);
+    a.mov(Gpr.RSI, Gpr.RCX);
+    Loops.repeat(
+        a,
+        Gpr.RAX,
+        count / emitter.lanes(),
+        () -> {
+          body.emit(false);
+          a.emit(Alu.ADD, Gpr.RDI, emitter.length().bytes());
+          a.emit(Alu.ADD, Gpr.RSI, emitter.length().bytes());
+        });
+    if (count % emitter.lanes() > 0) {
+      body.emit(true);
+    }
+  }
+}

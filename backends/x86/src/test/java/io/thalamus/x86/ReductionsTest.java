@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.Quantization.NONE;
+import static io.thalamus.x86.RandomGraphs.compare;
+import static io.thalamus.x86.RandomGraphs.floats;
+import static io.thalamus.x86.RandomGraphs.one;
+import static io.thalamus.x86.RandomGraphs.shape;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tck.check.TestGraph;
+import io.thalamus.x86.asm.Level;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Reductions, and what is made of them, over any axes, against the reference. */
+class ReductionsTest {
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void reductionsOverAnyAxesAreNearTheReference(Level level) throws Exception {
+    compare(
+        level,
+        1e-5,
+        (graph, random) -> {
+          OperationCode code =
+              one(
+                  random,
+                  List.of(
+                      OperationCode.MEAN,
+                      OperationCode.REDUCE_SUM,
+                      OperationCode.REDUCE_MAX,
+                      OperationCode.REDUCE_MIN,
+                      OperationCode.REDUCE_PROD));
+          int[] shape = shape(random);
+          List<Integer> axes = new ArrayList<>();
+          for (int i = 0; i < 4; i++) {
+            if (random.nextBoolean()) {
+              axes.add(random.nextBoolean() ? i : i - 4);
+            }
+          }
+          if (axes.isEmpty()) {
+            axes.add(-1);
+          }
+          int[] kept = shape.clone();
+          axes.forEach(axis -> kept[Math.floorMod(axis, 4)] = 1);
+          int[] given = axes.stream().mapToInt(Integer::intValue).toArray();
+          graph.operation(
+              code,
+              List.of(
+                  graph.input(TENSOR_FLOAT32, NONE, shape),
+                  graph.constant(TENSOR_INT32, NONE, TestGraph.bytes(given), given.length),
+                  code == OperationCode.MEAN ? graph.int32(1) : graph.bool(true)),
+              graph.output(TENSOR_FLOAT32, NONE, kept));
+          return new byte[][] {floats(random, 1, shape)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void normalizationsAreNearTheReference(Level level) throws Exception {
+    compare(
+        level,
+        1e-5,
+        (graph, random) -> {
+          OperationCode code =
+              one(
+                  random,
+                  List.of(
+                      OperationCode.SOFTMAX,
+                      OperationCode.LOG_SOFTMAX,
+                      OperationCode.L2_NORMALIZATION,
+                      OperationCode.INSTANCE_NORMALIZATION));
+          int[] shape = shape(random);
+          int x = graph.input(TENSOR_FLOAT32, NONE, shape);
+          float beta = one(random, List.of(1f, 0.5f, 2f));
+          int axis = graph.int32(random.nextInt(4) - (random.nextBoolean() ? 4 : 0));
+          graph.operation(
+              code,
+              switch (code) {
+                case L2_NORMALIZATION -> List.of(x, axis);
+                case INSTANCE_NORMALIZATION ->
+                    List.of(
+                        x,
+                        graph.float32(beta),
+                        graph.float32(-beta),
+                        graph.float32(0.1f),
+                        graph.bool(random.nextBoolean()));
+                default -> List.of(x, graph.float32(beta), axis);
+              },
+              graph.output(TENSOR_FLOAT32, NONE, shape));
+          return new byte[][] {floats(random, 3, shape)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void normalizedLayersAreNearTheReference(Level level) throws Exception {
+    compare(
+        level,
+        1e-5,
+        (graph, random) -> {
+          int[] shape = shape(random);
+          int axis = random.nextInt(4);
+          int[] group = Arrays.copyOfRange(shape, axis, 4);
+          int x = graph.input(TENSOR_FLOAT32, NONE, shape);
+          int scale = graph.constant(TENSOR_FLOAT32, NONE, floats(random, 1, group), group);
+          int bias = graph.constant(TENSOR_FLOAT32, NONE, floats(random, 1, shape[3]), shape[3]);
+          graph.operation(
+              ThalamusExtension.LAYER_NORMALIZATION,
+              List.of(x, scale, bias, graph.int32(axis), graph.float32(0.1f)),
+              graph.output(TENSOR_FLOAT32, NONE, shape));
+          return new byte[][] {floats(random, 3, shape)};
+        });
+  }
+}
