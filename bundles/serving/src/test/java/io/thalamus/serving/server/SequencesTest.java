@@ -147,7 +147,7 @@ class SequencesTest extends ServerTest {
     value(start(1, begin("2")));
     ServingException third = failure(start(1, begin("3")));
     assertEquals(Failure.BUSY, third.failure());
-    assertEquals(5, value(start(5, begin("2"))));
+    assertEquals(10, value(start(5, begin("2"))));
     PendingInference[] admitted = new PendingInference[1];
     eventually(
         () -> {
