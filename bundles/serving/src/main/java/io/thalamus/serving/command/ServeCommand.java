@@ -44,7 +44,7 @@ public final class ServeCommand extends Command {
   private static final String GRPC = "grpc";
 
   /** The bundles that are configured here, by the last words of their names. */
-  private static final List<String> CONFIGURED = List.of("serving", HTTP, GRPC, "dashboard");
+  private static final List<String> CONFIGURED = List.of("serving", HTTP, "oip", GRPC, "dashboard");
 
   private static final long DEFAULT_GRACE_MILLIS = 5_000;
   private static final long DEFAULT_DRAIN_MILLIS = 30_000;
@@ -74,7 +74,7 @@ public final class ServeCommand extends Command {
           .repeated(
               "set",
               "BUNDLE.NAME=VALUE",
-              "a setting of serving, http, grpc or dashboard, as http.bodyLimit=1000000",
+              "a setting of serving, http, oip, grpc or dashboard, as http.bodyLimit=1000000",
               Candidates.NONE);
 
   private final ConfigurationAdmin configurations;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.oip;
+
+import java.util.Optional;
+
+/**
+ * An output that a request asks for. Immutable.
+ *
+ * @param isBinary whether its value is to come as bytes; empty if the request does not say
+ * @param region the shared memory that its value is to be written to
+ */
+record WantedOutput(String name, Optional<Boolean> isBinary, Optional<RegionPart> region) {}
