@@ -96,8 +96,7 @@ final class Uses {
             message(5, join(pair(1, 2), pair(1, 2), pair(2, 1), text(8, "w"), message(9, weights))),
             message(11, value("x")),
             message(12, value("y")));
-    byte[] model =
-        join(pair(1, 8), message(7, layer), message(8, join(text(1, ""), pair(2, 17))));
+    byte[] model = join(pair(1, 8), message(7, layer), message(8, join(text(1, ""), pair(2, 17))));
     Path file = Files.write(Path.of("layer"), model);
     try (Thalamus thalamus = Thalamus.start();
         Network bytes = thalamus.network("layer.onnx", model);

@@ -68,7 +68,7 @@ final class LoadedModelImpl implements LoadedModel {
     synchronized (closed) {
       if (token == null) {
         try (SharedMemory.Lease _ = bytes.memory().lend()) {
-          byte[] digest = Digests.sha256(bytes.memory().segment());
+          byte[] digest = bytes.companions().addTo(Digests.sha256(bytes.memory().segment()));
           token = CacheToken.of(options.equals(ReadOptions.DEFAULT) ? digest : digest(digest));
         }
       }

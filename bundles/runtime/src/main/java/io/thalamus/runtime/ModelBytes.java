@@ -13,10 +13,25 @@ import java.nio.file.Path;
  * @param path where they came from
  * @param reader knows their format
  * @param memory is owned by this
+ * @param companions the files beside it, as far as they are read; owned by this
  * @param models counts the models, after whose last one the memory is closed
  */
-record ModelBytes(Path path, ModelReader reader, SharedMemory memory, ReferenceCount models) {
-  ModelBytes(Path path, ModelReader reader, SharedMemory memory) {
-    this(path, reader, memory, new ReferenceCount(memory::close));
+record ModelBytes(
+    Path path,
+    ModelReader reader,
+    SharedMemory memory,
+    CompanionFiles companions,
+    ReferenceCount models) {
+  ModelBytes(Path path, ModelReader reader, SharedMemory memory, CompanionFiles companions) {
+    this(
+        path,
+        reader,
+        memory,
+        companions,
+        new ReferenceCount(
+            () -> {
+              companions.close();
+              memory.close();
+            }));
   }
 }

@@ -52,7 +52,7 @@ public final class ModelLoader {
    */
   public LoadedModel load(Path path, ReadOptions options, Collection<LoadedModel> open)
       throws NeuralNetworksException {
-    return load(path, readBytes(path), options, open);
+    return load(path, readBytes(path), CompanionFiles.beside(path), options, open);
   }
 
   /**
@@ -73,7 +73,7 @@ public final class ModelLoader {
       throw exhausted(name, e);
     }
     memory.segment().copyFrom(bytes);
-    return load(Path.of(name), memory, options, open);
+    return load(Path.of(name), memory, CompanionFiles.none(), options, open);
   }
 
   private static NeuralNetworksException exhausted(String name, SharedMemoryException e) {
@@ -85,11 +85,15 @@ public final class ModelLoader {
   }
 
   private LoadedModel load(
-      Path path, SharedMemory memory, ReadOptions options, Collection<LoadedModel> open)
+      Path path,
+      SharedMemory memory,
+      CompanionFiles companions,
+      ReadOptions options,
+      Collection<LoadedModel> open)
       throws NeuralNetworksException {
     ModelBytes bytes = null;
     try {
-      bytes = new ModelBytes(path, reader(path, memory), memory);
+      bytes = new ModelBytes(path, reader(path, memory), memory, companions);
       return read(bytes, options, open);
     } finally {
       if (bytes == null) {
@@ -113,7 +117,7 @@ public final class ModelLoader {
     }
     LoadedModel model = null;
     try {
-      ModelFile file = read(bytes.path(), bytes.memory(), options, bytes.reader());
+      ModelFile file = read(bytes, options);
       model = new LoadedModelImpl(bytes, options, file, open);
       return model;
     } finally {
@@ -165,13 +169,11 @@ public final class ModelLoader {
         ResultCode.BAD_DATA, path + " is not a model of a known format (known: " + known + ")");
   }
 
-  private static ModelFile read(
-      Path path, SharedMemory memory, ReadOptions options, ModelReader reader)
+  private static ModelFile read(ModelBytes bytes, ReadOptions options)
       throws NeuralNetworksException {
+    Path path = bytes.path();
     try {
-      return options.equals(ReadOptions.DEFAULT)
-          ? reader.read(memory)
-          : reader.read(memory, options);
+      return bytes.reader().read(bytes.memory(), options, bytes.companions());
     } catch (ModelFormatException e) {
       throw new NeuralNetworksException(ResultCode.BAD_DATA, path + ": " + e.getMessage(), e);
     } catch (IndexOutOfBoundsException | IllegalArgumentException | ArithmeticException e) {

@@ -3,6 +3,7 @@ package io.thalamus.runtime;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -20,17 +21,21 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.model.reader.Companions;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ModelReader;
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -115,6 +120,80 @@ class ModelLoaderTest {
     assertTrue(refusal(cut).getMessage().startsWith(cut + " is damaged"));
     runtime.loader.removeReader(reader);
     assertTrue(refusal(text).getMessage().startsWith("no reader"));
+  }
+
+  /** The letter C, and the name of a file beside it, in which the letter is. */
+  private static final class CompanionReader implements ModelReader {
+    private final LetterReader letters = new LetterReader();
+
+    @Override
+    public String format() {
+      return "Companion";
+    }
+
+    @Override
+    public boolean accepts(String fileName, MemorySegment head) {
+      return head.get(ValueLayout.JAVA_BYTE, 0) == 'C';
+    }
+
+    @Override
+    public ModelFile read(SharedMemory file) throws ModelFormatException {
+      throw new ModelFormatException("it is not alone");
+    }
+
+    @Override
+    public ModelFile read(SharedMemory file, ReadOptions options, Companions companions)
+        throws ModelFormatException {
+      String text = new String(file.segment().toArray(ValueLayout.JAVA_BYTE));
+      SharedMemory other = companions.open(text.substring(1));
+      if (companions.open(text.substring(1)) != other) {
+        throw new ModelFormatException("the same name gives other memory");
+      }
+      return letters.read(other);
+    }
+  }
+
+  @Test
+  void aModelMayHavePartsInFilesBesideIt() throws Exception {
+    runtime.loader.addReader(new CompanionReader());
+    Path inner = Files.createDirectories(directory.resolve("inner/parts"));
+    Files.write(inner.resolve("letter"), letter(1));
+    Path file = Files.writeString(directory.resolve("inner/whole"), "Cparts/letter");
+    LoadedModel model = runtime.networks().load(file);
+    Compilation compilation = runtime.networks().compile(model.model(), CompilationOptions.DEFAULT);
+    final CacheToken token = model.token();
+    Files.write(inner.resolve("letter"), letter(2));
+    try (LoadedModel again = runtime.networks().load(file)) {
+      assertNotEquals(token, again.token());
+    }
+    model.close();
+    assertEquals(1, compute(compilation));
+    compilation.close();
+
+    Files.write(directory.resolve("outside"), letter(3));
+    Files.createSymbolicLink(inner.resolve("link"), directory.resolve("outside"));
+    String what = ", which it needs beside it, ";
+    for (String name : List.of("../outside", directory.resolve("outside").toString(), "")) {
+      Files.writeString(file, "C" + name);
+      assertEquals(
+          file + ": the file '" + name + "'" + what + "would be outside of its folder",
+          refusal(file).getMessage());
+    }
+    Files.writeString(file, "Cparts/link");
+    assertEquals(
+        file + ": the file 'parts/link'" + what + "is a link that leads out of its folder",
+        refusal(file).getMessage());
+    Files.writeString(file, "Cparts");
+    assertEquals(file + ": the file 'parts'" + what + "is not there", refusal(file).getMessage());
+    assertEquals(ResultCode.BAD_DATA, refusal(file).code());
+    NeuralNetworksException alone =
+        assertThrows(
+            NeuralNetworksException.class,
+            () ->
+                runtime.networks().load("whole", MemorySegment.ofArray("Cparts/link".getBytes())));
+    assertEquals(
+        "whole: it needs the file 'parts/link' beside it, which a model in memory does not have",
+        alone.getMessage());
   }
 
   @Test

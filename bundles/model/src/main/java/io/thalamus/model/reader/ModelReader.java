@@ -45,4 +45,15 @@ public interface ModelReader {
     throw new ModelFormatException(
         format() + " files are read with their own shapes and entry point alone");
   }
+
+  /**
+   * Reads a model that may have parts in other files. Constants may refer to their memory, which
+   * stays open as that of {@code file} does. A reader whose files stand alone has no need of this.
+   *
+   * @throws ModelFormatException as above, and where another file is missing or does not fit
+   */
+  default ModelFile read(SharedMemory file, ReadOptions options, Companions companions)
+      throws ModelFormatException {
+    return read(file, options);
+  }
 }

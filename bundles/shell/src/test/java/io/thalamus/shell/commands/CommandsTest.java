@@ -61,6 +61,7 @@ class CommandsTest {
             new DevicesCommand(networks, Map::of),
             new MemCommand(networks),
             new InfoCommand(models),
+            new ExportCommand(models),
             new RunCommand(models),
             new PlanCommand(networks, models, trials));
     model("float.tflite", OperandCode.TENSOR_FLOAT32, Quantization.NONE, 1, 2, 2, 3);
@@ -121,6 +122,26 @@ class CommandsTest {
   private void assertFails(String line, String command) {
     CommandException e = assertThrows(CommandException.class, () -> terminal.type(command));
     assertEquals(line, e.getMessage());
+  }
+
+  @Test
+  void aModelIsWrittenIntoAFolderOrAFile() throws Exception {
+    Path file = folder.resolve("float.json");
+    String wrote = "wrote " + file + ", 3 operations";
+    assertEquals(wrote, terminal.type("nn:export float.tflite .").strip());
+    String text = Files.readString(file);
+    assertTrue(text.startsWith("{\n \"thalamus\": 1,\n"), text);
+    assertTrue(text.contains("{\"type\": \"SOFTMAX\", \"inputs\": [1], \"outputs\": [2]}"), text);
+    Files.delete(file);
+    assertEquals(wrote, terminal.type("nn:export float.tflite float.json").strip());
+    assertFails(
+        "float.tflite is no folder, and no name of a file that ends in .json",
+        "nn:export float.tflite float.tflite");
+    assertTrue(
+        assertThrows(
+                CommandException.class, () -> terminal.type("nn:export float.tflite no/m.json"))
+            .getMessage()
+            .startsWith("cannot write to no/m.json: "));
   }
 
   @Test

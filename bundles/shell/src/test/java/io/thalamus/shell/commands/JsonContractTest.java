@@ -26,6 +26,7 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Json;
 import io.thalamus.console.text.Style;
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -84,6 +85,7 @@ class JsonContractTest {
             new DevicesCommand(networks, Map::of),
             new MemCommand(networks),
             new InfoCommand(models),
+            new ExportCommand(models),
             new RunCommand(models),
             new PlanCommand(networks, models, new FakeDryRuns()),
             new MeasureCommand(networks, models),
@@ -225,6 +227,21 @@ class JsonContractTest {
             + "inputs[{name,type,shape[],scale,zeroPoint,normalization{mean,std,reason}}],"
             + "outputs[{name,type,shape[],scale,zeroPoint}],operations{RELU}}",
         "nn:info m.tflite");
+  }
+
+  @Test
+  void export() throws Exception {
+    assertFields("{model,file,constantBytes,operations}", "nn:export m.tflite m.json");
+    byte[] weights = new byte[1 << 17];
+    SubgraphBuilder builder = new SubgraphBuilder();
+    OperandCode type = OperandCode.TENSOR_INT32;
+    Shape shape = Shape.of(1 << 15);
+    int constant = builder.constant("", type, shape, Quantization.NONE, new ConstantCopy(weights));
+    int out = builder.output("out", type, shape, Quantization.NONE);
+    builder.operation(OperationCode.ABS, List.of(constant), List.of(out));
+    networks.files.put("large.tflite", ModelFile.of(Model.of(builder.build()), "Test format"));
+    Files.writeString(folder.resolve("large.tflite"), "content");
+    assertFields("{model,file,constants,constantBytes,operations}", "nn:export large.tflite .");
   }
 
   @Test
