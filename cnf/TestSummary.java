@@ -11,8 +11,8 @@ import org.w3c.dom.Element;
 
 /**
  * The gate of the in-framework tests, whose runner tells no counts: {@code clear DIR} forgets the
- * reports of an earlier run, {@code check DIR NAME,NAME} adds up those of this one, for each name of
- * a run, and fails where a test failed or a run had none.
+ * reports of an earlier run, {@code check DIR NAME,NAME} adds up those of this one, for each name
+ * of a run, and fails where a test failed or a run had none.
  */
 final class TestSummary {
   private TestSummary() {}

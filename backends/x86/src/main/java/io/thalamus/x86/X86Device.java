@@ -40,6 +40,7 @@ import io.thalamus.x86.compile.Moving;
 import io.thalamus.x86.compile.Normalization;
 import io.thalamus.x86.compile.Pooling;
 import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Recurrence;
 import io.thalamus.x86.compile.Reduction;
 import io.thalamus.x86.compile.Resize;
 import io.thalamus.x86.compile.Softmax;
@@ -165,6 +166,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     Moving.register(table);
     Normalization.register(table);
     Pooling.register(table);
+    Recurrence.register(table);
     Reduction.register(table);
     Resize.register(table);
     Softmax.register(table);

@@ -41,7 +41,7 @@ public final class Convolution {
   private static final long MOST_CALLS = 1 << 16;
 
   /** Vectors of channels where there are hardly any rows: as many sums as hide the latency. */
-  private static final int FEW_ROWS_VECTORS = 6;
+  static final int FEW_ROWS_VECTORS = 6;
 
   /** Results of an operation that are matrices. */
   private static final long MOST_MATRICES = 1 << 12;
@@ -203,7 +203,7 @@ public final class Convolution {
       }
       Weights weights =
           new Weights(
-              new Source(operation, operands, 1),
+              Source.of(operation, operands, 1),
               Optional.empty(),
               pair.second().offset(),
               pair.second().rowStride(),
@@ -260,8 +260,8 @@ public final class Convolution {
   private static Weights weights(
       ResolvedOperation operation, Lowering.Operands operands, long depthStep, long channelStep) {
     return new Weights(
-        new Source(operation, operands, 1),
-        Optional.of(new Source(operation, operands, 2)),
+        Source.of(operation, operands, 1),
+        Optional.of(Source.of(operation, operands, 2)),
         0,
         depthStep,
         channelStep);
@@ -278,6 +278,19 @@ public final class Convolution {
             weights(operation, operands, 1, parameters.inputSize()),
             parameters.activation());
     emit(layer, operands.input(0), operands.output(), program);
+  }
+
+  /** Multiplies rows of a matrix by weights. */
+  static void product(
+      int rows,
+      int inner,
+      int columns,
+      Weights weights,
+      Place source,
+      Place output,
+      ProgramBuilder program) {
+    emit(
+        Layer.ofRows(rows, inner, columns, weights, FusedActivation.NONE), source, output, program);
   }
 
   private static void emit(Layer layer, Place source, Place output, ProgramBuilder program) {
@@ -441,6 +454,7 @@ public final class Convolution {
     boolean isJoined = !layer.isDepthwise() && layer.width().dilation() == 1;
     return new Taps(
         panel.place().isEmpty(),
+        false,
         layer.isDepthwise(),
         rows,
         panel.vectors(),

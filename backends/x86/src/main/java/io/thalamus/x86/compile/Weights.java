@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
-import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
@@ -9,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * The float weights and the bias of a layer, which may be constants. Those that are not are packed
@@ -31,28 +31,33 @@ record Weights(
   /** Elements of a call. */
   private static final int LONGEST = 1 << 16;
 
-  /** An input of an operation. */
-  record Source(ResolvedOperation operation, Lowering.Operands operands, int input) {
-    private OperandView view() {
-      return operation.view().input(input);
+  /**
+   * Where numbers come from.
+   *
+   * @param constant the numbers, where they are known
+   * @param place returns where they stand during a run
+   */
+  record Source(Optional<MemorySegment> constant, Supplier<Place> place) {
+    /** Returns an input of an operation. */
+    static Source of(ResolvedOperation operation, Lowering.Operands operands, int input) {
+      return new Source(operation.view().input(input).value(), () -> operands.input(input));
+    }
+
+    /** Returns numbers that are known. */
+    static Source of(float[] numbers, ProgramBuilder program) {
+      MemorySegment bytes = MemorySegment.ofArray(new byte[numbers.length * Float.BYTES]);
+      MemorySegment.copy(numbers, 0, bytes, FLOAT, 0, numbers.length);
+      return new Source(
+          Optional.of(bytes), () -> program.constantPlace(bytes.toArray(ValueLayout.JAVA_BYTE)));
     }
 
     boolean isConstant() {
-      return view().value().isPresent();
+      return constant.isPresent();
     }
 
     float[] floats() {
-      return view().value().orElseThrow().toArray(FLOAT);
+      return constant.orElseThrow().toArray(FLOAT);
     }
-
-    Place place() {
-      return operands.input(input);
-    }
-  }
-
-  /** Returns the same with other first weights. */
-  Weights from(long element) {
-    return new Weights(numbers, bias, element, depthStep, channelStep);
   }
 
   boolean isConstant() {
@@ -115,7 +120,7 @@ record Weights(
         program.call(
             new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, 0, 0)
                 .emit(program.emitter()),
-            bias.get().place(),
+            bias.get().place().get(),
             (long) channel * Float.BYTES,
             panel,
             0,
@@ -137,7 +142,7 @@ record Weights(
           Strided copy = new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, step, row);
           program.call(
               copy.emit(program.emitter()),
-              numbers.place(),
+              numbers.place().get(),
               from + (long) k * step,
               panel,
               to,
@@ -147,7 +152,7 @@ record Weights(
           Transposed columns = new Transposed(channels, some, step, row);
           program.call(
               columns.emit(program.emitter()),
-              numbers.place(),
+              numbers.place().get(),
               from + (long) k * Float.BYTES,
               panel,
               to,

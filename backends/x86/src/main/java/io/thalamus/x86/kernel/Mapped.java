@@ -86,8 +86,18 @@ public record Mapped(Kind kind, int count, float parameter) {
   }
 
   private void map(Emitter emitter, Vector x, Vector s, Vector t) {
+    map(emitter, kind, parameter, x, s, t, SCRATCH);
+  }
+
+  /**
+   * Replaces x by a function of it; changes two other registers.
+   *
+   * @param scratch the first of {@link FloatMath#SCRATCH} registers that may change too
+   */
+  static void map(
+      Emitter emitter, Kind kind, float parameter, Vector x, Vector s, Vector t, int scratch) {
     Assembler a = emitter.assembler();
-    FloatMath math = new FloatMath(emitter, SCRATCH);
+    FloatMath math = new FloatMath(emitter, scratch);
     switch (kind) {
       case EXP -> math.exp(x);
       case LOG -> math.log(x);

@@ -18,6 +18,7 @@ import io.thalamus.x86.asm.Vector;
  * of channels at a time. It reads a panel: the bias, then the weights of each tap.
  *
  * @param isConstant whether the panel stands among the constants, else in memory
+ * @param isAdded whether sums are added to what stands in the result, else to the bias
  * @param isDepthwise whether each channel sees itself alone; else each sees {@code run} floats
  * @param rows results of a block
  * @param vectors of channels
@@ -33,6 +34,7 @@ import io.thalamus.x86.asm.Vector;
  */
 public record Taps(
     boolean isConstant,
+    boolean isAdded,
     boolean isDepthwise,
     int rows,
     int vectors,
@@ -68,13 +70,19 @@ public record Taps(
     a.emit(Alu.ADD, Gpr.R8, isConstant ? Gpr.RSI : Gpr.RDI);
     Label again = new Label();
     a.bind(again);
+    if ((isDepthwise || isAdded) && isPartial(emitter)) {
+      emitter.setTail(tail(emitter), scratch(emitter, 1));
+    }
     for (int row = 0; row < rows; row++) {
       for (int v = 0; v < vectors; v++) {
-        a.load(Move.VMOVUPS, sum(emitter, row, v), Address.at(Gpr.R8, v * bytes));
+        if (!isAdded) {
+          a.load(Move.VMOVUPS, sum(emitter, row, v), Address.at(Gpr.R8, v * bytes));
+        } else if (v == vectors - 1 && isPartial(emitter)) {
+          emitter.loadTail(sum(emitter, row, v), scratch(emitter, 1), result(row, v, bytes));
+        } else {
+          a.load(Move.VMOVUPS, sum(emitter, row, v), result(row, v, bytes));
+        }
       }
-    }
-    if (isDepthwise && isPartial(emitter)) {
-      emitter.setTail(tail(emitter), scratch(emitter, 1));
     }
     a.lea(Gpr.RAX, Address.at(Gpr.R8, vectors * bytes));
     a.mov(Gpr.RDI, Gpr.RDX);
@@ -171,7 +179,7 @@ public record Taps(
       for (int v = 0; v < vectors; v++) {
         Vector sum = sum(emitter, row, v);
         emitter.clamp(activation, sum, low, high);
-        Address at = Address.at(Gpr.RCX, row * resultStep + v * emitter.length().bytes());
+        Address at = result(row, v, emitter.length().bytes());
         if (v == vectors - 1 && isPartial(emitter)) {
           emitter.storeTail(at, scratch(emitter, 1), sum);
         } else {
@@ -179,6 +187,10 @@ public record Taps(
         }
       }
     }
+  }
+
+  private Address result(int row, int v, int bytes) {
+    return Address.at(Gpr.RCX, row * resultStep + v * bytes);
   }
 
   private int tail(Emitter emitter) {

@@ -296,6 +296,73 @@ class GuardedFloatsTest {
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
+  void cellsRememberAndForget(Level level) {
+    Levels.assume(level);
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    CellFunction[] functions = CellFunction.values();
+    for (int round = 0; round < ROUNDS; round++) {
+      int count = 1 + random.nextInt(50);
+      boolean isCoupled = random.nextBoolean();
+      LstmCells cells =
+          new LstmCells(
+              count,
+              isCoupled,
+              functions[random.nextInt(functions.length)],
+              random.nextBoolean() ? 0.7f : 0,
+              4 * (count * (isCoupled ? 3 : 4) + random.nextInt(9)));
+      int blocks = 1 + random.nextInt(3);
+      Emitter emitter = new Emitter(level);
+      GuardedTest.run(
+          emitter,
+          cells.emit(emitter),
+          blocks,
+          random,
+          (read, written, other) -> {
+            for (int i = 0; i < blocks * count; i++) {
+              long gates = (long) (i / count) * cells.gatesStep() + 4L * (i % count);
+              long row = 4L * (i / count * 2 * count + i % count);
+              double state = state(cells, read, gates, other.get(row));
+              double output = sigmoid(read.get(gates + 4L * count * (isCoupled ? 2 : 3)));
+              assertEquals(state, written.get(row), 1e-5, () -> told(cells, seed));
+              assertEquals(
+                  output * activated(cells.activation(), state),
+                  written.get(row + 4L * count),
+                  1e-5,
+                  () -> told(cells, seed));
+            }
+          },
+          3);
+    }
+  }
+
+  private static double state(LstmCells cells, Guarded read, long gates, double old) {
+    long part = 4L * cells.cells();
+    long first = cells.isCoupled() ? gates - part : gates;
+    double forget = sigmoid(read.get(first + part));
+    double admitted = cells.isCoupled() ? 1 - forget : sigmoid(read.get(first));
+    double state =
+        forget * old + admitted * activated(cells.activation(), read.get(first + 2 * part));
+    return cells.clip() > 0 ? Math.clamp(state, -cells.clip(), cells.clip()) : state;
+  }
+
+  private static double sigmoid(double x) {
+    return 1 / (1 + Math.exp(-x));
+  }
+
+  private static double activated(CellFunction function, double x) {
+    return switch (function) {
+      case NONE -> x;
+      case RELU -> Math.max(0, x);
+      case RELU1 -> Math.clamp(x, -1, 1);
+      case RELU6 -> Math.clamp(x, 0, 6);
+      case TANH -> Math.tanh(x);
+      case SIGMOID -> sigmoid(x);
+    };
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
   void rowsBecomeColumns(Level level) {
     Levels.assume(level);
     long seed = Long.getLong("thalamus.seed", 1);

@@ -154,6 +154,7 @@ class GuardedTest {
     int cell = 4 * (isDepthwise ? channels : run) + 4 * random.nextInt(3);
     return new Taps(
         random.nextBoolean(),
+        random.nextBoolean(),
         isDepthwise,
         1 + random.nextInt(Taps.mostRows(emitter, vectors)),
         vectors,
@@ -171,7 +172,7 @@ class GuardedTest {
   private static double sum(
       Taps taps, Emitter emitter, int row, int c, Guarded read, Guarded panel) {
     long wide = 4L * taps.vectors() * emitter.lanes();
-    double sum = panel.get(4L * c);
+    double sum = taps.isAdded() ? 0 : panel.get(4L * c);
     long weight = 1;
     for (int y = 0; y < taps.height(); y++) {
       for (int x = 0; x < taps.width(); x++) {

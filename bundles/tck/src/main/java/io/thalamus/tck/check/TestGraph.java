@@ -74,6 +74,11 @@ public final class TestGraph implements AutoCloseable {
     return constant(type, quantization, new byte[(int) bytes], shape);
   }
 
+  /** An operand that is left out. */
+  public int noValue(OperandCode type) {
+    return builder.noValue(type);
+  }
+
   /** A scalar constant. */
   public int int32(int value) {
     return builder.int32(value);

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Vector;
+import io.thalamus.x86.kernel.Mapped.Kind;
+
+/**
+ * What cells with a long memory make of the sums of their gates; a block is a row of cells. The
+ * gates stand one after the other: input (unless it is coupled), forget, cell and output. States of
+ * the cells and, behind them, their outputs are a row of the result; states of another row are
+ * read.
+ *
+ * @param cells of a row
+ * @param isCoupled whether the input gate is what the forget gate leaves
+ * @param activation of cells' inputs and outputs
+ * @param clip limit of states, 0 for none
+ * @param gatesStep bytes from one row of gates to the next
+ */
+public record LstmCells(
+    int cells, boolean isCoupled, CellFunction activation, float clip, int gatesStep) {
+  private static final int X = 0;
+  private static final int S = 1;
+  private static final int T = 2;
+  private static final int MASK = 3;
+  private static final int FORGET = 4;
+  private static final int STATE = 5;
+  private static final int ADMITTED = 6;
+  private static final int SCRATCH = 7;
+
+  /** Returns the function: o0 is the gates, o1 the new states, o2 the old ones, in memory. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  /** Returns the floats of a row of gates. */
+  public int gates() {
+    return (isCoupled ? 3 : 4) * cells;
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
+    int bytes = emitter.length().bytes();
+    int vectors = cells / emitter.lanes();
+    int tail = cells % emitter.lanes();
+    if (tail > 0) {
+      emitter.setTail(tail, emitter.vector(MASK));
+    }
+    Label again = new Label();
+    a.bind(again);
+    Loops.repeat(
+        a,
+        Gpr.RAX,
+        vectors,
+        () -> {
+          some(emitter, false);
+          for (Gpr pointer : new Gpr[] {Gpr.RDX, Gpr.RCX, Gpr.R8}) {
+            a.emit(Alu.ADD, pointer, bytes);
+          }
+        });
+    if (tail > 0) {
+      some(emitter, true);
+    }
+    int row = 2 * cells * Float.BYTES;
+    a.emit(Alu.ADD, Gpr.RDX, gatesStep - vectors * bytes);
+    a.emit(Alu.ADD, Gpr.RCX, row - vectors * bytes);
+    a.emit(Alu.ADD, Gpr.R8, row - vectors * bytes);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.vzeroupper();
+    a.ret();
+    return new Function(
+        entry,
+        new Extent((long) gates() * Float.BYTES, gatesStep),
+        new Extent(row, row),
+        new Extent((long) cells * Float.BYTES, row),
+        false);
+  }
+
+  private void some(Emitter emitter, boolean isTail) {
+    Assembler a = emitter.assembler();
+    Vector x = emitter.vector(X);
+    Vector forget = emitter.vector(FORGET);
+    Vector state = emitter.vector(STATE);
+    Vector admitted = emitter.vector(ADMITTED);
+    int first = isCoupled ? -1 : 0;
+    gate(emitter, first + 1, isTail);
+    a.emit(Move.VMOVUPS, forget, x);
+    if (isCoupled) {
+      a.load(Move.VMOVUPS, admitted, emitter.all(1));
+      a.emit(Binary.VSUBPS, admitted, admitted, forget);
+    } else {
+      gate(emitter, 0, isTail);
+      a.emit(Move.VMOVUPS, admitted, x);
+    }
+    load(emitter, state, Gpr.R8, 0, isTail);
+    a.emit(Binary.VMULPS, state, state, forget);
+    load(emitter, x, Gpr.RDX, first + 2, isTail);
+    activate(emitter, x);
+    a.emit(Binary.VFMADD231PS, state, x, admitted);
+    if (clip > 0) {
+      a.load(Move.VMOVUPS, x, emitter.all(-clip));
+      a.emit(Binary.VMAXPS, state, x, state);
+      a.load(Move.VMOVUPS, x, emitter.all(clip));
+      a.emit(Binary.VMINPS, state, x, state);
+    }
+    store(emitter, 0, state, isTail);
+    gate(emitter, first + 3, isTail);
+    a.emit(Move.VMOVUPS, admitted, x);
+    a.emit(Move.VMOVUPS, x, state);
+    activate(emitter, x);
+    a.emit(Binary.VMULPS, x, x, admitted);
+    store(emitter, 1, x, isTail);
+  }
+
+  private void gate(Emitter emitter, int gate, boolean isTail) {
+    load(emitter, emitter.vector(X), Gpr.RDX, gate, isTail);
+    map(emitter, Kind.LOGISTIC, emitter.vector(X));
+  }
+
+  private void activate(Emitter emitter, Vector x) {
+    activation.emit(emitter, x, emitter.vector(S), emitter.vector(T), SCRATCH);
+  }
+
+  private static void map(Emitter emitter, Kind kind, Vector x) {
+    Mapped.map(emitter, kind, 0, x, emitter.vector(S), emitter.vector(T), SCRATCH);
+  }
+
+  /** Loads cells of one of the parts of a row. */
+  private void load(Emitter emitter, Vector to, Gpr from, int part, boolean isTail) {
+    Address at = Address.at(from, part * cells * Float.BYTES);
+    if (isTail) {
+      emitter.loadTail(to, emitter.vector(MASK), at);
+    } else {
+      emitter.assembler().load(Move.VMOVUPS, to, at);
+    }
+  }
+
+  private void store(Emitter emitter, int part, Vector from, boolean isTail) {
+    Address at = Address.at(Gpr.RCX, part * cells * Float.BYTES);
+    if (isTail) {
+      emitter.storeTail(at, emitter.vector(MASK), from);
+    } else {
+      emitter.assembler().store(Move.VMOVUPS, at, from);
+    }
+  }
+}
