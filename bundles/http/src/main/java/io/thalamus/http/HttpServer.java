@@ -8,6 +8,9 @@ import org.osgi.annotation.versioning.ProviderType;
 /** A server that listens. A service, there as long as connections are taken. Thread-safe. */
 @ProviderType
 public interface HttpServer {
+  /** The property of a service that speaks another protocol over HTTP/2, with its name. */
+  String PROTOCOL = "thalamus.protocol";
+
   /** Returns the address that it listens at, with the port that was found for port 0. */
   InetSocketAddress address();
 

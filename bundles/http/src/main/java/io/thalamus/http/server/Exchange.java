@@ -17,6 +17,7 @@ import io.thalamus.http.Access;
 import io.thalamus.http.Headers;
 import io.thalamus.http.HttpExchange;
 import io.thalamus.http.Route;
+import io.thalamus.http.settings.Rights;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;

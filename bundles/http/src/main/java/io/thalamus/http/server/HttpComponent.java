@@ -3,6 +3,7 @@ package io.thalamus.http.server;
 
 import io.thalamus.http.HttpServer;
 import io.thalamus.http.Route;
+import io.thalamus.http.settings.HttpSettings;
 import java.io.IOException;
 import java.util.LinkedHashSet;
 import java.util.Set;

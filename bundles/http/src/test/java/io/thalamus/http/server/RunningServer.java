@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.http.Access;
 import io.thalamus.http.Route;
+import io.thalamus.http.settings.HttpSettings;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.http.Route;
+import io.thalamus.http.settings.HttpSettings;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.net.URI;

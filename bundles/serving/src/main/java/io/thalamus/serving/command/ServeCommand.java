@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +27,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
+import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
+import org.osgi.framework.Filter;
+import org.osgi.framework.InvalidSyntaxException;
 import org.osgi.service.cm.Configuration;
 import org.osgi.service.cm.ConfigurationAdmin;
 import org.osgi.service.component.annotations.Activate;
@@ -115,14 +119,27 @@ public final class ServeCommand extends Command {
       throw new CommandException("the process ends", e);
     }
     List<Configuration> made = new ArrayList<>();
-    ServiceTracker<ServingComponent, ServingComponent> server = tracker(ServingComponent.class);
-    ServiceTracker<HttpServer, HttpServer> http = tracker(HttpServer.class);
+    ServiceTracker<ServingComponent, ServingComponent> server = tracker(ServingComponent.class, "");
+    ServiceTracker<HttpServer, HttpServer> http =
+        tracker(HttpServer.class, "(!(" + HttpServer.PROTOCOL + "=*))");
+    ServiceTracker<HttpServer, HttpServer> grpc =
+        tracker(HttpServer.class, "(" + HttpServer.PROTOCOL + "=" + GRPC + ")");
     try {
       configure(settings, made);
       ServingComponent serving = await(server, "the server of models", ending);
       HttpServer listening = await(http, "the HTTP server", ending);
+      List<String> uris = new ArrayList<>();
+      if (listening != null) {
+        uris.add(listening.uri().toString());
+      }
+      if (listening != null && hasGrpc()) {
+        HttpServer also = await(grpc, "the gRPC server", ending);
+        if (also != null) {
+          uris.add(also.uri().toString());
+        }
+      }
       if (serving != null && listening != null && awaitReady(serving, ending, invocation)) {
-        invocation.out().println(ready(invocation.style(), serving, listening).show());
+        invocation.out().println(ready(invocation.style(), serving, uris).show());
         invocation.out().flush();
         ending.await();
       }
@@ -133,6 +150,7 @@ public final class ServeCommand extends Command {
       }
       server.close();
       http.close();
+      grpc.close();
     }
   }
 
@@ -191,10 +209,22 @@ public final class ServeCommand extends Command {
     }
   }
 
-  private <T> ServiceTracker<T, T> tracker(Class<T> type) {
-    ServiceTracker<T, T> tracker = new ServiceTracker<>(context, type, null);
+  /** Returns a tracker of a service; a filter may be empty. */
+  private <T> ServiceTracker<T, T> tracker(Class<T> type, String filter)
+      throws InvalidSyntaxException {
+    Filter all = context.createFilter("(&(objectClass=" + type.getName() + ")" + filter + ")");
+    ServiceTracker<T, T> tracker = new ServiceTracker<>(context, all, null);
     tracker.open();
     return tracker;
+  }
+
+  /** Returns whether the bundle is here, which is optional. */
+  private boolean hasGrpc() {
+    return Arrays.stream(context.getBundles())
+        .anyMatch(
+            bundle ->
+                bundle.getState() == Bundle.ACTIVE
+                    && (PREFIX + GRPC).equals(bundle.getSymbolicName()));
   }
 
   /** Returns a service once it is there; null if the process is told to end before. */
@@ -235,14 +265,14 @@ public final class ServeCommand extends Command {
     return !ending.hasBegun();
   }
 
-  private static Result ready(Style style, ServingComponent serving, HttpServer listening) {
+  private static Result ready(Style style, ServingComponent serving, List<String> uris) {
     List<String> names =
         serving.index().stream()
             .filter(entry -> entry.state() == ModelState.READY)
             .map(IndexEntry::name)
             .distinct()
             .toList();
-    return new ReadyResult(style, listening.uri().toString(), names);
+    return new ReadyResult(style, uris, names);
   }
 
   private static Result ended(
@@ -266,16 +296,16 @@ public final class ServeCommand extends Command {
   }
 
   /** The server answers. */
-  record ReadyResult(Style style, String uri, List<String> models) implements Result {
+  record ReadyResult(Style style, List<String> uris, List<String> models) implements Result {
     @Override
     public String text() {
       return "serving %s model%s at %s"
-          .formatted(models.size(), models.size() == 1 ? "" : "s", uri);
+          .formatted(models.size(), models.size() == 1 ? "" : "s", String.join(" ", uris));
     }
 
     @Override
     public Object data() {
-      return Map.of("uri", uri, "models", models);
+      return Map.of("uris", uris, "models", models);
     }
   }
 

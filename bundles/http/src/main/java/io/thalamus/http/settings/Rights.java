@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.http.server;
+package io.thalamus.http.settings;
 
 import io.thalamus.http.Access;
 import java.nio.ByteBuffer;
@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /** The rights of those who have a token or a certificate. Immutable. */
-final class Rights {
+public final class Rights {
   /** A certificate's common name is told from the name of a token by what stands before. */
   private static final String SUBJECT = "subject:";
 
@@ -24,7 +24,7 @@ final class Rights {
    *
    * @param name empty if it is unknown
    */
-  record Client(Optional<String> name, Set<Access> allowed) {}
+  public record Client(Optional<String> name, Set<Access> allowed) {}
 
   /** By the digest of the token, so that the time of a look-up tells nothing about tokens. */
   private final Map<ByteBuffer, Client> byToken = new HashMap<>();
@@ -37,7 +37,7 @@ final class Rights {
    *
    * @throws IllegalArgumentException for an entry that is neither NAME:TOKEN nor subject:NAME
    */
-  Rights(HttpSettings settings) {
+  public Rights(HttpSettings settings) {
     if (settings.readTokens().length == 0) {
       everybody.add(Access.READ);
       if (settings.inferTokens().length == 0) {
@@ -78,7 +78,7 @@ final class Rights {
    * @param authorization the header's value; null without one
    * @param subject the common name in a trusted certificate; null without one
    */
-  Optional<Client> client(String authorization, String subject) {
+  public Optional<Client> client(String authorization, String subject) {
     if (authorization != null && !byToken.isEmpty()) {
       return token(authorization).map(token -> byToken.get(digest(token)));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.http.server;
+package io.thalamus.http.settings;
 
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;

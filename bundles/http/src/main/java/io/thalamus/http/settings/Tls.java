@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.http.server;
+package io.thalamus.http.settings;
 
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
@@ -21,11 +21,18 @@ import javax.net.ssl.SSLSession;
 import javax.net.ssl.TrustManagerFactory;
 
 /** TLS by the JDK's provider, with keys from PKCS12 files. */
-final class Tls {
+public final class Tls {
   private Tls() {}
 
   /** Returns the context of the settings; empty without a key store. */
-  static Optional<SslContext> of(HttpSettings settings)
+  public static Optional<SslContext> of(HttpSettings settings)
+      throws IOException, GeneralSecurityException {
+    Optional<SslContextBuilder> builder = builder(settings);
+    return builder.isPresent() ? Optional.of(builder.get().build()) : Optional.empty();
+  }
+
+  /** Returns a context of the settings to which a protocol adds its own; empty without a store. */
+  public static Optional<SslContextBuilder> builder(HttpSettings settings)
       throws IOException, GeneralSecurityException {
     if (settings.keyStore().isEmpty()) {
       if (settings.clientCertificates() || !settings.trustStore().isEmpty()) {
@@ -49,7 +56,7 @@ final class Tls {
     } else if (settings.clientCertificates()) {
       throw new IOException("clientCertificates needs trustStore, a PKCS12 file with authorities");
     }
-    return Optional.of(builder.build());
+    return Optional.of(builder);
   }
 
   private static KeyStore store(String file, char[] password)
@@ -68,7 +75,7 @@ final class Tls {
   }
 
   /** Returns the common name in the client's certificate; empty without one. */
-  static Optional<String> subject(SSLSession session) {
+  public static Optional<String> subject(SSLSession session) {
     try {
       X509Certificate certificate = (X509Certificate) session.getPeerCertificates()[0];
       return new LdapName(certificate.getSubjectX500Principal().getName())

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.grpc.server;
+
+import io.grpc.Grpc;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.MethodType;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.Status;
+import io.thalamus.grpc.wire.MessageReader;
+import io.thalamus.grpc.wire.MessageWriter;
+import io.thalamus.grpc.wire.Reply;
+import io.thalamus.http.Access;
+import io.thalamus.http.settings.Rights;
+import io.thalamus.http.settings.Tls;
+import io.thalamus.serving.Failure;
+import io.thalamus.serving.InferenceServer;
+import io.thalamus.serving.ServingException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import javax.net.ssl.SSLSession;
+
+/** The calls of the service, for those who may make them. Thread-safe. */
+final class Calls {
+  static final String SERVICE = "inference.GRPCInferenceService";
+
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+  private static final MethodDescriptor.Marshaller<InputStream> REQUESTS =
+      new MethodDescriptor.Marshaller<>() {
+        @Override
+        public InputStream stream(InputStream value) {
+          return value;
+        }
+
+        @Override
+        public InputStream parse(InputStream stream) {
+          return stream;
+        }
+      };
+
+  private static final MethodDescriptor.Marshaller<Reply> REPLIES =
+      new MethodDescriptor.Marshaller<>() {
+        @Override
+        public InputStream stream(Reply value) {
+          return value.stream();
+        }
+
+        @Override
+        public Reply parse(InputStream stream) {
+          throw new UnsupportedOperationException("a server reads no replies");
+        }
+      };
+
+  private final InferenceServer server;
+  private final Rights rights;
+  private final RequestMemory.Budget budget;
+  private final Executor executor;
+  private final ServerServiceDefinition.Builder definition =
+      ServerServiceDefinition.builder(SERVICE);
+
+  private Calls(
+      InferenceServer server, Rights rights, RequestMemory.Budget budget, Executor executor) {
+    this.server = server;
+    this.rights = rights;
+    this.budget = budget;
+    this.executor = executor;
+  }
+
+  /**
+   * Returns the service.
+   *
+   * @param executor where answers are sent
+   */
+  static ServerServiceDefinition of(
+      InferenceServer server, Rights rights, RequestMemory.Budget budget, Executor executor) {
+    Calls calls = new Calls(server, rights, budget, executor);
+    calls.add();
+    return calls.definition.build();
+  }
+
+  /** Answers a small message. */
+  @FunctionalInterface
+  interface Answer {
+    MessageWriter answer(MessageReader request) throws IOException, ServingException;
+  }
+
+  /** Begins a call of a client who may make it. */
+  @FunctionalInterface
+  private interface Begin {
+    ServerCall.Listener<InputStream> begin(
+        ServerCall<InputStream, Reply> call, Metadata headers, Optional<String> client);
+  }
+
+  private void add() {
+    Descriptions descriptions = new Descriptions(server);
+    small("ServerLive", Access.OPEN, descriptions::live);
+    small("ServerReady", Access.OPEN, descriptions::ready);
+    small("ModelReady", Access.OPEN, descriptions::modelReady);
+    small("ServerMetadata", Access.READ, descriptions::server);
+    small("ModelMetadata", Access.READ, descriptions::model);
+    small("ModelConfig", Access.READ, descriptions::config);
+    small("ModelStatistics", Access.READ, descriptions::statistics);
+    small("RepositoryIndex", Access.READ, descriptions::index);
+    Changes changes = new Changes(server);
+    small("RepositoryModelLoad", Access.MANAGE, changes::load);
+    small("RepositoryModelUnload", Access.MANAGE, changes::unload);
+    small("SystemSharedMemoryStatus", Access.READ, changes::regions);
+    small("SystemSharedMemoryRegister", Access.MANAGE, changes::register);
+    small("SystemSharedMemoryUnregister", Access.MANAGE, changes::unregister);
+    small("CudaSharedMemoryStatus", Access.READ, Changes::cuda);
+    small("CudaSharedMemoryRegister", Access.MANAGE, Changes::cuda);
+    small("CudaSharedMemoryUnregister", Access.MANAGE, Changes::cuda);
+    add(
+        "ModelInfer",
+        MethodType.UNARY,
+        Access.INFER,
+        (call, headers, client) ->
+            new InferCall(call, new Inferences(server, budget, headers, client), executor));
+    add(
+        "ModelStreamInfer",
+        MethodType.BIDI_STREAMING,
+        Access.INFER,
+        (call, headers, client) ->
+            new StreamCall(call, new Inferences(server, budget, headers, client), executor));
+  }
+
+  private void small(String name, Access access, Answer answer) {
+    add(name, MethodType.UNARY, access, (call, headers, client) -> new SmallCall(call, answer));
+  }
+
+  private void add(String name, MethodType type, Access access, Begin begin) {
+    MethodDescriptor<InputStream, Reply> method =
+        MethodDescriptor.<InputStream, Reply>newBuilder()
+            .setType(type)
+            .setFullMethodName(MethodDescriptor.generateFullMethodName(SERVICE, name))
+            .setRequestMarshaller(REQUESTS)
+            .setResponseMarshaller(REPLIES)
+            .build();
+    ServerCallHandler<InputStream, Reply> handler =
+        (call, headers) -> {
+          try {
+            return begin.begin(call, headers, client(call, headers, access));
+          } catch (ServingException e) {
+            call.close(Failures.status(e), Failures.trailers(e));
+            return new ServerCall.Listener<>() {};
+          }
+        };
+    definition.addMethod(method, handler);
+  }
+
+  /**
+   * Returns the name of the client.
+   *
+   * @throws ServingException with UNAUTHENTICATED or PERMISSION_DENIED if it has not this right
+   */
+  private Optional<String> client(
+      ServerCall<InputStream, Reply> call, Metadata headers, Access access)
+      throws ServingException {
+    SSLSession session = call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
+    String subject = session == null ? null : Tls.subject(session).orElse(null);
+    Rights.Client client =
+        rights
+            .client(headers.get(AUTHORIZATION), subject)
+            .orElseThrow(
+                () -> new ServingException(Failure.UNAUTHENTICATED, "the token is not known"));
+    if (!client.allowed().contains(access)) {
+      throw client.name().isPresent()
+          ? new ServingException(
+              Failure.PERMISSION_DENIED, "client " + client.name().get() + " may not do this")
+          : new ServingException(Failure.UNAUTHENTICATED, "this needs a token");
+    }
+    return client.name();
+  }
+
+  /** Ends a call, if it was not cancelled. */
+  static void close(ServerCall<?, ?> call, Status status, Metadata trailers) {
+    if (!call.isCancelled()) {
+      call.close(status, trailers);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.grpc.server;
+
+import io.thalamus.http.HttpServer;
+import io.thalamus.http.settings.HttpSettings;
+import io.thalamus.serving.InferenceServer;
+import java.io.IOException;
+import java.util.Hashtable;
+import java.util.Map;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.ConfigurationPolicy;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * The server of a container: listens as long as it is configured and there are models to serve. Its
+ * own configuration has host and port; all else (keys, tokens, limits) it shares with HTTP, whose
+ * configuration comes first, unless its own says otherwise. Thread-safe.
+ */
+@Component(
+    service = {},
+    immediate = true,
+    configurationPid = {"io.thalamus.http", GrpcComponent.PID},
+    configurationPolicy = ConfigurationPolicy.REQUIRE)
+public final class GrpcComponent {
+  /** The configuration without which nothing listens. */
+  public static final String PID = "io.thalamus.grpc";
+
+  private final GrpcServer server;
+  private final ServiceRegistration<HttpServer> registration;
+
+  /** Listens. */
+  @Activate
+  public GrpcComponent(
+      BundleContext context, HttpSettings settings, @Reference InferenceServer served)
+      throws IOException {
+    server = new GrpcServer(settings, served);
+    registration =
+        context.registerService(
+            HttpServer.class, server, new Hashtable<>(Map.of(HttpServer.PROTOCOL, "grpc")));
+  }
+
+  /** Ends what runs, and listens no more. */
+  @Deactivate
+  void close() {
+    registration.unregister();
+    server.close();
+  }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.grpc.server;
+
+import io.grpc.Server;
+import io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.NettyServerBuilder;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.thalamus.http.HttpServer;
+import io.thalamus.http.settings.HttpSettings;
+import io.thalamus.http.settings.Rights;
+import io.thalamus.http.settings.Tls;
+import io.thalamus.serving.InferenceServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.security.GeneralSecurityException;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** A server of the protocol that listens. Thread-safe. */
+final class GrpcServer implements HttpServer, AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(GrpcServer.class.getPackageName());
+
+  private static final int CALLS_OF_A_CONNECTION = 256;
+
+  /** Clients that look after their connection more often are told to stop it. */
+  private static final long LEAST_PING_SECONDS = 10;
+
+  private final HttpSettings settings;
+  private final ExecutorService executor =
+      Executors.newThreadPerTaskExecutor(
+          Thread.ofVirtual().name("thalamus-grpc-call-", 0).factory());
+  private final EventLoopGroup loops =
+      new MultiThreadIoEventLoopGroup(
+          Runtime.getRuntime().availableProcessors(),
+          new DefaultThreadFactory("thalamus-grpc", true),
+          NioIoHandler.newFactory());
+  private final RequestMemory.Budget budget;
+  private final Server server;
+  private final boolean isSecure;
+
+  /**
+   * A server that listens.
+   *
+   * @throws IOException if it cannot listen there, or a key store cannot be read
+   */
+  GrpcServer(HttpSettings settings, InferenceServer served) throws IOException {
+    this.settings = settings;
+    this.budget =
+        new RequestMemory.Budget(
+            new PooledByteBufAllocator(true), settings.memoryLimit(), new AtomicLong());
+    boolean isListening = false;
+    try {
+      InetSocketAddress wanted = new InetSocketAddress(settings.host(), settings.port());
+      if (wanted.isUnresolved()) {
+        throw new IOException("there is no host " + settings.host());
+      }
+      NettyServerBuilder builder = builder(wanted);
+      Optional<SslContextBuilder> tls = Tls.builder(settings);
+      isSecure = tls.isPresent();
+      if (isSecure) {
+        builder.sslContext(GrpcSslContexts.configure(tls.get(), SslProvider.JDK).build());
+      }
+      builder.addService(Calls.of(served, new Rights(settings), budget, executor));
+      server = builder.build().start();
+      isListening = true;
+    } catch (GeneralSecurityException | IllegalArgumentException e) {
+      throw new IOException(e.getMessage(), e);
+    } finally {
+      if (!isListening) {
+        end();
+      }
+    }
+  }
+
+  private NettyServerBuilder builder(InetSocketAddress wanted) {
+    return NettyServerBuilder.forAddress(wanted)
+        .channelType(NioServerSocketChannel.class)
+        .bossEventLoopGroup(loops)
+        .workerEventLoopGroup(loops)
+        .withChildOption(ChannelOption.TCP_NODELAY, true)
+        .executor(executor)
+        .maxInboundMessageSize((int) Math.min(settings.bodyLimit(), Integer.MAX_VALUE - 1024))
+        .maxInboundMetadataSize(settings.headerLimit())
+        .maxConcurrentCallsPerConnection(CALLS_OF_A_CONNECTION)
+        .maxConnectionIdle(settings.idleMillis(), TimeUnit.MILLISECONDS)
+        .permitKeepAliveTime(LEAST_PING_SECONDS, TimeUnit.SECONDS)
+        .permitKeepAliveWithoutCalls(true)
+        .handshakeTimeout(settings.patienceMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  /** Returns the bytes that requests have; none after the end. */
+  long held() {
+    return budget.held().get();
+  }
+
+  /** Returns true when all threads have ended. */
+  boolean isTerminated() {
+    return loops.isTerminated() && executor.isTerminated();
+  }
+
+  @Override
+  public InetSocketAddress address() {
+    return (InetSocketAddress) server.getListenSockets().getFirst();
+  }
+
+  @Override
+  public URI uri() {
+    InetAddress host = address().getAddress();
+    String name = host.isAnyLocalAddress() ? "localhost" : host.getHostAddress();
+    return URI.create(
+        (isSecure ? "grpcs://" : "grpc://")
+            + (name.contains(":") ? "[" + name + "]" : name)
+            + ":"
+            + server.getPort());
+  }
+
+  /** Does nothing yet: HTTP/2 tells clients at the end, and loses no call by that. */
+  @Override
+  public void drain() {}
+
+  /** Takes no new calls, waits for those that run up to the limit, then drops what is left. */
+  @Override
+  public void close() {
+    server.shutdown();
+    try {
+      if (!server.awaitTermination(settings.stopMillis(), TimeUnit.MILLISECONDS)) {
+        server.shutdownNow();
+      }
+    } catch (InterruptedException e) {
+      server.shutdownNow();
+      Thread.currentThread().interrupt();
+    }
+    end();
+  }
+
+  private void end() {
+    executor.shutdown();
+    try {
+      if (!executor.awaitTermination(5, TimeUnit.SECONDS)) {
+        executor.shutdownNow();
+        LOG.log(System.Logger.Level.WARNING, "some calls do not end");
+      }
+      loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).await(10, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      loops.shutdownGracefully(0, 5, TimeUnit.SECONDS);
+      Thread.currentThread().interrupt();
+    }
+  }
+}

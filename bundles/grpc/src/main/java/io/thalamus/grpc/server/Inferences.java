@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.grpc.server;
+
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.Metadata;
+import io.thalamus.grpc.server.ReadInfer.Region;
+import io.thalamus.serving.InferenceRequest;
+import io.thalamus.serving.InferenceRequest.OutputAllocator;
+import io.thalamus.serving.InferenceResponse;
+import io.thalamus.serving.InferenceServer;
+import io.thalamus.serving.PendingInference;
+import io.thalamus.serving.ServingException;
+import io.thalamus.serving.TensorMetadata;
+import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+
+/** The inferences of one call, which share its deadline, its client and its trace. Thread-safe. */
+final class Inferences {
+  private static final Metadata.Key<String> TRACE_PARENT =
+      Metadata.Key.of("traceparent", Metadata.ASCII_STRING_MARSHALLER);
+
+  private final InferenceServer server;
+  private final RequestMemory.Budget budget;
+  private final Optional<String> client;
+  private final Optional<String> traceParent;
+  private final Optional<Deadline> deadline = Optional.ofNullable(Context.current().getDeadline());
+
+  /** Those of a call that begins, in whose context this is called. */
+  Inferences(
+      InferenceServer server,
+      RequestMemory.Budget budget,
+      Metadata headers,
+      Optional<String> client) {
+    this.server = server;
+    this.budget = budget;
+    this.client = client;
+    this.traceParent = Optional.ofNullable(headers.get(TRACE_PARENT));
+  }
+
+  /**
+   * A request that was read, and is started.
+   *
+   * @param memory what it uses until the answer was sent
+   */
+  record Started(ReadInfer request, RequestMemory memory, PendingInference pending) {
+    CompletableFuture<InferenceResponse> completion() {
+      return pending.completion();
+    }
+  }
+
+  /**
+   * Reads a message and starts its inference.
+   *
+   * @param arrivalNanos when it began to arrive
+   * @throws ServingException if it cannot be read; what is wrong later is in the completion
+   */
+  Started start(InputStream message, long arrivalNanos) throws ServingException {
+    RequestMemory memory = new RequestMemory(budget);
+    boolean isStarted = false;
+    try {
+      ReadInfer read = InferReader.read(message, memory, server.sharedRegions());
+      InferenceRequest request =
+          new InferenceRequest(
+              read.model(),
+              read.version(),
+              read.id(),
+              read.inputs(),
+              read.outputs(),
+              new Outputs(read, memory),
+              arrivalNanos,
+              timeout(read, arrivalNanos),
+              read.priority(),
+              read.sequence(),
+              client,
+              read.report(),
+              traceParent);
+      Started started = new Started(read, memory, server.infer(request));
+      isStarted = true;
+      return started;
+    } finally {
+      if (!isStarted) {
+        memory.close();
+      }
+    }
+  }
+
+  /** Returns the shorter one of the limits of call and message, from the arrival on. */
+  private Optional<Duration> timeout(ReadInfer read, long arrivalNanos) {
+    if (deadline.isEmpty()) {
+      return read.timeout();
+    }
+    long left = deadline.get().timeRemaining(TimeUnit.NANOSECONDS);
+    Duration whole = Duration.ofNanos(left).plusNanos(System.nanoTime() - arrivalNanos);
+    return Optional.of(read.timeout().filter(limit -> limit.compareTo(whole) < 0).orElse(whole));
+  }
+
+  /** Memory for outputs: shared memory where the request says so, else that of the request. */
+  private final class Outputs implements OutputAllocator {
+    private final ReadInfer read;
+    private final RequestMemory memory;
+
+    /** Whether an output of which only the execution finds the size was given its memory. */
+    private boolean isGrowing;
+
+    Outputs(ReadInfer read, RequestMemory memory) {
+      this.read = read;
+      this.memory = memory;
+    }
+
+    @Override
+    public MemorySegment allocate(TensorMetadata output, long byteSize) throws ServingException {
+      String what = "output " + Failures.quote(output.name());
+      Region region = read.regions().get(output.name());
+      if (region == null) {
+        return memory.allocate(what, byteSize);
+      }
+      boolean isOpen = output.shape().contains(-1L);
+      if (region.byteSize() < byteSize && (!isOpen || isGrowing)) {
+        throw Failures.invalid(
+            "%s: shared_memory_byte_size is %d: expected at least %d"
+                .formatted(what, region.byteSize(), byteSize));
+      }
+      // The first size of an open output is a guess.
+      isGrowing = isOpen;
+      return server.sharedRegions().segment(region.name(), region.offset(), region.byteSize());
+    }
+  }
+
+  /** Returns the failure of a completion. */
+  static ServingException failure(Throwable thrown) {
+    Throwable cause = thrown;
+    while (cause instanceof CompletionException && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    if (cause instanceof ServingException failure) {
+      return failure;
+    }
+    throw new IllegalStateException("a completion is an answer or a failure", cause);
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.grpc.server;
+
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+import io.thalamus.grpc.server.Inferences.Started;
+import io.thalamus.grpc.wire.MessageWriter;
+import io.thalamus.grpc.wire.Reply;
+import io.thalamus.serving.InferenceResponse;
+import io.thalamus.serving.PendingInference;
+import io.thalamus.serving.ServingException;
+import java.io.InputStream;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+
+/**
+ * A call of {@code ModelStreamInfer}: messages are computed as they come, some at a time, and
+ * answered in their order. A failure is the answer to its message, and the stream goes on.
+ * Thread-safe: its lock orders what is sent.
+ */
+final class StreamCall extends ServerCall.Listener<InputStream> {
+  /** The messages that may be under way, so that a client cannot fill the memory. */
+  private static final int UNDER_WAY = 8;
+
+  private final ServerCall<InputStream, Reply> call;
+  private final Inferences inferences;
+  private final Executor executor;
+  private final Set<PendingInference> pending = ConcurrentHashMap.newKeySet();
+
+  /** The answer to the message before. */
+  private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
+
+  /** The messages that may come once the client has read enough. */
+  private int owed;
+
+  StreamCall(ServerCall<InputStream, Reply> call, Inferences inferences, Executor executor) {
+    this.call = call;
+    this.inferences = inferences;
+    this.executor = executor;
+    call.sendHeaders(new Metadata());
+    call.request(UNDER_WAY);
+  }
+
+  @Override
+  public void onMessage(InputStream message) {
+    try {
+      Started started = inferences.start(message, System.nanoTime());
+      pending.add(started.pending());
+      if (call.isCancelled()) {
+        started.pending().cancel();
+      }
+      CompletableFuture<InferenceResponse> completion = started.completion();
+      last =
+          last.thenCombineAsync(
+              completion.handle(Outcome::new),
+              (before, outcome) -> {
+                send(started, outcome);
+                return null;
+              },
+              executor);
+    } catch (ServingException e) {
+      last = last.thenRunAsync(() -> send(error(e, "")), executor);
+    }
+  }
+
+  /** Exactly one of them is null. */
+  private record Outcome(InferenceResponse response, Throwable thrown) {}
+
+  private void send(Started started, Outcome outcome) {
+    pending.remove(started.pending());
+    try (RequestMemory _ = started.memory()) {
+      send(
+          outcome.thrown() == null
+              ? InferWriter.element(started.request(), outcome.response())
+              : error(Inferences.failure(outcome.thrown()), started.request().id()));
+    } catch (RuntimeException e) {
+      send(error(Failures.fault("a call of ModelStreamInfer", e), started.request().id()));
+    }
+  }
+
+  private static Reply error(ServingException failure, String id) {
+    return Reply.of(
+        new MessageWriter()
+            .text(1, failure.getMessage())
+            .message(2, new MessageWriter().text(3, id)));
+  }
+
+  private synchronized void send(Reply reply) {
+    if (!call.isCancelled()) {
+      call.sendMessage(reply);
+      owed++;
+      ask();
+    }
+  }
+
+  @Override
+  public synchronized void onReady() {
+    ask();
+  }
+
+  private void ask() {
+    if (owed > 0 && call.isReady()) {
+      call.request(owed);
+      owed = 0;
+    }
+  }
+
+  @Override
+  public void onHalfClose() {
+    last.whenCompleteAsync((done, thrown) -> end(thrown), executor);
+  }
+
+  private synchronized void end(Throwable thrown) {
+    Status status =
+        thrown == null ? Status.OK : Status.INTERNAL.withDescription("the server has a fault");
+    Calls.close(call, status, new Metadata());
+  }
+
+  @Override
+  public void onCancel() {
+    pending.forEach(PendingInference::cancel);
+  }
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.grpc.server;
+
+import static io.thalamus.grpc.server.Messages.bytes;
+import static io.thalamus.grpc.server.Messages.field;
+import static io.thalamus.grpc.server.Messages.floats;
+import static io.thalamus.grpc.server.Messages.message;
+import static io.thalamus.grpc.server.Messages.typed;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.rpc.RetryInfo;
+import inference.GRPCInferenceServiceGrpc;
+import inference.GrpcPredictV2.ServerLiveRequest;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.StreamObserver;
+import io.thalamus.grpc.wire.MessageWriter;
+import io.thalamus.serving.Failure;
+import io.thalamus.serving.ServingException;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Calls over the network, by a client with messages of its own. */
+class GrpcServerTest {
+  private static final int MUTATIONS = 2_000;
+
+  @Test
+  void sevenCallsOfAnEngine() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of())) {
+      assertEquals(List.of("1"), field(running.call("ServerLive", message()), 1));
+      MessageWriter model = message().text(1, "echo");
+      assertEquals(List.of(), field(running.call("ModelReady", model), 1));
+      running.call("RepositoryModelLoad", message().text(2, "echo"));
+      assertEquals(List.of("1"), field(running.call("ModelReady", model), 1));
+      byte[] index = running.call("RepositoryIndex", message());
+      List<String> states = new ArrayList<>();
+      for (byte[] entry : bytes(index, 1)) {
+        states.add(field(entry, 1) + " " + field(entry, 2) + " " + field(entry, 3));
+      }
+      assertEquals(List.of("[echo] [3] [READY]", "[other] [1] [UNAVAILABLE]"), states);
+      byte[] ready = running.call("RepositoryIndex", message().flag(2, true));
+      assertEquals(1, bytes(ready, 1).size());
+      byte[] metadata = running.call("ModelMetadata", model);
+      assertEquals(List.of("echo"), field(metadata, 1));
+      assertEquals(List.of("2", "3"), field(metadata, 2));
+      byte[] answer = running.call("ModelInfer", typed("seven", 1.5f, -2));
+      assertEquals(List.of("seven"), field(answer, 3));
+      assertArrayEquals(floats(1.5f, -2), bytes(answer, 6).getFirst());
+      running.call("RepositoryModelUnload", message().text(2, "echo"));
+      assertEquals(List.of(), field(running.call("ModelReady", model), 1));
+    }
+  }
+
+  @Test
+  void aBusyServerSaysWhenToTryAgain() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of())) {
+      running.served.failure =
+          Optional.of(
+              new ServingException(
+                  Failure.BUSY, "too much waits", Optional.of(Duration.ofMillis(2_500)), null));
+      StatusRuntimeException thrown =
+          assertThrows(
+              StatusRuntimeException.class, () -> running.call("ModelInfer", typed("", 1)));
+      assertEquals(Status.Code.RESOURCE_EXHAUSTED, thrown.getStatus().getCode());
+      com.google.rpc.Status details =
+          com.google.rpc.Status.parseFrom(thrown.getTrailers().get(Failures.DETAILS));
+      assertEquals(Status.Code.RESOURCE_EXHAUSTED.value(), details.getCode());
+      RetryInfo info = details.getDetails(0).unpack(RetryInfo.class);
+      assertEquals(2, info.getRetryDelay().getSeconds());
+      assertEquals(500_000_000, info.getRetryDelay().getNanos());
+    }
+  }
+
+  @Test
+  void deadlineIsTheLimitAndEndsTheExecution() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of())) {
+      running.served.isSlow = true;
+      CallOptions soon = CallOptions.DEFAULT.withDeadlineAfter(300, TimeUnit.MILLISECONDS);
+      byte[] request = typed("", 1).toBytes();
+      StatusRuntimeException thrown =
+          assertThrows(
+              StatusRuntimeException.class, () -> running.call("ModelInfer", request, soon));
+      assertEquals(Status.Code.DEADLINE_EXCEEDED, thrown.getStatus().getCode());
+      FakeServer.Pending pending = running.served.waiting.poll(20, TimeUnit.SECONDS);
+      assertTrue(pending.request.timeout().orElseThrow().toMillis() <= 300);
+      pending.cancelled.get(20, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  void aClientThatCancelsStopsItsExecution() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of())) {
+      running.served.isSlow = true;
+      Answers answers = new Answers();
+      ClientCall<byte[], byte[]> call =
+          running.begin("ModelInfer", typed("", 1).toBytes(), answers);
+      FakeServer.Pending pending = running.served.waiting.poll(20, TimeUnit.SECONDS);
+      call.cancel("the test has enough", null);
+      pending.cancelled.get(20, TimeUnit.SECONDS);
+    }
+  }
+
+  /** What came, and the end. */
+  private static final class Answers implements StreamObserver<byte[]> {
+    final BlockingQueue<byte[]> values = new LinkedBlockingQueue<>();
+    final BlockingQueue<Optional<Throwable>> ends = new LinkedBlockingQueue<>();
+
+    @Override
+    public void onNext(byte[] value) {
+      values.add(value);
+    }
+
+    @Override
+    public void onError(Throwable thrown) {
+      ends.add(Optional.of(thrown));
+    }
+
+    @Override
+    public void onCompleted() {
+      ends.add(Optional.empty());
+    }
+
+    byte[] next() throws InterruptedException {
+      byte[] value = values.poll(20, TimeUnit.SECONDS);
+      assertTrue(value != null, "an answer comes");
+      return value;
+    }
+  }
+
+  @Test
+  void aStreamAnswersInOrderAndOutlivesFailures() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of())) {
+      running.served.isSlow = true;
+      Answers answers = new Answers();
+      StreamObserver<byte[]> requests = running.stream(answers);
+      requests.onNext(typed("a", 1).toBytes());
+      requests.onNext(message().text(3, "b").toBytes());
+      requests.onNext(typed("c", 3).toBytes());
+      FakeServer.Pending a = running.served.waiting.poll(20, TimeUnit.SECONDS);
+      FakeServer.Pending c = running.served.waiting.poll(20, TimeUnit.SECONDS);
+      c.end();
+      a.end();
+      byte[] first = bytes(answers.next(), 2).getFirst();
+      assertEquals(List.of("a"), field(first, 3));
+      assertArrayEquals(floats(1), bytes(first, 6).getFirst());
+      assertEquals(List.of("model_name is missing"), field(answers.next(), 1));
+      assertEquals(List.of("c"), field(bytes(answers.next(), 2).getFirst(), 3));
+      for (int i = 0; i < 100; i++) {
+        running.served.isSlow = false;
+        requests.onNext(typed("n" + i, i).toBytes());
+      }
+      for (int i = 0; i < 100; i++) {
+        assertEquals(List.of("n" + i), field(bytes(answers.next(), 2).getFirst(), 3));
+      }
+      requests.onCompleted();
+      assertEquals(Optional.empty(), answers.ends.poll(20, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void statisticsAndConfiguration() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of())) {
+      byte[] statistics = bytes(running.call("ModelStatistics", message()), 1).getFirst();
+      assertEquals(
+          List.of("echo", "7"),
+          List.of(field(statistics, 1).getFirst(), field(statistics, 4).getFirst()));
+      byte[] queue = bytes(bytes(statistics, 6).getFirst(), 3).getFirst();
+      assertEquals(List.of("8000"), field(queue, 2));
+      byte[] config = bytes(running.call("ModelConfig", message().text(1, "echo")), 1).getFirst();
+      assertEquals(List.of("11"), field(bytes(config, 5).getFirst(), 2));
+    }
+  }
+
+  @Test
+  void tlsWithTheKeyStoreOfHttp(@TempDir Path folder) throws Exception {
+    Path store = folder.resolve("keys.p12");
+    Process keytool =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                "-genkeypair",
+                "-alias",
+                "server",
+                "-keyalg",
+                "EC",
+                "-dname",
+                "CN=localhost",
+                "-ext",
+                "san=dns:localhost",
+                "-storetype",
+                "PKCS12",
+                "-storepass",
+                "changeit",
+                "-keystore",
+                store.toString())
+            .inheritIO()
+            .start();
+    assertEquals(0, keytool.waitFor());
+    Map<String, Object> settings =
+        Map.of("keyStore", store.toString(), "keyStorePassword", "changeit");
+    KeyStore keys = KeyStore.getInstance(store.toFile(), "changeit".toCharArray());
+    X509Certificate certificate = (X509Certificate) keys.getCertificate("server");
+    try (RunningServer running = new RunningServer(settings)) {
+      assertTrue(running.server.uri().toString().startsWith("grpcs://"));
+      ManagedChannel secure =
+          NettyChannelBuilder.forAddress("localhost", running.server.address().getPort())
+              .sslContext(GrpcSslContexts.forClient().trustManager(certificate).build())
+              .build();
+      try {
+        assertTrue(
+            GRPCInferenceServiceGrpc.newBlockingStub(secure)
+                .serverLive(ServerLiveRequest.getDefaultInstance())
+                .getLive());
+      } finally {
+        secure.shutdownNow();
+      }
+    }
+  }
+
+  @Test
+  void damagedMessagesAreRefusedAndTheNextIsServed() throws Exception {
+    long seed = new Random().nextLong();
+    System.out.println("seed = " + seed);
+    Random random = new Random(seed);
+    byte[] good =
+        typed("damaged", 1, 2, 3)
+            .entry(4, "priority", message().present(2, 1))
+            .message(6, message().text(1, "x_out"))
+            .toBytes();
+    List<Status.Code> allowed =
+        List.of(
+            Status.Code.INVALID_ARGUMENT, Status.Code.NOT_FOUND, Status.Code.RESOURCE_EXHAUSTED);
+    try (RunningServer running = new RunningServer(Map.of("memoryLimit", 1L << 20))) {
+      for (int i = 0; i < MUTATIONS; i++) {
+        byte[] mutated = mutate(good, random);
+        try {
+          running.call("ModelInfer", mutated, CallOptions.DEFAULT);
+        } catch (StatusRuntimeException e) {
+          assertTrue(allowed.contains(e.getStatus().getCode()), e.getStatus().toString());
+          assertFalse(e.getStatus().getDescription().contains("\n"));
+        }
+        assertEquals(0, running.server.held(), "bytes of requests");
+      }
+      assertArrayEquals(
+          floats(1, 2, 3),
+          bytes(running.call("ModelInfer", good, CallOptions.DEFAULT), 6).getFirst());
+    }
+  }
+
+  private static byte[] mutate(byte[] good, Random random) {
+    byte[] bytes = good.clone();
+    for (int n = 1 + random.nextInt(3); n > 0; n--) {
+      int at = random.nextInt(bytes.length);
+      switch (random.nextInt(4)) {
+        case 0 -> bytes[at] = (byte) random.nextInt();
+        case 1 -> bytes[at] ^= (byte) (1 << random.nextInt(8));
+        case 2 -> bytes = Arrays.copyOf(bytes, 1 + at);
+        default -> bytes[at] = (byte) 0xff;
+      }
+    }
+    return bytes;
+  }
+}
