@@ -34,6 +34,7 @@ import io.thalamus.x86.code.Machine;
 import io.thalamus.x86.compile.Casting;
 import io.thalamus.x86.compile.Convolution;
 import io.thalamus.x86.compile.Elementwise;
+import io.thalamus.x86.compile.Finding;
 import io.thalamus.x86.compile.GraphCompiler;
 import io.thalamus.x86.compile.Lowering;
 import io.thalamus.x86.compile.Moving;
@@ -44,6 +45,7 @@ import io.thalamus.x86.compile.Recurrence;
 import io.thalamus.x86.compile.Reduction;
 import io.thalamus.x86.compile.Resize;
 import io.thalamus.x86.compile.Softmax;
+import io.thalamus.x86.compile.SpreadConvolution;
 import io.thalamus.x86.compile.StoredConvolution;
 import io.thalamus.x86.compile.StoredPairs;
 import io.thalamus.x86.compile.StoredPooling;
@@ -52,9 +54,10 @@ import io.thalamus.x86.compile.StoredSoftmax;
 import io.thalamus.x86.compile.StoredTables;
 import io.thalamus.x86.compile.Truth;
 import java.io.IOException;
-import java.util.Map;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -73,6 +76,16 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class X86Device extends TableDevice implements AutoCloseable {
   /** A file that is longer was not written by this device. */
   private static final long MAX_FILE_BYTES = 1L << 30;
+
+  /** What tensors are made of that operations compute or move. */
+  private static final OperandCode[] TYPES = {
+    OperandCode.TENSOR_FLOAT32,
+    OperandCode.TENSOR_FLOAT16,
+    OperandCode.TENSOR_INT32,
+    OperandCode.TENSOR_BOOL8,
+    OperandCode.TENSOR_QUANT8_ASYMM,
+    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+  };
 
   private final OperationTable<Lowering> table;
   private final Machine machine;
@@ -144,13 +157,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
             new Capabilities(
                 PerformanceInfo.UNSUPPORTED,
                 fast,
-                Map.of(
-                    OperandCode.TENSOR_FLOAT32,
-                    fast,
-                    OperandCode.TENSOR_QUANT8_ASYMM,
-                    fast,
-                    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
-                    fast),
+                Arrays.stream(TYPES).collect(Collectors.toMap(type -> type, _ -> fast)),
                 PerformanceInfo.UNSUPPORTED,
                 PerformanceInfo.UNSUPPORTED))
         .exactQuantized(true)
@@ -163,6 +170,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   private static OperationTable<Lowering> kernels() {
     OperationTable.Builder<Lowering> table = OperationTable.builder();
     Elementwise.register(table);
+    Finding.register(table);
     Moving.register(table);
     Normalization.register(table);
     Pooling.register(table);
@@ -171,6 +179,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     Resize.register(table);
     Softmax.register(table);
     Convolution.register(table);
+    SpreadConvolution.register(table);
     StoredConvolution.register(table);
     StoredPairs.register(table);
     StoredPooling.register(table);

@@ -347,9 +347,7 @@ public final class Convolution {
                     1,
                     (long) height.size() * width.size() * input.dimension(3)),
             parameters.activation());
-    if (isPadded) {
-      source = pad(input, height, width, source, program);
-    }
+    source = pad(input, height, width, source, program);
     emit(layer, source, operands.output(), program);
   }
 
@@ -383,8 +381,11 @@ public final class Convolution {
     return window.size() == 1 && window.stride() == 1;
   }
 
-  private static Place pad(
-      Shape input, Window height, Window width, Place from, ProgramBuilder program) {
+  /** Returns where the source stands with zeros around it. */
+  static Place pad(Shape input, Window height, Window width, Place from, ProgramBuilder program) {
+    if (height.before() + height.after() + width.before() + width.after() == 0) {
+      return from;
+    }
     int cell = input.dimension(3) * Float.BYTES;
     int rows = input.dimension(1);
     int bytes = input.dimension(2) * cell;

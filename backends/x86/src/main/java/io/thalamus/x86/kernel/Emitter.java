@@ -129,6 +129,13 @@ public final class Emitter {
     return Address.at(assembler.constant(words));
   }
 
+  /** Returns where the floats 0, 1, 2 and so on stand, one in each element of a vector. */
+  Address counted() {
+    int[] words = new int[Length.ZMM.bytes() / Float.BYTES];
+    Arrays.setAll(words, i -> Float.floatToRawIntBits(i));
+    return Address.at(assembler.constant(words));
+  }
+
   /** Returns a register that it sets to a float in all elements. */
   Vector vectorOf(float value, Vector to) {
     assembler.load(Move.VMOVUPS, to, all(value));

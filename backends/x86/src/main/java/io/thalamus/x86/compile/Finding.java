@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Selection.Axis;
+import io.thalamus.operations.Slice.Lookup;
+import io.thalamus.x86.kernel.Cast.Type;
+import io.thalamus.x86.kernel.FoundRows;
+import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.Strided;
+import io.thalamus.x86.kernel.Transposed;
+import java.util.Arrays;
+
+/**
+ * Places of elements, and elements by their places: ARGMAX and ARGMIN; GATHER and EMBEDDING_LOOKUP
+ * where the places are constants.
+ */
+public final class Finding {
+  /** Elements of a call. */
+  private static final int LONGEST = 1 << 15;
+
+  /** Calls of an operation. */
+  private static final long MOST_CALLS = 1 << 14;
+
+  /** Rows that are transposed at a time. */
+  private static final int STRIP = 64;
+
+  private Finding() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code : new OperationCode[] {OperationCode.ARGMAX, OperationCode.ARGMIN}) {
+      table.add(
+          code,
+          Finding::isFindPossible,
+          (operation, operands, program) ->
+              find(code == OperationCode.ARGMAX, operation, operands, program),
+          OperandCode.TENSOR_FLOAT32,
+          OperandCode.TENSOR_FLOAT16,
+          OperandCode.TENSOR_QUANT8_ASYMM,
+          OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+    }
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.GATHER, OperationCode.EMBEDDING_LOOKUP}) {
+      table.add(code, Finding::isLookupPossible, Finding::lookup, Moving.TYPES);
+    }
+  }
+
+  private static boolean isFindPossible(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+        && operation.input(1).value().isPresent()
+        && StoredConvolution.parameters(operation, Axis.class)
+            .filter(
+                axis ->
+                    axis.size() < FoundRows.MOST
+                        && (axis.inner() == 1 || axis.outer() < MOST_CALLS))
+            .isPresent();
+  }
+
+  private static void find(
+      boolean isLargest,
+      ResolvedOperation operation,
+      Lowering.Operands operands,
+      ProgramBuilder program) {
+    Axis axis = operation.parameters(Axis.class);
+    OperandType type = operation.view().input(0).type();
+    Place from = operands.input(0);
+    if (type != OperandCode.TENSOR_FLOAT32) {
+      from = Casting.widen(type, from, Type.FLOAT32, program);
+    }
+    if (axis.inner() > 1) {
+      from = lastAxis(axis, from, program);
+    }
+    int rows = axis.outer() * axis.inner();
+    Function found = new FoundRows(isLargest, axis.size()).emit(program.emitter());
+    int most = Math.max(1, LONGEST / axis.size());
+    for (int row = 0; row < rows; row += most) {
+      program.call(
+          found,
+          from,
+          (long) row * axis.size() * Float.BYTES,
+          operands.output(),
+          (long) row * Integer.BYTES,
+          Math.min(most, rows - row));
+    }
+  }
+
+  /** Returns where elements along the axis stand beside each other. */
+  private static Place lastAxis(Axis axis, Place from, ProgramBuilder program) {
+    Place to = program.place(from.bytes());
+    int row = axis.inner() * Float.BYTES;
+    int column = axis.size() * Float.BYTES;
+    for (int i = 0; i < axis.outer(); i++) {
+      long begin = (long) i * axis.size() * row;
+      for (int first = 0; first < axis.size(); first += STRIP) {
+        Transposed strip =
+            new Transposed(Math.min(STRIP, axis.size() - first), axis.inner(), row, column);
+        program.call(
+            strip.emit(program.emitter()),
+            from,
+            begin + (long) first * row,
+            to,
+            begin + (long) first * Float.BYTES,
+            1);
+      }
+    }
+    return to;
+  }
+
+  private static boolean isLookupPossible(OperationView operation) {
+    for (OperandView input : operation.inputs()) {
+      if (input.type().isTensor() ? !Sizes.isPossible(input) : input.value().isEmpty()) {
+        return false;
+      }
+    }
+    return StoredConvolution.parameters(operation, Lookup.class)
+        .filter(lookup -> isLookupPossible(operation, lookup))
+        .isPresent();
+  }
+
+  private static boolean isLookupPossible(OperationView operation, Lookup lookup) {
+    OperandView indexes = operation.input(lookup.indexInput());
+    return indexes.value().isPresent()
+        && Arrays.stream(indexes.int32s()).allMatch(index -> index >= 0 && index < lookup.rows())
+        && (long) lookup.outer() * lookup.indexes() < MOST_CALLS * 16
+        && Sizes.isPossible(operation.output());
+  }
+
+  private static void lookup(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Lookup lookup = operation.parameters(Lookup.class);
+    int[] indexes = operation.view().input(lookup.indexInput()).int32s();
+    int size = operation.view().output().type().elementSize();
+    int row = lookup.rowLength() * size;
+    Place source = operands.input(lookup.valueInput());
+    for (int outer = 0; outer < lookup.outer(); outer++) {
+      int end;
+      for (int first = 0; first < indexes.length; first = end) {
+        end = first + 1;
+        int step = end < indexes.length ? Math.max(0, indexes[end] - indexes[first]) : 0;
+        while (end < indexes.length && indexes[end] - indexes[end - 1] == step) {
+          end++;
+        }
+        Strided rows =
+            new Strided(
+                size, lookup.rowLength(), size, size, Math.toIntExact((long) step * row), row);
+        program.call(
+            rows.emit(program.emitter()),
+            source,
+            ((long) outer * lookup.rows() + indexes[first]) * row,
+            operands.output(),
+            ((long) outer * indexes.length + first) * row,
+            end - first);
+      }
+    }
+  }
+}

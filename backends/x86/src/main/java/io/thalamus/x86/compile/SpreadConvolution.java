@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Convolution.Parameters;
+import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Window;
+import io.thalamus.x86.compile.TapLines.Line;
+import io.thalamus.x86.compile.Weights.Source;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Float convolutions whose results do not stand beside each other: TRANSPOSE_CONV_2D, whose results
+ * that lie a stride apart are a convolution with a part of the filter, and GROUPED_CONV_2D, each of
+ * whose groups is one. Weights are constants.
+ */
+public final class SpreadConvolution {
+  /** Calls of an operation, at least. */
+  private static final long MOST_LINES = 1 << 15;
+
+  private SpreadConvolution() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    table
+        .add(
+            OperationCode.TRANSPOSE_CONV_2D,
+            operation ->
+                possible(operation)
+                    .filter(
+                        parameters ->
+                            covers(parameters.height())
+                                && covers(parameters.width())
+                                && lines(operation) * parameters.width().stride() < MOST_LINES)
+                    .isPresent(),
+            SpreadConvolution::transposed,
+            TENSOR_FLOAT32)
+        .add(
+            OperationCode.GROUPED_CONV_2D,
+            operation ->
+                possible(operation)
+                    .filter(parameters -> lines(operation) * parameters.groups() < MOST_LINES)
+                    .isPresent(),
+            SpreadConvolution::grouped,
+            TENSOR_FLOAT32);
+  }
+
+  /** Returns the parameters; empty where shapes or weights are not known, or channels not last. */
+  private static Optional<Parameters> possible(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+            && Sizes.isPossible(operation.output())
+            && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent())
+        ? StoredConvolution.parameters(operation, Parameters.class)
+            .filter(parameters -> parameters.layout() == DataLayout.NHWC)
+        : Optional.empty();
+  }
+
+  /** Whether each result has a tap. */
+  private static boolean covers(Window window) {
+    return window.size() >= window.stride();
+  }
+
+  private static long lines(OperationView operation) {
+    return (long) operation.output().shape().dimension(0) * operation.output().shape().dimension(1);
+  }
+
+  private static float[] floats(ResolvedOperation operation, int input) {
+    return Source.of(operation, null, input).floats();
+  }
+
+  /**
+   * The results along an axis that lie a stride apart.
+   *
+   * @param first the first of them
+   * @param results how many there are
+   * @param tap the first tap that they see; others lie a stride apart, in the reverse order
+   * @param taps how many they see
+   * @param cell the last cell of the source that the first result sees
+   */
+  private record Phase(int first, int results, int tap, int taps, int cell) {
+    static List<Phase> of(Window window, int results) {
+      List<Phase> phases = new ArrayList<>();
+      for (int tap = 0; tap < window.stride(); tap++) {
+        int first = Math.floorMod(tap - window.before(), window.stride());
+        if (first < results) {
+          phases.add(
+              new Phase(
+                  first,
+                  Math.ceilDiv(results - first, window.stride()),
+                  tap,
+                  Math.ceilDiv(window.size() - tap, window.stride()),
+                  (first + window.before()) / window.stride()));
+        }
+      }
+      return phases;
+    }
+  }
+
+  /** What is added around the source so that each tap sees a cell. */
+  private static Window margin(List<Phase> phases, int cells) {
+    int before = 0;
+    int after = 0;
+    for (Phase phase : phases) {
+      before = Math.max(before, phase.taps() - 1 - phase.cell());
+      after = Math.max(after, phase.cell() + phase.results() - cells);
+    }
+    return new Window(1, 1, 1, before, after);
+  }
+
+  private static void transposed(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    Shape input = operation.inputShape(0);
+    Shape output = operation.outputShape(0);
+    List<Phase> rows = Phase.of(parameters.height(), output.dimension(1));
+    List<Phase> columns = Phase.of(parameters.width(), output.dimension(2));
+    Window height = margin(rows, input.dimension(1));
+    Window width = margin(columns, input.dimension(2));
+    Place source = Convolution.pad(input, height, width, operands.input(0), program);
+    int channels = input.dimension(3);
+    int cell = channels * Float.BYTES;
+    int line = (input.dimension(2) + width.before() + width.after()) * cell;
+    long batch = (long) (input.dimension(1) + height.before() + height.after()) * line;
+    int result = output.dimension(3) * Float.BYTES;
+    float[] weights = floats(operation, 1);
+    float[] bias = floats(operation, 2);
+    for (Phase row : rows) {
+      for (Phase column : columns) {
+        TapLines filter =
+            new TapLines(
+                output.dimension(3),
+                part(weights, parameters, row, column, channels),
+                bias,
+                row.taps(),
+                line,
+                column.taps(),
+                cell,
+                channels,
+                cell,
+                parameters.width().stride() * result,
+                parameters.activation());
+        List<Line> lines = new ArrayList<>();
+        for (int b = 0; b < output.dimension(0); b++) {
+          for (int i = 0; i < row.results(); i++) {
+            int y = row.first() + i * parameters.height().stride();
+            int top = row.cell() + i - row.taps() + 1 + height.before();
+            int left = column.cell() - column.taps() + 1 + width.before();
+            lines.add(
+                new Line(
+                    b * batch + (long) top * line + (long) left * cell,
+                    (((long) b * output.dimension(1) + y) * output.dimension(2) + column.first())
+                        * result));
+          }
+        }
+        filter.emit(lines, column.results(), source, operands.output(), program);
+      }
+    }
+  }
+
+  /** The taps that some results see, in the order of the cells. */
+  private static float[] part(
+      float[] weights, Parameters parameters, Phase row, Phase column, int channels) {
+    int height = parameters.height().size();
+    int width = parameters.width().size();
+    int filters = weights.length / (height * width * channels);
+    float[] part = new float[filters * row.taps() * column.taps() * channels];
+    int at = 0;
+    for (int filter = 0; filter < filters; filter++) {
+      for (int i = row.taps() - 1; i >= 0; i--) {
+        for (int j = column.taps() - 1; j >= 0; j--) {
+          int y = row.tap() + i * parameters.height().stride();
+          int x = column.tap() + j * parameters.width().stride();
+          int from = ((filter * height + y) * width + x) * channels;
+          System.arraycopy(weights, from, part, at, channels);
+          at += channels;
+        }
+      }
+    }
+    return part;
+  }
+
+  private static void grouped(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    Shape input = operation.inputShape(0);
+    Shape output = operation.outputShape(0);
+    Window height = parameters.height();
+    Window width = parameters.width();
+    Place source = Convolution.pad(input, height, width, operands.input(0), program);
+    int groups = parameters.groups();
+    int cell = input.dimension(3) * Float.BYTES;
+    int line = (input.dimension(2) + width.before() + width.after()) * cell;
+    long batch = (long) (input.dimension(1) + height.before() + height.after()) * line;
+    int result = output.dimension(3) * Float.BYTES;
+    int run = input.dimension(3) / groups;
+    int channels = output.dimension(3) / groups;
+    int depth = height.size() * width.size() * run;
+    float[] weights = floats(operation, 1);
+    float[] bias = floats(operation, 2);
+    for (int group = 0; group < groups; group++) {
+      int first = group * channels;
+      TapLines filter =
+          new TapLines(
+              channels,
+              Arrays.copyOfRange(weights, first * depth, (first + channels) * depth),
+              Arrays.copyOfRange(bias, first, first + channels),
+              height.size(),
+              height.dilation() * line,
+              width.size(),
+              width.dilation() * cell,
+              run,
+              width.stride() * cell,
+              result,
+              parameters.activation());
+      List<Line> lines = new ArrayList<>();
+      for (int b = 0; b < output.dimension(0); b++) {
+        for (int y = 0; y < output.dimension(1); y++) {
+          lines.add(
+              new Line(
+                  b * batch + (long) y * height.stride() * line + (long) group * run * Float.BYTES,
+                  ((long) b * output.dimension(1) + y) * output.dimension(2) * result
+                      + (long) first * Float.BYTES));
+        }
+      }
+      filter.emit(lines, output.dimension(2), source, operands.output(), program);
+    }
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
+import io.thalamus.x86.asm.Condition;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Label;
+import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Predicate;
+import io.thalamus.x86.asm.Unary;
+import io.thalamus.x86.asm.Vector;
+
+/**
+ * The place of the largest or the least float of each row, of equal ones the first; a block is a
+ * row. Places are counted in floats, which are exact below {@link #MOST}.
+ *
+ * @param isLargest whether the largest is looked for
+ * @param count floats of a row
+ */
+public record FoundRows(boolean isLargest, int count) {
+  /** Floats of a row. */
+  public static final int MOST = 1 << 24;
+
+  private static final int BEST = 0;
+  private static final int PLACE = 1;
+  private static final int X = 2;
+  private static final int CURRENT = 3;
+  private static final int MASK = 4;
+  private static final int START = 5;
+  private static final int FOUND = 6;
+  private static final int SCRATCH = 7;
+
+  /** Returns the function: o0 is the source, o1 the result, of 32-bit integers. */
+  public Function emit(Emitter emitter) {
+    return emitter.function(this, () -> write(emitter));
+  }
+
+  private Reducing kind() {
+    return isLargest ? Reducing.MAXIMUM : Reducing.MINIMUM;
+  }
+
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    final int entry = a.position();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    int bytes = emitter.length().bytes();
+    int tail = count % emitter.lanes();
+    if (tail > 0) {
+      emitter.setTail(tail, emitter.vector(MASK));
+      a.load(Move.VMOVUPS, emitter.vector(START), emitter.behind(tail, kind().start()));
+    }
+    Label again = new Label();
+    a.bind(again);
+    a.load(Move.VMOVUPS, emitter.vector(BEST), emitter.all(kind().start()));
+    a.load(Move.VMOVUPS, emitter.vector(PLACE), emitter.counted());
+    a.load(Move.VMOVUPS, emitter.vector(CURRENT), emitter.counted());
+    Vector x = emitter.vector(X);
+    Loops.repeat(
+        a,
+        Gpr.RAX,
+        count / emitter.lanes(),
+        () -> {
+          a.load(Move.VMOVUPS, x, Address.at(Gpr.RDX, 0));
+          a.emit(Alu.ADD, Gpr.RDX, bytes);
+          compare(emitter);
+        });
+    if (tail > 0) {
+      emitter.loadTail(x, emitter.vector(MASK), Address.at(Gpr.RDX, 0));
+      a.emit(Binary.VORPS, x, x, emitter.vector(START));
+      a.emit(Alu.ADD, Gpr.RDX, tail * Float.BYTES);
+      compare(emitter);
+    }
+    finish(emitter);
+    a.emit(Alu.ADD, Gpr.RCX, Integer.BYTES);
+    a.emit(Alu.SUB, Gpr.R9, 1);
+    a.jump(Condition.NOT_EQUAL, again);
+    a.vzeroupper();
+    a.ret();
+    long row = (long) count * Float.BYTES;
+    return new Function(
+        entry, new Extent(row, row), new Extent(Integer.BYTES, Integer.BYTES), Extent.NONE, false);
+  }
+
+  /** Keeps what is better than what stood in the same element of a vector before. */
+  private void compare(Emitter emitter) {
+    Vector x = emitter.vector(X);
+    Vector best = emitter.vector(BEST);
+    Vector current = emitter.vector(CURRENT);
+    Vector scratch = emitter.vector(SCRATCH);
+    Predicate better = isLargest ? Predicate.GREATER : Predicate.LESS;
+    emitter.replace(better, x, best, emitter.vector(PLACE), current, scratch);
+    emitter.replace(better, x, best, best, x, scratch);
+    emitter.assembler().emit(Binary.VADDPS, current, current, emitter.all(emitter.lanes()));
+  }
+
+  private void finish(Emitter emitter) {
+    Assembler a = emitter.assembler();
+    Vector found = emitter.vector(FOUND);
+    Vector place = emitter.vector(PLACE);
+    Vector none = emitter.vector(CURRENT);
+    Vector scratch = emitter.vector(SCRATCH);
+    a.emit(Move.VMOVUPS, found, emitter.vector(BEST));
+    Across.emit(emitter, kind(), found, scratch);
+    emitter.vectorOf(Float.POSITIVE_INFINITY, none);
+    emitter.replace(Predicate.NOT_EQUAL, emitter.vector(BEST), found, place, none, scratch);
+    Across.emit(emitter, Reducing.MINIMUM, place, scratch);
+    a.emit(Unary.VCVTTPS2DQ, place, place);
+    a.vmovss(Address.at(Gpr.RCX, 0), place.as(Length.XMM));
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.model.Quantization.NONE;
+import static io.thalamus.x86.RandomGraphs.bytes;
+import static io.thalamus.x86.RandomGraphs.compare;
+import static io.thalamus.x86.RandomGraphs.count;
+import static io.thalamus.x86.RandomGraphs.floats;
+import static io.thalamus.x86.RandomGraphs.halves;
+import static io.thalamus.x86.RandomGraphs.one;
+import static io.thalamus.x86.RandomGraphs.shape;
+
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.tck.check.TestGraph;
+import io.thalamus.x86.asm.Level;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Places of elements, and elements by constant places, against the reference. */
+class FindingTest {
+  private static Quantization quantization(OperandCode type) {
+    return type == TENSOR_QUANT8_ASYMM || type == TENSOR_QUANT8_ASYMM_SIGNED
+        ? Quantization.of(0.5f, 3)
+        : NONE;
+  }
+
+  private static byte[] data(OperandCode type, Random random, int[] shape) {
+    return switch (type) {
+      case TENSOR_FLOAT16 -> halves(random, shape);
+      case TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED -> bytes(random, 256, shape);
+      default -> random.nextBoolean() ? floats(random, 5, shape) : equals(random, shape);
+    };
+  }
+
+  /** Few numbers, each of which is there often. */
+  private static byte[] equals(Random random, int[] shape) {
+    float[] values = new float[count(shape)];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = random.nextInt(3) - 1;
+    }
+    return TestGraph.bytes(values);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void placesOfExtremesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          OperandCode type =
+              one(
+                  random,
+                  List.of(
+                      TENSOR_FLOAT32,
+                      TENSOR_FLOAT32,
+                      TENSOR_FLOAT16,
+                      TENSOR_QUANT8_ASYMM,
+                      TENSOR_QUANT8_ASYMM_SIGNED));
+          int[] shape = shape(random);
+          int axis = random.nextInt(4);
+          int[] result = new int[3];
+          for (int i = 0; i < 3; i++) {
+            result[i] = shape[i < axis ? i : i + 1];
+          }
+          graph.operation(
+              random.nextBoolean() ? OperationCode.ARGMAX : OperationCode.ARGMIN,
+              List.of(graph.input(type, quantization(type), shape), graph.int32(axis)),
+              graph.output(TENSOR_INT32, NONE, result));
+          return new byte[][] {data(type, random, shape)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void elementsAtConstantPlacesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          OperandCode type =
+              one(random, List.of(TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM));
+          int[] shape = shape(random);
+          int axis = random.nextInt(4);
+          int[] places = new int[1 + random.nextInt(8)];
+          for (int i = 0; i < places.length; i++) {
+            boolean isNext = i > 0 && random.nextBoolean() && places[i - 1] + 1 < shape[axis];
+            places[i] = isNext ? places[i - 1] + 1 : random.nextInt(shape[axis]);
+          }
+          int[] result = shape.clone();
+          result[axis] = places.length;
+          graph.operation(
+              OperationCode.GATHER,
+              List.of(
+                  graph.input(type, quantization(type), shape),
+                  graph.int32(axis),
+                  graph.int32Vector(places)),
+              graph.output(type, quantization(type), result));
+          return new byte[][] {data(type, random, shape)};
+        });
+  }
+}
