@@ -141,7 +141,9 @@ enum Coding {
         String[] words = each.strip().toLowerCase(Locale.ROOT).split("\\s*;\\s*");
         Optional<Coding> named = named(words[0]);
         double quality = quality(words);
-        if (named.isPresent() && quality > most) {
+        // Of two that are liked alike it is gzip, since clients disagree on deflate.
+        boolean isBetter = quality > most || (quality == most && named.equals(Optional.of(GZIP)));
+        if (named.isPresent() && quality > 0 && isBetter) {
           best = named;
           most = quality;
         }

@@ -21,6 +21,7 @@ public final class Main {
           new Queues(),
           new SessionPicture(),
           new Serving(),
+          new ServingFuzz(),
           new InFramework(
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"

@@ -39,9 +39,17 @@ final class RunningServer implements AutoCloseable {
 
   /** Starts a server and waits until it is ready. */
   static RunningServer start(Path folder, Path models, String... more) throws IOException {
+    return startWith("cpu", folder, models, more);
+  }
+
+  /** Starts a server with these devices and waits until it is ready. */
+  static RunningServer startWith(String devices, Path folder, Path models, String... more)
+      throws IOException {
+    String root = System.getProperty("thalamus.root");
+    String home = System.getProperty("thalamus.home", root + "/launcher/target/thalamus");
     List<String> command = new ArrayList<>();
-    command.add(System.getProperty("thalamus.home") + "/bin/thalamus");
-    command.addAll(List.of("--storage", folder.resolve("storage").toString(), "--with", "cpu"));
+    command.add(home + "/bin/thalamus");
+    command.addAll(List.of("--storage", folder.resolve("storage").toString(), "--with", devices));
     command.addAll(List.of("serve", "--models", models.toString(), "--port", "0"));
     command.addAll(List.of("--grpc-port", "0", "--set", "serving.scanMillis=100"));
     command.addAll(List.of(more));
@@ -56,6 +64,23 @@ final class RunningServer implements AutoCloseable {
           "the server says: " + line + Files.readString(folder.resolve("errors")));
     }
     return new RunningServer(process, uri.group());
+  }
+
+  /** Returns host and port. */
+  String address() {
+    return uri.substring("http://".length());
+  }
+
+  /** Returns the body of an answer with 200. */
+  String get(String path) throws IOException, InterruptedException {
+    HttpResponse<String> answer =
+        client.send(
+            HttpRequest.newBuilder(URI.create(uri + path)).timeout(PATIENCE).build(),
+            BodyHandlers.ofString());
+    if (answer.statusCode() != 200) {
+      throw new IOException(path + ": " + answer.statusCode() + " " + answer.body());
+    }
+    return answer.body();
   }
 
   /** Asks for all outputs of a model with one INT8 input of 1x28x28x1, in binary. */
@@ -114,6 +139,17 @@ final class RunningServer implements AutoCloseable {
     try (Stream<Path> tasks = Files.list(proc.resolve("task"));
         Stream<String> maps = Files.lines(proc.resolve("maps"))) {
       return new Footprint(tasks.count(), maps.count());
+    }
+  }
+
+  /** Returns the bytes of the process that are in memory, as Linux says. */
+  long residentBytes() throws IOException {
+    try (Stream<String> lines = Files.lines(Path.of("/proc/" + process.pid() + "/status"))) {
+      return lines
+              .filter(line -> line.startsWith("VmRSS:"))
+              .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+              .sum()
+          * 1024;
     }
   }
 
