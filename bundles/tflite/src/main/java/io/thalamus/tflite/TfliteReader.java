@@ -72,6 +72,15 @@ public final class TfliteReader implements ModelReader {
 
   @Override
   public ModelFile read(SharedMemory file, ReadOptions options) throws ModelFormatException {
+    try {
+      return convert(file, options);
+    } catch (ModelFormatException e) {
+      // Names out of a damaged file may hold anything; a message is one line.
+      throw new ModelFormatException(e.getMessage().replaceAll("\\p{Cntrl}", "?"), e);
+    }
+  }
+
+  private ModelFile convert(SharedMemory file, ReadOptions options) throws ModelFormatException {
     FlatModel content = FlatModelReader.read(file);
     EntryPoint entry = EntryPoint.of(content, options);
     Model model = ModelConverter.convert(content, entry, converters);

@@ -163,4 +163,17 @@ class DamagedFileTest {
     String message = refusal(file.build());
     assertTrue(message.contains("describes more than it can hold"), message);
   }
+
+  /** Found by fuzzing: a name is text of anybody, and a message stays one line. */
+  @Test
+  void aNameOfSeveralLinesIsNoReasonForSeveral() {
+    TfliteFileBuilder file = new TfliteFileBuilder();
+    int x = file.floats("x\n\r\u0007", 2);
+    int y = file.floats("y\nz", 2);
+    file.operator(BuiltinOperator.HASHTABLE_SIZE, new int[] {x}, y).graph(new int[] {x}, y);
+    ModelFormatException refused =
+        assertThrows(ModelFormatException.class, () -> TestFiles.read(file));
+    assertTrue(refused.getMessage().contains("'y?z'"), refused.getMessage());
+    assertEquals(1, refused.getMessage().lines().count());
+  }
 }

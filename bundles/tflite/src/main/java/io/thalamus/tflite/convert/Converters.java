@@ -47,6 +47,7 @@ public final class Converters {
     Reduction.addTo(table);
     Reshape.addTo(table);
     Resize.addTo(table);
+    Scatter.addTo(table);
     Selection.addTo(table);
     Slice.addTo(table);
     Softmax.addTo(table);

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.CumsumOptions;
 import org.tensorflow.lite.schema.ReducerOptions;
 
 /** Mean, sum, product, extremes and logic over some dimensions. */
 final class Reduction {
   private static final int MAX_RANK = 4;
+
+  /** The longest run whose sums are a product; its matrix has the square of that. */
+  private static final int MAX_RUN = 1024;
+
+  private static final long MAX_ELEMENTS = 1 << 24;
 
   private Reduction() {}
 
@@ -27,6 +36,7 @@ final class Reduction {
     table.add(BuiltinOperator.REDUCE_MIN, node -> reduce(node, OperationCode.REDUCE_MIN));
     table.add(BuiltinOperator.REDUCE_ANY, node -> reduce(node, OperationCode.REDUCE_ANY));
     table.add(BuiltinOperator.REDUCE_ALL, node -> reduce(node, OperationCode.REDUCE_ALL));
+    table.add(BuiltinOperator.CUMSUM, Reduction::runningSum);
   }
 
   private static void reduce(Node node, OperationCode code) throws ModelFormatException {
@@ -98,5 +108,67 @@ final class Reduction {
     }
     node.require(!axes.isEmpty(), "it reduces no dimension");
     return axes.stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  /** A product with a triangle of ones. */
+  private static void runningSum(Node node) throws ModelFormatException {
+    CumsumOptions options = node.options(new CumsumOptions());
+    boolean isReverse = node.get(options::reverse);
+    int shift = node.get(options::exclusive) ? 1 : 0;
+    int input = node.in(0);
+    Operand data = node.operand(input);
+    Shape shape = data.shape();
+    int axis = node.axis(node.onlyInt(1), shape.rank());
+    node.require(
+        shape.isFullySpecified()
+            && countOf(shape) <= MAX_ELEMENTS
+            && shape.dimension(axis) <= MAX_RUN
+            && (data.type() == OperandCode.TENSOR_FLOAT32
+                || data.type() == OperandCode.TENSOR_FLOAT16),
+        "it adds up " + data.text() + " along axis " + axis);
+    int size = shape.dimension(axis);
+    byte[] one = Constants.element(data.type(), 1);
+    Shape square = Shape.of(size, size);
+    byte[] none = new byte[one.length];
+    byte[] ones = node.constants().filled(square, none, node.input(0)).value();
+    for (int to = 0; to < size; to++) {
+      for (int from = 0; from < size; from++) {
+        boolean isIn = isReverse ? from >= to + shift : from + shift <= to;
+        if (isIn) {
+          System.arraycopy(one, 0, ones, (to * size + from) * one.length, one.length);
+        }
+      }
+    }
+    int triangle = node.constant(data, square, new ConstantCopy(ones));
+    int outer = 1;
+    int width = 1;
+    for (int i = 0; i < shape.rank(); i++) {
+      outer *= i < axis ? shape.dimension(i) : 1;
+      width *= i > axis ? shape.dimension(i) : 1;
+    }
+    int all = node.temporary(data, Shape.of(outer, size, size));
+    Strided.emit(node, triangle, node.operand(all).shape(), 0, new long[] {0, size, 1}, all);
+    int rows = Reshape.reshaped(node, input, Shape.of(outer, size, width));
+    int sums =
+        node.compute(
+            ThalamusExtension.BATCH_MATMUL,
+            node.operand(rows),
+            node.operand(rows).shape(),
+            all,
+            rows,
+            node.bool(false),
+            node.bool(false));
+    int output = node.out(0);
+    node.builder().reshape(output, shape);
+    Reshape.emit(node, sums, output);
+  }
+
+  /** The elements of a shape, as far as these are not beyond all limits. */
+  private static long countOf(Shape shape) {
+    long count = 1;
+    for (int dimension : shape.toArray()) {
+      count = Math.min(count * dimension, Integer.MAX_VALUE);
+    }
+    return count;
   }
 }

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.GatherOptions;
 import org.tensorflow.lite.schema.OneHotOptions;
@@ -74,11 +75,14 @@ final class Selection {
 
   private static void gather(Node node) throws ModelFormatException {
     GatherOptions options = node.options(new GatherOptions());
-    node.require(
-        node.get(options::batchDims) == 0, "it has batch dimensions, which NNAPI does not have");
     int input = node.in(0);
     Operand data = node.operand(input);
     int axis = node.axis(node.get(options::axis), data.shape().rank());
+    int batches = node.get(options::batchDims);
+    if (batches != 0) {
+      gatherInBatches(node, input, axis, batches < 0 ? batches + node.shapeOf(1).rank() : batches);
+      return;
+    }
     int indices = node.in(1);
     List<Integer> inputs = List.of(input, node.int32(axis), indices);
     int output = node.out(0);
@@ -91,6 +95,77 @@ final class Selection {
     Reshape.emit(node, picked, output);
   }
 
+  /** Rows of all batches stand one after the other, and indices count from the first batch. */
+  private static void gatherInBatches(Node node, int input, int axis, int batches)
+      throws ModelFormatException {
+    Operand data = node.operand(input);
+    Shape shape = data.shape();
+    Shape indices = node.shapeOf(1);
+    node.require(
+        shape.isFullySpecified()
+            && indices.isFullySpecified()
+            && batches > 0
+            && batches <= axis
+            && batches <= indices.rank()
+            && Arrays.equals(shape.toArray(), 0, batches, indices.toArray(), 0, batches),
+        "data of shape %s, indices of shape %s, and %s batch dimensions"
+            .formatted(shape, indices, batches));
+    int batch = count(node, shape, 0, batches);
+    int between = count(node, shape, batches, axis);
+    int size = shape.dimension(axis);
+    int rest = count(node, shape, axis + 1, shape.rank());
+    int picked = count(node, indices, batches, indices.rank());
+    int rows = node.temporary(data, Shape.of(batch * size, between * rest));
+    int front = node.temporary(data, Shape.of(batch, size, between, rest));
+    Strided.emit(
+        node,
+        input,
+        node.operand(front).shape(),
+        0,
+        new long[] {(long) between * size * rest, rest, (long) size * rest, 1},
+        front);
+    Reshape.emit(node, front, rows);
+    int flat = Reshape.reshaped(node, node.in(1), Shape.of(batch, picked));
+    int[] starts = IntStream.range(0, batch).map(i -> i * size).toArray();
+    int places =
+        node.compute(
+            OperationCode.ADD,
+            flat,
+            flat,
+            node.int32Tensor(Shape.of(batch, 1), starts),
+            node.int32(0));
+    int result = node.temporary(data, Shape.of(batch * picked, between * rest));
+    int vector = Reshape.reshaped(node, places, Shape.of(batch * picked));
+    node.emit(OperationCode.GATHER, List.of(rows, node.int32(0), vector), result);
+    int[] full =
+        Stream.of(
+                Arrays.copyOf(shape.toArray(), axis),
+                Arrays.copyOfRange(indices.toArray(), batches, indices.rank()),
+                Arrays.copyOfRange(shape.toArray(), axis + 1, shape.rank()))
+            .flatMapToInt(Arrays::stream)
+            .toArray();
+    int back = node.temporary(data, Shape.of(batch, between, picked, rest));
+    Strided.emit(
+        node,
+        result,
+        node.operand(back).shape(),
+        0,
+        new long[] {(long) picked * between * rest, rest, (long) between * rest, 1},
+        back);
+    int output = node.out(0);
+    node.builder().reshape(output, Shape.of(full));
+    Reshape.emit(node, back, output);
+  }
+
+  private static int count(Node node, Shape shape, int from, int to) throws ModelFormatException {
+    long count = 1;
+    for (int i = from; i < to; i++) {
+      count *= shape.dimension(i);
+      node.require(count <= 1 << 24, "its shape " + shape + " is too large for this");
+    }
+    return (int) count;
+  }
+
   /** Writes one value where the index is that of the place, and another elsewhere. */
   private static void oneHot(Node node) throws ModelFormatException {
     OneHotOptions options = node.options(new OneHotOptions());
@@ -99,17 +174,27 @@ final class Selection {
     int axis = node.get(options::axis);
     int depth = node.onlyInt(1);
     node.require(
-        (axis == -1 || axis == rank)
+        axis >= -1
+            && axis <= rank
             && rank < MAX_RANK
             && (rank == 0 || indices.isFullySpecified())
             && depth > 0
             && depth <= MAX_DEPTH,
         "it spreads indices of shape " + indices + " to " + depth + " along axis " + axis);
-    int[] spread = Arrays.copyOf(indices.toArray(), rank + 1);
-    spread[rank] = 1;
+    int at = axis < 0 ? rank : axis;
+    int[] spread = new int[rank + 1];
+    System.arraycopy(indices.toArray(), 0, spread, 0, at);
+    spread[at] = 1;
+    System.arraycopy(indices.toArray(), at, spread, at + 1, rank - at);
     int[] full = spread.clone();
-    full[rank] = depth;
+    full[at] = depth;
     int places = node.int32Vector(IntStream.range(0, depth).toArray());
+    if (at < rank) {
+      int[] along = new int[rank + 1];
+      Arrays.fill(along, 1);
+      along[at] = depth;
+      node.builder().reshape(places, Shape.of(along));
+    }
     int column = Reshape.reshaped(node, node.in(0), Shape.of(spread));
     int found = node.temporary(OperandCode.TENSOR_BOOL8, Shape.of(full), Quantization.NONE);
     node.emit(OperationCode.EQUAL, List.of(column, places), found);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -22,6 +25,7 @@ final class UnaryMath {
     table.add(BuiltinOperator.SQUARE, UnaryMath::square);
     table.add(BuiltinOperator.CEIL, UnaryMath::ceil);
     table.add(BuiltinOperator.COS, UnaryMath::cos);
+    table.add(BuiltinOperator.SIGN, UnaryMath::sign);
   }
 
   private static void square(Node node) throws ModelFormatException {
@@ -43,5 +47,31 @@ final class UnaryMath {
     int floor =
         node.compute(OperationCode.FLOOR, input, node.compute(OperationCode.NEG, input, input));
     node.emit(OperationCode.NEG, List.of(floor), node.out(0));
+  }
+
+  /** One with the sign of a number; 0 and what is no number stay as they are. */
+  private static void sign(Node node) throws ModelFormatException {
+    int input = node.in(0);
+    Operand data = node.operand(input);
+    int zero = node.number(data, 0);
+    int isBelow = compared(node, OperationCode.LESS, input, zero);
+    int isAbove = compared(node, OperationCode.GREATER, input, zero);
+    int least = node.compute(OperationCode.SELECT, input, isBelow, spread(node, data, -1), input);
+    node.emit(OperationCode.SELECT, List.of(isAbove, spread(node, data, 1), least), node.out(0));
+  }
+
+  private static int compared(Node node, OperationCode comparison, int input, int other)
+      throws ModelFormatException {
+    int result =
+        node.temporary(OperandCode.TENSOR_BOOL8, node.operand(input).shape(), Quantization.NONE);
+    node.emit(comparison, List.of(input, other), result);
+    return result;
+  }
+
+  /** A number as often as there are elements, which NNAPI's SELECT wants. */
+  private static int spread(Node node, Operand data, float value) throws ModelFormatException {
+    int spread = node.temporary(data, data.shape());
+    Strided.broadcast(node, node.number(data, value), data.shape(), spread);
+    return spread;
   }
 }
