@@ -39,6 +39,7 @@ class WrittenCommandsTest {
           Map.entry("docs/examples/", "ExamplesTest builds that example and runs the same"),
           Map.entry("tour.gogo", "ShellTest runs it, and looks at what it prints"),
           Map.entry("--top 2 --repeat 2000", "DocumentsTest plays it, and compares the answers"),
+          Map.entry("serve --models", "it serves until it is ended; ServingManifestTest does that"),
           Map.entry("| jq", "jq is not everywhere; ShellTest reads the same JSON"),
           Map.entry(
               "--rate 1000 --seconds 8", "it takes eight seconds; LifeTest runs a shorter one"));
@@ -48,6 +49,9 @@ class WrittenCommandsTest {
       Pattern.compile("((?:--with \\S+ ?|--json ?)*)(.*)", Pattern.DOTALL);
   private static final String PROMPT = "    thalamus> ";
   private static final String MARK = "line of ";
+
+  /** What simd says of itself on a machine that is busy with other work; no failure. */
+  private static final String SLOW = "thalamus: vectors are no faster";
 
   @TempDir Path directory;
 
@@ -178,7 +182,7 @@ class WrittenCommandsTest {
     String line = "";
     for (String text : said.lines().toList()) {
       line = text.startsWith(MARK) ? text.substring(MARK.length()) : line;
-      if (text.startsWith("thalamus: ")) {
+      if (text.startsWith("thalamus: ") && !text.startsWith(SLOW)) {
         failures.add(line + " -> " + text);
       }
     }

@@ -31,6 +31,7 @@ import org.osgi.framework.launch.FrameworkFactory;
  */
 final class Host implements AutoCloseable {
   private static final int INTERACTIVE_LEVEL = 20;
+  private static final int SERVER_LEVEL = 25;
   private static final long PATIENCE_MILLIS = 10_000;
   private static final long PAUSE_MILLIS = 20;
   private static final String LOG = "org.osgi.service.log.LogReaderService";
@@ -110,12 +111,12 @@ final class Host implements AutoCloseable {
       String[] words = line.split(" ");
       boolean isDevice = words[1].startsWith("devices/");
       String name = words[2].substring(words[2].lastIndexOf('.') + 1);
+      int level = Integer.parseInt(words[0]);
       // Of the interactive container, proofs need what applications call, and no terminal.
       boolean isForTerminals =
-          Integer.parseInt(words[0]) >= INTERACTIVE_LEVEL
-              && !words[2].matches("(io\\.thalamus|org\\.osgi)\\..*");
+          level >= INTERACTIVE_LEVEL && !words[2].matches("(io\\.thalamus|org\\.osgi)\\..*");
       boolean isLog = hasLog && words[2].equals(FELIX_LOG);
-      if (!isForTerminals && !isLog && (!isDevice || isStarted(name, without))) {
+      if (level < SERVER_LEVEL && !isForTerminals && !isLog && (!isDevice || isStarted(name, without))) {
         jars.add(home.resolve(words[1]));
       }
     }
