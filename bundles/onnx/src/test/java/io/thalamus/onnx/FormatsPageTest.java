@@ -21,7 +21,7 @@ class FormatsPageTest {
   private static final String END = "<!-- end -->";
   private static final int WIDTH = 118;
 
-  private static Path page() {
+  static Path page() {
     Path folder = Path.of("").toAbsolutePath();
     while (!Files.exists(folder.resolve("mvnw"))) {
       folder = folder.getParent();

@@ -90,6 +90,34 @@ class OperatorsTest {
     assertArrayEquals(new float[] {5, 3, 1}, TestFiles.run(file, 1, 2, 3, 4, 5));
   }
 
+  /** The scale is the largest element, 2: cubics are those of Keys with -0.75. */
+  @ParameterizedTest
+  @CsvSource({
+    "linear, half_pixel, 1 1.25 1.75 2",
+    "linear, asymmetric, 1 1.5 2 2",
+    "linear, align_corners, 1 1.333333 1.666667 2",
+    "nearest, asymmetric, 1 1 2 2",
+    "cubic, half_pixel, 0.894531 1.226562 1.773438 2.105469"
+  })
+  void resizedByAComputedScale(String mode, String transformation, String expected)
+      throws Exception {
+    file.input("x", FLOAT, 2)
+        .node("ReduceMax", List.of("x"), "scales")
+        .node(
+            "Resize",
+            List.of("x", "", "scales"),
+            "y",
+            text("mode", mode),
+            text("coordinate_transformation_mode", transformation),
+            text("nearest_mode", "floor"))
+        .output("y", FLOAT, 4);
+    float[] wanted = new float[4];
+    for (int i = 0; i < wanted.length; i++) {
+      wanted[i] = Float.parseFloat(expected.split(" ")[i]);
+    }
+    assertArrayEquals(wanted, TestFiles.run(file, 1, 2), 1e-5f);
+  }
+
   /** Of places that are computed, the last update counts. */
   @Test
   void scatteredUpdates() throws Exception {

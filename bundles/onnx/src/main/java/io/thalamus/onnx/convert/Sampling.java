@@ -63,7 +63,21 @@ final class Sampling {
     boolean bySize = !isOld && node.has(3) && !(node.isKnown(3) && node.known(3).count() == 0);
     String transformation =
         isOld ? "asymmetric" : node.text("coordinate_transformation_mode", "half_pixel");
-    double[] roi = transformation.equals("tf_crop_and_resize") ? roi(node, axes, rank) : null;
+    boolean isStretched = node.text("keep_aspect_ratio_policy", "stretch").equals("stretch");
+    boolean isCut = transformation.equals("tf_crop_and_resize");
+    if (isCut && !node.isKnown(1)) {
+      ComputedResize.resize(node, axes, transformation, bySize, 1);
+      return;
+    }
+    if (bySize && !isStretched && !node.isKnown(3)) {
+      ComputedResize.resize(node, axes, transformation, true, 3);
+      return;
+    }
+    if (!bySize && !node.isKnown(scalesAt)) {
+      ComputedResize.resize(node, axes, transformation, false, scalesAt);
+      return;
+    }
+    double[] roi = isCut ? roi(node, axes, rank) : null;
     double[] scales;
     int[] sizes;
     if (bySize) {
@@ -76,7 +90,7 @@ final class Sampling {
       scales = new double[rank];
       keepAspect(node, value, axes, sizes);
       Arrays.setAll(scales, i -> (double) sizes[i] / value.dim(i));
-      if (!node.text("keep_aspect_ratio_policy", "stretch").equals("stretch")) {
+      if (!isStretched) {
         double common = aspect(node, value, axes, wanted);
         for (int axis : axes) {
           scales[axis] = common;
@@ -108,7 +122,6 @@ final class Sampling {
     if (node.text("keep_aspect_ratio_policy", "stretch").equals("stretch")) {
       return;
     }
-    node.require(node.isKnown(3), "its sizes are not known before the model is executed");
     double common = aspect(node, value, axes, node.ints(3));
     for (int axis : axes) {
       sizes[axis] = (int) Math.floor(common * value.dim(axis) + 0.5);
