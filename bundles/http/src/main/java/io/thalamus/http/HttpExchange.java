@@ -74,7 +74,7 @@ public interface HttpExchange {
     /**
      * Sends a piece. Blocks while the client is slow; one that stays slow is dropped.
      *
-     * @return false if the client has left: nothing more needs to be sent
+     * @return false if the client has left or the server stops: nothing more needs to be sent
      */
     boolean write(byte[] bytes) throws InterruptedException;
 

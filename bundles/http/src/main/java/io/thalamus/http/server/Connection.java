@@ -131,6 +131,10 @@ final class Connection extends ChannelInboundHandlerAdapter {
     return server.isDraining();
   }
 
+  boolean isStopping() {
+    return server.isStopping();
+  }
+
   @Override
   public void handlerAdded(ChannelHandlerContext ctx) {
     context = ctx;

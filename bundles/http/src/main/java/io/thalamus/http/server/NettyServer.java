@@ -70,6 +70,7 @@ final class NettyServer implements HttpServer, AutoCloseable {
   private final Channel listener;
   private volatile Router router;
   private volatile boolean isDraining;
+  private volatile boolean isStopping;
 
   /**
    * A server that listens.
@@ -190,6 +191,11 @@ final class NettyServer implements HttpServer, AutoCloseable {
     return isDraining;
   }
 
+  /** Returns whether the server has begun to stop: answers that never end do now. */
+  boolean isStopping() {
+    return isStopping;
+  }
+
   /** Counts a connection, and returns false if there are too many. */
   boolean opened() {
     return connections.incrementAndGet() <= settings.connections();
@@ -271,6 +277,7 @@ final class NettyServer implements HttpServer, AutoCloseable {
   @Override
   public void close() {
     drain();
+    isStopping = true;
     listener.close().awaitUninterruptibly();
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.stopMillis());
     boolean isInterrupted = false;

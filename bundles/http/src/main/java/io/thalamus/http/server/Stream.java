@@ -63,7 +63,7 @@ final class Stream implements ResponseStream {
 
   @Override
   public synchronized boolean write(byte[] bytes) throws InterruptedException {
-    if (!isOpen || exchange.hasLeft() || !connection.awaitWritable()) {
+    if (!isOpen || exchange.hasLeft() || connection.isStopping() || !connection.awaitWritable()) {
       return false;
     }
     if (bytes.length > 0) {
