@@ -16,9 +16,11 @@ import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.kernel.ByteSoftmax;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -112,6 +114,67 @@ class StoredOperationsTest {
     return new int[] {
       1 + random.nextInt(2), 1 + random.nextInt(4), 1 + random.nextInt(5), 1 + random.nextInt(70)
     };
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void extremesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        (graph, random, type) -> {
+          OperationCode code =
+              List.of(
+                      OperationCode.MAXIMUM,
+                      OperationCode.MINIMUM,
+                      OperationCode.REDUCE_MAX,
+                      OperationCode.REDUCE_MIN)
+                  .get(random.nextInt(4));
+          int[] shape = shape(random);
+          Quantization ofX = quantization(random, type, 0.1);
+          int x = graph.input(type, ofX, shape);
+          if (code == OperationCode.MAXIMUM || code == OperationCode.MINIMUM) {
+            int y = graph.input(type, quantization(random, type, 0.1), shape[3]);
+            Quantization ofResult = quantization(random, type, 0.15);
+            graph.operation(code, List.of(x, y), graph.output(type, ofResult, shape));
+            return new byte[][] {bytes(random, shape), bytes(random, shape[3])};
+          }
+          int first = random.nextInt(4);
+          int end = first + 1 + random.nextInt(4 - first);
+          int[] axes = IntStream.range(first, end).toArray();
+          int[] kept = shape.clone();
+          Arrays.fill(kept, first, end, 1);
+          graph.operation(
+              code,
+              List.of(x, graph.int32Vector(axes), graph.bool(true)),
+              graph.output(type, ofX, kept));
+          return new byte[][] {bytes(random, shape)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void resizedImagesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        (graph, random, type) -> {
+          int[] shape = shape(random);
+          int[] resized = {shape[0], 1 + random.nextInt(9), 1 + random.nextInt(9), shape[3]};
+          Quantization quantization = quantization(random, type, 0.1);
+          boolean isAligned = random.nextInt(3) == 0;
+          graph.operation(
+              random.nextBoolean()
+                  ? OperationCode.RESIZE_BILINEAR
+                  : OperationCode.RESIZE_NEAREST_NEIGHBOR,
+              List.of(
+                  graph.input(type, quantization, shape),
+                  graph.int32(resized[2]),
+                  graph.int32(resized[1]),
+                  graph.bool(false),
+                  graph.bool(isAligned),
+                  graph.bool(!isAligned && random.nextBoolean())),
+              graph.output(type, quantization, resized));
+          return new byte[][] {bytes(random, shape)};
+        });
   }
 
   @ParameterizedTest

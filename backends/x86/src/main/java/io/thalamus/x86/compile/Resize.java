@@ -1,25 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.ReducedCells;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Resize.Parameters;
 import io.thalamus.operations.Resize.Sampling;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.kernel.Cast.Type;
+import io.thalamus.x86.kernel.Pair;
 import io.thalamus.x86.kernel.ResizedLine;
 import io.thalamus.x86.kernel.ResizedLine.Column;
+import io.thalamus.x86.kernel.ResizedLine.Way;
+import io.thalamus.x86.kernel.Strided;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Float images at another size; channels stand last. */
+/** Images at another size; channels stand last. */
 public final class Resize {
   private static final int LAYOUT = 3;
+
+  /** Elements of a call that copies. */
+  private static final int LONGEST = 1 << 15;
 
   /** Calls of an operation. */
   private static final long MOST_LINES = 1 << 16;
@@ -32,13 +46,27 @@ public final class Resize {
         .add(
             OperationCode.RESIZE_BILINEAR,
             Resize::isPossible,
-            (operation, operands, program) -> lower(true, operation, operands, program),
+            (operation, operands, program) ->
+                lines(Way.BETWEEN, operation, operands.input(0), operands.output(), program),
             TENSOR_FLOAT32)
         .add(
             OperationCode.RESIZE_NEAREST_NEIGHBOR,
             Resize::isPossible,
-            (operation, operands, program) -> lower(false, operation, operands, program),
-            TENSOR_FLOAT32);
+            (operation, operands, program) ->
+                lines(Way.NEAREST, operation, operands.input(0), operands.output(), program),
+            TENSOR_FLOAT32)
+        .add(
+            OperationCode.RESIZE_BILINEAR,
+            Resize::isPossible,
+            Resize::stored,
+            ElementTypes.quantized8())
+        .add(
+            OperationCode.RESIZE_NEAREST_NEIGHBOR,
+            Resize::isPossible,
+            Resize::copies,
+            TENSOR_FLOAT16,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
   private static boolean isPossible(OperationView operation) {
@@ -54,11 +82,75 @@ public final class Resize {
             < MOST_LINES;
   }
 
-  private static void lower(
-      boolean isBilinear,
-      ResolvedOperation operation,
-      Lowering.Operands operands,
-      ProgramBuilder program) {
+  /**
+   * Bytes, counted from the least one, become floats; to nearest, half up, they are bytes again.
+   */
+  private static void stored(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    OperandCode type = (OperandCode) operation.view().output().type();
+    int least = IntRange.of(type).min();
+    Place from = operands.input(0);
+    Place reals = program.place(from.bytes() * Float.BYTES);
+    StoredReals.dequantize(least < 0, least, 1, from, reals, program);
+    Place output = operands.output();
+    int count = (int) output.bytes();
+    Place between = program.place((long) count * Float.BYTES);
+    lines(Way.SUM_OF_FOUR, operation, reals, between, program);
+    Composed steps = new Composed(new ReducedCells(1, count, 1), program);
+    Place rounded = steps.with(Pair.ADD, between, 0.5f);
+    if (least == 0) {
+      Casting.cast(Type.FLOAT32, rounded, Type.UINT8, output, count, program);
+    } else {
+      Place bytes = program.place(count);
+      Casting.cast(Type.FLOAT32, rounded, Type.UINT8, bytes, count, program);
+      StoredTables.map(TENSOR_QUANT8_ASYMM, value -> value + least, bytes, output, program);
+    }
+  }
+
+  /** Elements of any size: each column of all lines, then each line. */
+  private static void copies(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    Shape input = operation.inputShape(0);
+    Shape output = operation.outputShape(0);
+    int size = operation.view().output().type().elementSize();
+    int channels = input.dimension(3);
+    int cell = channels * size;
+    int inputLine = input.dimension(2) * cell;
+    int line = output.dimension(2) * cell;
+    int lines = input.dimension(0) * input.dimension(1);
+    Place wide = program.place((long) lines * line);
+    Strided column = new Strided(size, channels, size, size, inputLine, line);
+    int most = Math.max(1, LONGEST / channels);
+    for (int x = 0; x < output.dimension(2); x++) {
+      long from = (long) parameters.width().nearest(x) * cell;
+      for (int first = 0; first < lines; first += most) {
+        program.call(
+            column.emit(program.emitter()),
+            operands.input(0),
+            from + (long) first * inputLine,
+            wide,
+            (long) x * cell + (long) first * line,
+            Math.min(most, lines - first));
+      }
+    }
+    Strided whole = new Strided(size, line / size, size, size, 0, 0);
+    for (int b = 0; b < output.dimension(0); b++) {
+      for (int y = 0; y < output.dimension(1); y++) {
+        program.call(
+            whole.emit(program.emitter()),
+            wide,
+            ((long) b * input.dimension(1) + parameters.height().nearest(y)) * line,
+            operands.output(),
+            ((long) b * output.dimension(1) + y) * line,
+            1);
+      }
+    }
+  }
+
+  private static void lines(
+      Way way, ResolvedOperation operation, Place from, Place to, ProgramBuilder program) {
+    boolean isBilinear = way != Way.NEAREST;
     Parameters parameters = operation.parameters(Parameters.class);
     Shape input = operation.inputShape(0);
     Shape output = operation.outputShape(0);
@@ -71,8 +163,7 @@ public final class Resize {
     for (int y = 0; y < output.dimension(1); y++) {
       Column row = column(isBilinear, parameters.height(), y);
       ResizedLine resized =
-          new ResizedLine(
-              isBilinear, columns, (row.right() - row.left()) * line, input.dimension(3));
+          new ResizedLine(way, columns, (row.right() - row.left()) * line, input.dimension(3));
       byte[] down =
           ByteBuffer.allocate(Float.BYTES)
               .order(ByteOrder.LITTLE_ENDIAN)
@@ -82,9 +173,9 @@ public final class Resize {
       for (int b = 0; b < output.dimension(0); b++) {
         program.call(
             resized.emit(program.emitter()),
-            operands.input(0),
+            from,
             ((long) b * input.dimension(1) + row.left()) * line,
-            operands.output(),
+            to,
             ((long) b * output.dimension(1) + y) * resultLine,
             constant,
             1);

@@ -45,6 +45,15 @@ public final class StoredPooling {
         operation -> Block.of(operation).filter(Block::isPossible).isPresent(),
         StoredPooling::mean,
         ElementTypes.quantized8());
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.REDUCE_MAX, OperationCode.REDUCE_MIN}) {
+      table.add(
+          code,
+          operation -> Block.of(operation).filter(Block::isPossible).isPresent(),
+          (operation, operands, program) ->
+              extreme(code == OperationCode.REDUCE_MIN, operation, operands, program),
+          ElementTypes.quantized8());
+    }
   }
 
   private static boolean isPossible(OperationView operation) {
@@ -104,7 +113,7 @@ public final class StoredPooling {
             ((long) batch * input.dimension(1) + rows.first()) * line
                 + (long) columns.first() * channels;
         long to = ((long) row * result.dimension(2) + x) * channels;
-        call(pool, operands, program, from, to, end - x);
+        call(pool, operands.input(0), operands.output(), program, from, to, end - x);
         x = end;
       }
     }
@@ -166,15 +175,40 @@ public final class StoredPooling {
     }
   }
 
+  /** The least is what is the largest where all bits are the others. */
+  private static void extreme(
+      boolean isLeast,
+      ResolvedOperation operation,
+      Lowering.Operands operands,
+      ProgramBuilder program) {
+    Place from = operands.input(0);
+    Place to = operands.output();
+    if (!isLeast) {
+      reduce(Kind.MAXIMUM, operation, from, to, program);
+      return;
+    }
+    OperandCode type = (OperandCode) operation.view().output().type();
+    Place turned = program.place(from.bytes());
+    StoredTables.map(type, value -> ~value, from, turned, program);
+    Place found = program.place(to.bytes());
+    reduce(Kind.MAXIMUM, operation, turned, found, program);
+    StoredTables.map(type, value -> ~value, found, to, program);
+  }
+
   private static void mean(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    reduce(Kind.MEAN, operation, operands.input(0), operands.output(), program);
+  }
+
+  private static void reduce(
+      Kind kind, ResolvedOperation operation, Place from, Place to, ProgramBuilder program) {
     Block block = Block.of(operation.view()).orElseThrow();
     OperandView output = operation.view().output();
     IntRange range = IntRange.of((OperandCode) output.type());
     int inner = (int) block.inner();
     BytePool pool =
         new BytePool(
-            Kind.MEAN,
+            kind,
             range.min() < 0,
             1,
             0,
@@ -186,12 +220,13 @@ public final class StoredPooling {
             output.zeroPoint(),
             range.min(),
             range.max());
-    call(pool, operands, program, 0, 0, block.outer());
+    call(pool, from, to, program, 0, 0, block.outer());
   }
 
   private static void call(
       BytePool pool,
-      Lowering.Operands operands,
+      Place source,
+      Place output,
       ProgramBuilder program,
       long from,
       long to,
@@ -201,9 +236,9 @@ public final class StoredPooling {
     for (long window = 0; window < windows; window += most) {
       program.call(
           pool.emit(program.emitter()),
-          operands.input(0),
+          source,
           from + window * pool.windowStep(),
-          operands.output(),
+          output,
           to + window * pool.resultStep(),
           Math.min(most, windows - window));
     }

@@ -58,21 +58,23 @@ public final class StoredReals {
   private static void dequantize(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     OperandView input = operation.view().input(0);
-    long count = operation.outputShape(0).elementCount();
-    for (long from = 0; from < count; from += LONGEST) {
+    dequantize(
+        input.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+        input.zeroPoint(),
+        input.scale(),
+        operands.input(0),
+        operands.output(),
+        program);
+  }
+
+  /** Writes the floats that stored bytes stand for. */
+  static void dequantize(
+      boolean isSigned, int zeroPoint, float scale, Place from, Place to, ProgramBuilder program) {
+    long count = from.bytes();
+    for (long at = 0; at < count; at += LONGEST) {
       BytesToFloats run =
-          new BytesToFloats(
-              (int) Math.min(LONGEST, count - from),
-              input.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
-              input.zeroPoint(),
-              input.scale());
-      program.call(
-          run.emit(program.emitter()),
-          operands.input(0),
-          from,
-          operands.output(),
-          from * Float.BYTES,
-          1);
+          new BytesToFloats((int) Math.min(LONGEST, count - at), isSigned, zeroPoint, scale);
+      program.call(run.emit(program.emitter()), from, at, to, at * Float.BYTES, 1);
     }
   }
 }

@@ -9,6 +9,7 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.Elementwise.QuantizedExtreme;
 import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
@@ -47,6 +48,8 @@ public final class Truth {
                 operands.output(),
                 program),
         TENSOR_BOOL8);
+    extreme(table, OperationCode.MAXIMUM, Pair.INT_MAXIMUM);
+    extreme(table, OperationCode.MINIMUM, Pair.INT_MINIMUM);
     table.add(OperationCode.SELECT, Truth::isChoicePossible, Truth::choose, Moving.TYPES);
   }
 
@@ -105,6 +108,32 @@ public final class Truth {
               TENSOR_BOOL8, value -> value == 0 ? 0 : 1, bytes, operands.output(), program);
         },
         TENSOR_BOOL8);
+  }
+
+  /** The larger or the smaller of two stored bytes, each of which is made one of the result. */
+  private static void extreme(
+      OperationTable.Builder<Lowering> table, OperationCode code, Pair pair) {
+    table.add(
+        code,
+        BroadcastRuns::isPossible,
+        (operation, operands, program) -> {
+          QuantizedExtreme extreme = operation.parameters(QuantizedExtreme.class);
+          OperandType type = operation.view().output().type();
+          long count = operation.outputShape(0).elementCount();
+          Place first = rescaled(type, Optional.of(extreme.first()), operands.input(0), program);
+          Place second = rescaled(type, Optional.of(extreme.second()), operands.input(1), program);
+          Place chosen = program.place(count * Integer.BYTES);
+          Elementwise.pairs(
+              pair,
+              operation,
+              Casting.widen(type, first, Type.INT32, program),
+              Casting.widen(type, second, Type.INT32, program),
+              chosen,
+              program);
+          Type bytes = Casting.type(type).orElseThrow();
+          Casting.cast(Type.INT32, chosen, bytes, operands.output(), count, program);
+        },
+        ElementTypes.quantized8());
   }
 
   /** A function of the stored bytes of two tensors. */

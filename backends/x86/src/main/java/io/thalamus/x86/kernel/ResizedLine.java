@@ -18,18 +18,31 @@ import java.util.List;
  * A line of an image between two lines of another. The constant is how far it lies behind the upper
  * one, from 0 to 1.
  *
- * @param isBetween whether cells are between others; else each is its upper left one
+ * @param way what cells are
  * @param columns of the result, by what each sees
  * @param lineStep bytes from the upper line to the lower
  * @param channels floats of a cell
  */
-public record ResizedLine(boolean isBetween, List<Column> columns, int lineStep, int channels) {
+public record ResizedLine(Way way, List<Column> columns, int lineStep, int channels) {
+  /** What becomes of the four cells that a cell lies between. */
+  public enum Way {
+    /** The upper left one. */
+    NEAREST,
+    /** What lies between them. */
+    BETWEEN,
+    /** The same as a sum of four products, each rounded, in the order in which they are read. */
+    SUM_OF_FOUR
+  }
+
   private static final int DOWN = 0;
   private static final int ALONG = 1;
   private static final int UPPER = 2;
   private static final int LOWER = 3;
   private static final int OTHER = 4;
   private static final int MASK = 5;
+  private static final int UP = 6;
+  private static final int BACK = 7;
+  private static final int PRODUCT = 8;
 
   /** Words of a column behind the code. */
   private static final int WORDS = 4;
@@ -59,6 +72,7 @@ public record ResizedLine(boolean isBetween, List<Column> columns, int lineStep,
     a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
     a.emit(Unary.VBROADCASTSS, emitter.vector(DOWN), Address.at(Gpr.R8, 0));
+    rest(emitter, DOWN, UP);
     int cell = channels * Float.BYTES;
     int tail = channels % emitter.lanes();
     if (tail > 0) {
@@ -76,6 +90,7 @@ public record ResizedLine(boolean isBetween, List<Column> columns, int lineStep,
     a.emit(Alu.ADD, Gpr.R10, Gpr.RDX);
     a.emit(Alu.ADD, Gpr.R11, Gpr.RDX);
     a.emit(Unary.VBROADCASTSS, emitter.vector(ALONG), Address.at(Gpr.R8, 8));
+    rest(emitter, ALONG, BACK);
     int vectors = channels / emitter.lanes();
     if (vectors > 0) {
       a.mov(Gpr.RAX, vectors);
@@ -121,19 +136,47 @@ public record ResizedLine(boolean isBetween, List<Column> columns, int lineStep,
     Assembler a = emitter.assembler();
     Vector left = emitter.vector(UPPER);
     Vector right = emitter.vector(OTHER);
-    if (isBetween) {
-      down(emitter, left, Gpr.R10, isTail);
-      down(emitter, right, Gpr.R11, isTail);
-      a.emit(Binary.VSUBPS, right, right, left);
-      a.emit(Binary.VFMADD231PS, left, right, emitter.vector(ALONG));
-    } else {
-      load(emitter, left, Address.at(Gpr.R10, 0), isTail);
+    switch (way) {
+      case NEAREST -> load(emitter, left, Address.at(Gpr.R10, 0), isTail);
+      case BETWEEN -> {
+        down(emitter, left, Gpr.R10, isTail);
+        down(emitter, right, Gpr.R11, isTail);
+        a.emit(Binary.VSUBPS, right, right, left);
+        a.emit(Binary.VFMADD231PS, left, right, emitter.vector(ALONG));
+      }
+      case SUM_OF_FOUR -> {
+        Vector product = emitter.vector(PRODUCT);
+        product(emitter, left, Gpr.R10, 0, UP, BACK, isTail);
+        product(emitter, product, Gpr.R10, lineStep, DOWN, BACK, isTail);
+        a.emit(Binary.VADDPS, left, left, product);
+        product(emitter, product, Gpr.R11, 0, UP, ALONG, isTail);
+        a.emit(Binary.VADDPS, left, left, product);
+        product(emitter, product, Gpr.R11, lineStep, DOWN, ALONG, isTail);
+        a.emit(Binary.VADDPS, left, left, product);
+      }
     }
     if (isTail) {
       emitter.storeTail(Address.at(Gpr.RCX, 0), emitter.vector(MASK), left);
     } else {
       a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), left);
     }
+  }
+
+  /** Sets a register to what another one lacks to 1. */
+  private void rest(Emitter emitter, int from, int to) {
+    if (way == Way.SUM_OF_FOUR) {
+      Assembler a = emitter.assembler();
+      emitter.vectorOf(1, emitter.vector(to));
+      a.emit(Binary.VSUBPS, emitter.vector(to), emitter.vector(to), emitter.vector(from));
+    }
+  }
+
+  private static void product(
+      Emitter emitter, Vector to, Gpr from, int line, int first, int second, boolean isTail) {
+    Assembler a = emitter.assembler();
+    load(emitter, to, Address.at(from, line), isTail);
+    a.emit(Binary.VMULPS, to, to, emitter.vector(first));
+    a.emit(Binary.VMULPS, to, to, emitter.vector(second));
   }
 
   private void down(Emitter emitter, Vector to, Gpr from, boolean isTail) {

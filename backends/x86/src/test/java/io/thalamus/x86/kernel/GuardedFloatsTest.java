@@ -7,6 +7,7 @@ import io.thalamus.operations.FusedActivation;
 import io.thalamus.x86.Levels;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.kernel.ResizedLine.Column;
+import io.thalamus.x86.kernel.ResizedLine.Way;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -432,7 +433,7 @@ class GuardedFloatsTest {
     long seed = Long.getLong("thalamus.seed", 1);
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
-      boolean isBetween = random.nextInt(4) > 0;
+      Way way = Way.values()[round % Way.values().length];
       int channels = 1 + random.nextInt(40);
       int cells = 1 + random.nextInt(6);
       List<Column> columns = new ArrayList<>();
@@ -441,7 +442,7 @@ class GuardedFloatsTest {
         columns.add(new Column(left, Math.min(cells - 1, left + 1), random.nextFloat()));
       }
       int lineStep = random.nextBoolean() ? 0 : 4 * cells * channels;
-      ResizedLine line = new ResizedLine(isBetween, columns, lineStep, channels);
+      ResizedLine line = new ResizedLine(way, columns, lineStep, channels);
       Emitter emitter = new Emitter(level);
       GuardedTest.run(
           emitter,
@@ -463,7 +464,7 @@ class GuardedFloatsTest {
   private static double between(ResizedLine line, Column column, int c, Guarded read, double down) {
     long left = 4L * (column.left() * line.channels() + c);
     long right = 4L * (column.right() * line.channels() + c);
-    if (!line.isBetween()) {
+    if (line.way() == Way.NEAREST) {
       return read.get(left);
     }
     double first = read.get(left) * (1 - down) + read.get(left + line.lineStep()) * down;
