@@ -17,6 +17,27 @@ class ModelsTest {
           "kws_dscnn_int8",
           "ad01_autoencoder_int8");
 
+  private static final List<String> FLOAT_MODELS =
+      List.of(
+          "ad01_autoencoder_float",
+          "deeplabv3_257_float",
+          "kws_dscnn_float",
+          "kwt1",
+          "mediapipe_face_front",
+          "mnist_lstm_float",
+          "mobilenet_v1_025_224_float",
+          "resnet8_cifar_float");
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void computesNearTheEngines(Level level) throws Exception {
+    try (X86Device device = Levels.device(level)) {
+      for (String model : FLOAT_MODELS) {
+        PublicModel.assertRight(device, model, new TfliteReader(), false);
+      }
+    }
+  }
+
   @ParameterizedTest
   @EnumSource
   void computesAsTheEnginesDo(Level level) throws Exception {

@@ -75,6 +75,7 @@ class ReductionsTest {
                       OperationCode.SOFTMAX,
                       OperationCode.LOG_SOFTMAX,
                       OperationCode.L2_NORMALIZATION,
+                      OperationCode.LOCAL_RESPONSE_NORMALIZATION,
                       OperationCode.INSTANCE_NORMALIZATION));
           int[] shape = shape(random);
           int x = graph.input(TENSOR_FLOAT32, NONE, shape);
@@ -84,6 +85,14 @@ class ReductionsTest {
               code,
               switch (code) {
                 case L2_NORMALIZATION -> List.of(x, axis);
+                case LOCAL_RESPONSE_NORMALIZATION ->
+                    List.of(
+                        x,
+                        graph.int32(random.nextInt(4)),
+                        graph.float32(1.5f),
+                        graph.float32(0.3f),
+                        graph.float32(beta),
+                        graph.int32(-1));
                 case INSTANCE_NORMALIZATION ->
                     List.of(
                         x,

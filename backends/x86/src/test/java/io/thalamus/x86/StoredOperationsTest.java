@@ -153,6 +153,23 @@ class StoredOperationsTest {
 
   @ParameterizedTest
   @EnumSource
+  void slopesOfAllEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        (graph, random, type) -> {
+          int[] shape = shape(random);
+          int x = graph.input(type, quantization(random, type, 0.1), shape);
+          int slope = graph.constant(type, quantization(random, type, 0.01), bytes(random, 1), 1);
+          graph.operation(
+              OperationCode.PRELU,
+              List.of(x, slope),
+              graph.output(type, quantization(random, type, 0.2), shape));
+          return new byte[][] {bytes(random, shape)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource
   void resizedImagesEqualTheReference(Level level) throws Exception {
     compare(
         level,

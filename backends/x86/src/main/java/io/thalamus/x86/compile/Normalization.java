@@ -11,6 +11,7 @@ import io.thalamus.operations.DataLayout;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.Normalization.Moments;
 import io.thalamus.operations.Normalization.Norm;
+import io.thalamus.operations.Normalization.Response;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Normalization.Groups;
@@ -18,12 +19,14 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.NormalizedRows;
+import io.thalamus.x86.kernel.PaddedRows;
 import io.thalamus.x86.kernel.Pair;
+import io.thalamus.x86.kernel.Pairs;
 import io.thalamus.x86.kernel.Reducing;
 
 /**
- * Floats divided by a measure of their neighbours: L2_NORMALIZATION, INSTANCE_NORMALIZATION and
- * LAYER_NORMALIZATION.
+ * Floats divided by a measure of their neighbours: L2_NORMALIZATION, LOCAL_RESPONSE_NORMALIZATION,
+ * INSTANCE_NORMALIZATION and LAYER_NORMALIZATION.
  */
 public final class Normalization {
   /** Floats of a call. */
@@ -31,6 +34,9 @@ public final class Normalization {
 
   /** A smaller norm is taken for this one. */
   private static final float LEAST_NORM = 1e-6f;
+
+  /** Neighbours on either side, each of which is a sum. */
+  private static final int MOST_RADIUS = 16;
 
   private Normalization() {}
 
@@ -41,6 +47,11 @@ public final class Normalization {
             OperationCode.L2_NORMALIZATION,
             Normalization::isNorm,
             Normalization::l2,
+            TENSOR_FLOAT32)
+        .add(
+            OperationCode.LOCAL_RESPONSE_NORMALIZATION,
+            Normalization::isResponse,
+            Normalization::response,
             TENSOR_FLOAT32)
         .add(
             OperationCode.INSTANCE_NORMALIZATION,
@@ -83,6 +94,74 @@ public final class Normalization {
     steps.whole(Pair.MUL, from, from, squares);
     Place norm = steps.map(Kind.SQRT, steps.reduce(Reducing.SUM, squares));
     steps.spread(Pair.DIV, from, steps.with(Pair.MAXIMUM, norm, LEAST_NORM), operands.output());
+  }
+
+  /** Neighbours stand beside each other, and are not too many. */
+  private static boolean isResponse(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+        && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent())
+        && StoredConvolution.parameters(operation, Response.class)
+            .filter(response -> response.radius() <= MOST_RADIUS)
+            .map(response -> Composed.cells(operation.input(0).shape(), response.axis()))
+            .filter(cells -> cells.inner() == 1 && cells.reduced() < LONGEST)
+            .isPresent();
+  }
+
+  private static void response(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Response response = operation.parameters(Response.class);
+    ReducedCells cells = Composed.cells(operation.inputShape(0), response.axis());
+    Composed steps = new Composed(cells, program);
+    Place input = operands.input(0);
+    Place squares = steps.newWhole();
+    steps.whole(Pair.MUL, input, input, squares);
+    Place sums = neighbours(cells, response.radius(), squares, program);
+    Place measure =
+        steps.with(Pair.ADD, steps.with(Pair.MUL, sums, response.alpha()), response.bias());
+    steps.whole(
+        Pair.MUL, input, steps.with(Pair.POW, measure, -response.beta()), operands.output());
+  }
+
+  /** Returns for each element of a row the sum of those up to a radius away. */
+  private static Place neighbours(
+      ReducedCells cells, int radius, Place from, ProgramBuilder program) {
+    int count = cells.reduced();
+    int rows = cells.outer();
+    int margin = radius * Float.BYTES;
+    int wide = count + 2 * radius;
+    Place padded = program.place((long) rows * wide * Float.BYTES);
+    PaddedRows copy = new PaddedRows(margin, count * Float.BYTES, margin);
+    program.call(copy.emit(program.emitter()), from, 0, padded, 0, rows);
+    Place sums = from;
+    int most = Math.max(1, LONGEST / count);
+    for (int i = 0; i <= 2 * radius; i++) {
+      boolean isFirst = i == 0;
+      Place next = program.place(from.bytes());
+      Pairs added =
+          new Pairs(
+              isFirst ? Pair.FIRST : Pair.ADD,
+              count,
+              false,
+              false,
+              isFirst ? wide : count,
+              isFirst ? 0 : wide,
+              FusedActivation.NONE);
+      for (int row = 0; row < rows; row += most) {
+        long narrow = (long) row * count * Float.BYTES;
+        long place = ((long) row * wide + i) * Float.BYTES;
+        program.call(
+            added.emit(program.emitter()),
+            isFirst ? padded : sums,
+            isFirst ? place : narrow,
+            next,
+            narrow,
+            padded,
+            isFirst ? 0 : place,
+            Math.min(most, rows - row));
+      }
+      sums = next;
+    }
+    return sums;
   }
 
   private static void rows(

@@ -5,12 +5,15 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.Activation.QuantizedPrelu;
 import io.thalamus.operations.Activation.Range;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.LookupTable;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.kernel.ByteTable;
+import java.lang.foreign.ValueLayout;
 import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 
@@ -39,6 +42,40 @@ public final class StoredTables {
             return range::clamp;
           });
     }
+    table.add(
+        OperationCode.PRELU,
+        operation ->
+            Sizes.isPossible(operation.input(0))
+                && operation.input(1).value().isPresent()
+                && operation.input(1).shape().elementCount() == 1
+                && operation.input(1).shape().rank() <= operation.input(0).shape().rank(),
+        (operation, operands, program) ->
+            map(
+                operation.view().input(0).type(),
+                prelu(operation),
+                operands.input(0),
+                operands.output(),
+                program),
+        ElementTypes.quantized8());
+  }
+
+  /** With one slope for all it is a function of single bytes. */
+  private static IntUnaryOperator prelu(ResolvedOperation operation) {
+    QuantizedPrelu prelu = operation.parameters(QuantizedPrelu.class);
+    OperandView input = operation.view().input(0);
+    OperandView slope = operation.view().input(1);
+    byte stored = slope.value().orElseThrow().get(ValueLayout.JAVA_BYTE, 0);
+    boolean isSigned = input.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+    int alpha = (isSigned ? stored : Byte.toUnsignedInt(stored)) - slope.zeroPoint();
+    int zeroPoint = operation.view().output().zeroPoint();
+    return value -> {
+      int distance = value - input.zeroPoint();
+      int scaled =
+          distance < 0
+              ? prelu.negative().apply(distance * alpha)
+              : prelu.positive().apply(distance);
+      return prelu.range().clamp(scaled + zeroPoint);
+    };
   }
 
   private static void add(
