@@ -36,7 +36,8 @@ class ServingManifestTest {
     assertTrue(given.find());
     List<String> arguments =
         new ArrayList<>(
-            Arrays.stream(given.group(1).split(",")).map(each -> each.strip().replace("\"", ""))
+            Arrays.stream(given.group(1).split(","))
+                .map(each -> each.strip().replace("\"", ""))
                 .toList());
     String port = arguments.get(arguments.indexOf("--port") + 1);
     List<MatchResult> probes = PROBE.matcher(page).results().toList();
@@ -63,8 +64,7 @@ class ServingManifestTest {
       for (MatchResult probe : probes) {
         assertEquals(port, probe.group(2));
         HttpRequest request =
-            HttpRequest.newBuilder(
-                    URI.create("http://127.0.0.1:" + listening + probe.group(1)))
+            HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + listening + probe.group(1)))
                 .build();
         assertEquals(200, client.send(request, BodyHandlers.discarding()).statusCode());
       }

@@ -4,7 +4,10 @@ package io.thalamus.onnx;
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.ints;
+import static io.thalamus.onnx.OnnxFileBuilder.text;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.thalamus.model.reader.ModelFormatException;
@@ -53,6 +56,40 @@ class DamagedFileTest {
       }
       read(changed, "seed " + seed + ", change " + i);
     }
+  }
+
+  /** Found by fuzzing: nothing is sampled of no elements, and nothing is joined of no parts. */
+  @Test
+  void valuesWithoutElements() {
+    for (String mode : List.of("nearest", "linear", "cubic")) {
+      OnnxFileBuilder resize =
+          new OnnxFileBuilder()
+              .floats("x", new long[] {1, 0})
+              .integers("sizes", new long[] {2}, 1, 2)
+              .node("Resize", List.of("x", "", "", "sizes"), "y", text("mode", mode))
+              .output("y", FLOAT, 1, 2);
+      assertRefused(
+          "node 0 Resize 'the Resize': it samples FLOAT 1x0, which has no elements", resize);
+    }
+    OnnxFileBuilder attention = new OnnxFileBuilder().opset(28);
+    for (String name : List.of("q", "k", "v")) {
+      attention.floats(name, new long[] {1, 0, 4});
+    }
+    attention
+        .node(
+            "LinearAttention",
+            List.of("q", "k", "v"),
+            List.of("y", "state"),
+            integer("q_num_heads", 1),
+            integer("kv_num_heads", 1))
+        .output("y", FLOAT, 1, 0, 4);
+    assertRefused("node 0 LinearAttention 'the LinearAttention': it joins no values", attention);
+  }
+
+  private static void assertRefused(String message, OnnxFileBuilder file) {
+    assertEquals(
+        message,
+        assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build())).getMessage());
   }
 
   private static void read(byte[] bytes, String what) {

@@ -17,7 +17,8 @@ import java.util.stream.Stream;
 /**
  * {@code integration-tests/run fuzz [--minutes N] [--reader tflite|onnx|json]}: random files for
  * each reader, guided by coverage. A finding is anything thrown but {@code ModelFormatException}, a
- * file that takes ten seconds, or an exhausted heap; its file stays in {@code target/fuzz}.
+ * file that takes half a minute with the instruments in the code, or an exhausted heap; its file
+ * stays in {@code target/fuzz}.
  */
 public final class Main {
   private static final Map<String, Class<?>> READERS = readers();
@@ -105,7 +106,7 @@ public final class Main {
             "-artifact_prefix=" + folder + "/",
             "-max_total_time=" + seconds,
             "-max_len=" + Seeds.MAX_SIZE,
-            "-timeout=10",
+            "-timeout=30",
             "-rss_limit_mb=0"));
   }
 

@@ -218,6 +218,7 @@ class MoveOps extends Emitter {
 
   /** Values one after the other along an axis. */
   Value concat(List<Value> values, int axis) throws ModelFormatException {
+    require(!values.isEmpty(), "it joins no values");
     List<Value> parts = values.stream().filter(value -> value.dim(axis) > 0).toList();
     if (parts.isEmpty()) {
       return values.getFirst();

@@ -22,7 +22,7 @@ final class Sampling {
   }
 
   private static void upsample(Node node) throws ModelFormatException {
-    Value value = node.in(0);
+    Value value = filled(node);
     double[] scales = new double[value.rank()];
     if (node.hasSetting("scales")) {
       float[] given = node.reals("scales");
@@ -33,6 +33,12 @@ final class Sampling {
     }
     int[] sizes = sizes(value, scales);
     node.out(sampled(node, value, sizes, scales, "asymmetric", "floor", null));
+  }
+
+  private static Value filled(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    node.require(value.count() > 0, "it samples " + value.text() + ", which has no elements");
+    return value;
   }
 
   private static double[] scales(Node node, int input, int[] axes, int rank)
@@ -54,7 +60,7 @@ final class Sampling {
   }
 
   private static void resize(Node node) throws ModelFormatException {
-    Value value = node.in(0);
+    Value value = filled(node);
     boolean isOld = node.opset() < 11;
     int rank = value.rank();
     int[] given = node.list("axes");

@@ -46,7 +46,8 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
       throws ModelFormatException {
     Tensor tensor = allocate(type, shape, budget);
     if (value != 0) {
-      for (int i = 0; i < tensor.count(); i++) {
+      int count = tensor.count();
+      for (int i = 0; i < count; i++) {
         tensor.set(i, value);
       }
     }
