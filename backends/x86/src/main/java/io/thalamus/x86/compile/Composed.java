@@ -12,7 +12,8 @@ import java.nio.ByteOrder;
 
 /**
  * A tensor of floats, of three dimensions, and what becomes of the middle one: the steps that some
- * operations are made of. A result of a step stands in a new place unless one is given.
+ * operations are made of. A result of a step stands in a new place unless one is given; what no
+ * later step needs leaves its place to others.
  */
 record Composed(ReducedCells cells, ProgramBuilder program) {
   /** Calls of a step between a tensor and one with a single cell. */
@@ -48,6 +49,7 @@ record Composed(ReducedCells cells, ProgramBuilder program) {
   Place reduce(Reducing kind, Place from) {
     Place to = newReduced();
     Reduction.reduce(kind, cells, from, to, program);
+    program.nextStep();
     return to;
   }
 
@@ -55,12 +57,14 @@ record Composed(ReducedCells cells, ProgramBuilder program) {
   void spread(Pair pair, Place whole, Place reduced, Place to) {
     Elementwise.pairs(
         pair, FusedActivation.NONE, whole, whole(), reduced, reduced(), to, whole(), program);
+    program.nextStep();
   }
 
   /** A function of two whole tensors. */
   void whole(Pair pair, Place first, Place second, Place to) {
     Elementwise.pairs(
         pair, FusedActivation.NONE, first, whole(), second, whole(), to, whole(), program);
+    program.nextStep();
   }
 
   /** A function of a tensor, whole or reduced, and of a number. */
@@ -77,12 +81,14 @@ record Composed(ReducedCells cells, ProgramBuilder program) {
         ByteBuffer.allocate(Float.BYTES).order(ByteOrder.LITTLE_ENDIAN).putFloat(number).array();
     Place constant = program.constantPlace(bytes);
     Elementwise.pairs(pair, FusedActivation.NONE, from, shape, constant, ONE, to, shape, program);
+    program.nextStep();
   }
 
   /** A function of the floats of a tensor, whole or reduced. */
   Place map(Kind kind, Place from) {
     Place to = program.place(from.bytes());
     Elementwise.map(kind, from, to, program);
+    program.nextStep();
     return to;
   }
 }

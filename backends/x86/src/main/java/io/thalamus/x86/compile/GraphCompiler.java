@@ -70,7 +70,7 @@ public final class GraphCompiler {
     }
     program.nextStep();
     List<Integer> outputs = graph.graph().outputIndexes();
-    outputs.forEach(output -> place(output).use(graph.operations().size() + 1));
+    outputs.forEach(output -> place(output).use(Integer.MAX_VALUE));
     return program.build(
         inputs.stream().map(this::place).toArray(Place[]::new),
         outputs.stream().map(this::place).toArray(Place[]::new),

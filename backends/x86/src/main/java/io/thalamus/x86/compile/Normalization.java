@@ -159,6 +159,7 @@ public final class Normalization {
             isFirst ? 0 : place,
             Math.min(most, rows - row));
       }
+      program.nextStep();
       sums = next;
     }
     return sums;

@@ -70,7 +70,10 @@ final class ProgramBuilder {
     return emitter;
   }
 
-  /** Begins the calls of another operation. */
+  /**
+   * Begins the calls of another operation, or of a part of one: a place that is needed before alone
+   * may be where one is that is needed from now on alone.
+   */
   void nextStep() {
     barrier();
     step++;

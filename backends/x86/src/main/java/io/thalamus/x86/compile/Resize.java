@@ -92,10 +92,12 @@ public final class Resize {
     Place from = operands.input(0);
     Place reals = program.place(from.bytes() * Float.BYTES);
     StoredReals.dequantize(least < 0, least, 1, from, reals, program);
+    program.nextStep();
     Place output = operands.output();
     int count = (int) output.bytes();
     Place between = program.place((long) count * Float.BYTES);
     lines(Way.SUM_OF_FOUR, operation, reals, between, program);
+    program.nextStep();
     Composed steps = new Composed(new ReducedCells(1, count, 1), program);
     Place rounded = steps.with(Pair.ADD, between, 0.5f);
     if (least == 0) {
