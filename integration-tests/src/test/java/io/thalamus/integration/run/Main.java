@@ -21,6 +21,7 @@ public final class Main {
           new Queues(),
           new SessionPicture(),
           new Serving(),
+          new ServedPage(),
           new ServingFuzz(),
           new InFramework(
               "models",
