@@ -116,7 +116,10 @@ final class Host implements AutoCloseable {
       boolean isForTerminals =
           level >= INTERACTIVE_LEVEL && !words[2].matches("(io\\.thalamus|org\\.osgi)\\..*");
       boolean isLog = hasLog && words[2].equals(FELIX_LOG);
-      if (level < SERVER_LEVEL && !isForTerminals && !isLog && (!isDevice || isStarted(name, without))) {
+      if (level < SERVER_LEVEL
+          && !isForTerminals
+          && !isLog
+          && (!isDevice || isStarted(name, without))) {
         jars.add(home.resolve(words[1]));
       }
     }

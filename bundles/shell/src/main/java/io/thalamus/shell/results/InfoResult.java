@@ -19,6 +19,7 @@ import io.thalamus.model.Subgraph;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.shell.model.OperationList;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -28,6 +29,8 @@ import java.util.OptionalLong;
  * The answer of {@code nn:info}. Immutable; holds nothing of the model's memory.
  *
  * @param file as it was named
+ * @param operations how often each type occurs
+ * @param macsByOperation multiply-accumulates of all of a type, for those that have some
  * @param macs multiply-accumulates of one execution, as far as they are known
  * @param openMacs operations whose work is not known before the execution
  */
@@ -40,6 +43,7 @@ public record InfoResult(
     List<Value> inputs,
     List<Value> outputs,
     Map<String, Integer> operations,
+    Map<String, Long> macsByOperation,
     int graphs,
     int constants,
     long constantBytes,
@@ -72,6 +76,7 @@ public record InfoResult(
     long constantBytes = 0;
     long macs = 0;
     int openMacs = 0;
+    Map<String, Long> macsByOperation = new LinkedHashMap<>();
     List<Subgraph> graphs = loaded.model().subgraphs().toList();
     for (Subgraph graph : graphs) {
       for (Operand operand : graph.operands()) {
@@ -84,6 +89,9 @@ public record InfoResult(
         types.add(operation.type());
         OptionalLong work = OperationCatalog.standard().macs(graph, operation);
         macs += work.orElse(0);
+        if (work.orElse(0) > 0) {
+          macsByOperation.merge(operation.type().text(), work.getAsLong(), Long::sum);
+        }
         openMacs += work.isPresent() ? 0 : 1;
       }
     }
@@ -96,6 +104,7 @@ public record InfoResult(
         inputs,
         outputs,
         OperationList.counts(types),
+        macsByOperation,
         graphs.size(),
         constants,
         constantBytes,
@@ -135,8 +144,12 @@ public record InfoResult(
     if (graphs > 1) {
       facts.row("graphs", Units.count(graphs));
     }
-    Table kinds = new Table(style, "", ">").indent(2);
-    operations.forEach((name, count) -> kinds.row(name, Units.count(count)));
+    Table kinds = new Table(style, "", ">", ">").indent(2);
+    operations.forEach(
+        (name, count) -> {
+          Long work = macsByOperation.get(name);
+          kinds.row(name, Units.count(count), work == null ? "" : Units.count(work) + " MACs");
+        });
     int total = operations.values().stream().mapToInt(Integer::intValue).sum();
     return new Lines()
         .add(style.bold(file))
@@ -208,7 +221,8 @@ public record InfoResult(
         "graphs", graphs,
         "inputs", inputs.stream().map(InfoResult::fields).toList(),
         "outputs", outputs.stream().map(InfoResult::fields).toList(),
-        "operations", operations);
+        "operations", operations,
+        "macsByOperation", macsByOperation);
   }
 
   private static Object fields(Value value) {

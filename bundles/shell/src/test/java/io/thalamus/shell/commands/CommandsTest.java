@@ -532,6 +532,28 @@ class CommandsTest {
         json.contains("\"operations\":{\"FULLY_CONNECTED\":1,\"RELU\":1,\"SOFTMAX\":1}"), json);
   }
 
+  /** A product of 1x6 and 4x6 twice: 2 x 24 multiplications. */
+  @Test
+  void infoTellsTheWorkOfEachKindOfOperation() throws Exception {
+    SubgraphBuilder builder = new SubgraphBuilder();
+    OperandCode type = OperandCode.TENSOR_FLOAT32;
+    int in = builder.input("in", type, Shape.of(1, 6), Quantization.NONE);
+    int weights = builder.input("weights", type, Shape.of(4, 6), Quantization.NONE);
+    int bias = builder.input("bias", type, Shape.of(4), Quantization.NONE);
+    for (String name : List.of("a", "b")) {
+      int out = builder.output(name, type, Shape.of(1, 4), Quantization.NONE);
+      builder.operation(
+          OperationCode.FULLY_CONNECTED,
+          List.of(in, weights, bias, builder.int32(0)),
+          List.of(out));
+    }
+    put("twice.tflite", ModelFile.of(Model.of(builder.build()), "Test format"));
+    String info = terminal.type("nn:info twice.tflite");
+    assertTrue(info.contains("  FULLY_CONNECTED  2  48 MACs"), info);
+    String json = terminal.type("nn:info twice.tflite --json");
+    assertTrue(json.contains("\"macsByOperation\":{\"FULLY_CONNECTED\":48}"), json);
+  }
+
   @Test
   void planShowsStepsAndCosts() throws Exception {
     List<String> lines = terminal.type("nn:plan quant.tflite").lines().toList();

@@ -225,7 +225,7 @@ class JsonContractTest {
     assertFields(
         "{model,format,description,labels,signatures[],constants,constantBytes,macs,macsComplete,graphs,"
             + "inputs[{name,type,shape[],scale,zeroPoint,normalization{mean,std,reason}}],"
-            + "outputs[{name,type,shape[],scale,zeroPoint}],operations{RELU}}",
+            + "outputs[{name,type,shape[],scale,zeroPoint}],operations{RELU},macsByOperation{}}",
         "nn:info m.tflite");
   }
 
