@@ -61,7 +61,6 @@ class CommandsTest {
             new DevicesCommand(networks, Map::of),
             new MemCommand(networks),
             new InfoCommand(models),
-            new ExportCommand(models),
             new RunCommand(models),
             new PlanCommand(networks, models, trials));
     model("float.tflite", OperandCode.TENSOR_FLOAT32, Quantization.NONE, 1, 2, 2, 3);
@@ -122,26 +121,6 @@ class CommandsTest {
   private void assertFails(String line, String command) {
     CommandException e = assertThrows(CommandException.class, () -> terminal.type(command));
     assertEquals(line, e.getMessage());
-  }
-
-  @Test
-  void aModelIsWrittenIntoAFolderOrAFile() throws Exception {
-    Path file = folder.resolve("float.json");
-    String wrote = "wrote " + file + ", 3 operations";
-    assertEquals(wrote, terminal.type("nn:export float.tflite .").strip());
-    String text = Files.readString(file);
-    assertTrue(text.startsWith("{\n \"thalamus\": 1,\n"), text);
-    assertTrue(text.contains("{\"type\": \"SOFTMAX\", \"inputs\": [1], \"outputs\": [2]}"), text);
-    Files.delete(file);
-    assertEquals(wrote, terminal.type("nn:export float.tflite float.json").strip());
-    assertFails(
-        "float.tflite is no folder, and no name of a file that ends in .json",
-        "nn:export float.tflite float.tflite");
-    assertTrue(
-        assertThrows(
-                CommandException.class, () -> terminal.type("nn:export float.tflite no/m.json"))
-            .getMessage()
-            .startsWith("cannot write to no/m.json: "));
   }
 
   @Test
@@ -530,28 +509,6 @@ class CommandsTest {
     String json = terminal.type("nn:info quant.tflite --json");
     assertTrue(
         json.contains("\"operations\":{\"FULLY_CONNECTED\":1,\"RELU\":1,\"SOFTMAX\":1}"), json);
-  }
-
-  /** A product of 1x6 and 4x6 twice: 2 x 24 multiplications. */
-  @Test
-  void infoTellsTheWorkOfEachKindOfOperation() throws Exception {
-    SubgraphBuilder builder = new SubgraphBuilder();
-    OperandCode type = OperandCode.TENSOR_FLOAT32;
-    int in = builder.input("in", type, Shape.of(1, 6), Quantization.NONE);
-    int weights = builder.input("weights", type, Shape.of(4, 6), Quantization.NONE);
-    int bias = builder.input("bias", type, Shape.of(4), Quantization.NONE);
-    for (String name : List.of("a", "b")) {
-      int out = builder.output(name, type, Shape.of(1, 4), Quantization.NONE);
-      builder.operation(
-          OperationCode.FULLY_CONNECTED,
-          List.of(in, weights, bias, builder.int32(0)),
-          List.of(out));
-    }
-    put("twice.tflite", ModelFile.of(Model.of(builder.build()), "Test format"));
-    String info = terminal.type("nn:info twice.tflite");
-    assertTrue(info.contains("  FULLY_CONNECTED  2  48 MACs"), info);
-    String json = terminal.type("nn:info twice.tflite --json");
-    assertTrue(json.contains("\"macsByOperation\":{\"FULLY_CONNECTED\":48}"), json);
   }
 
   @Test
