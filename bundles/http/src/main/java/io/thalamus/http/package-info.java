@@ -4,7 +4,7 @@
  *
  * <pre>
  *   connection -- limits, access --> Route.Handler.handle(HttpExchange) in a virtual thread
- *              <-- send, stream, fail, from any thread
+ *              &lt;-- send, stream, fail, from any thread
  * </pre>
  */
 @Export

@@ -6,7 +6,7 @@
  *
  * <pre>
  *   HttpExchange -- RequestReader, TensorReader --> InferenceRequest --> InferenceServer
- *                <-- ReplyWriter, TensorWriter  --  InferenceResponse
+ *                &lt;-- ReplyWriter, TensorWriter  --  InferenceResponse
  * </pre>
  */
 package io.thalamus.oip;

@@ -4,7 +4,7 @@
  *
  * <pre>
  *   oip, grpc  -- InferenceRequest -->  InferenceServer  -- Execution -->  runtime
- *   metrics, dashboard  <-- events --  ServingListener (a service of theirs)
+ *   metrics, dashboard  &lt;-- events --  ServingListener (a service of theirs)
  * </pre>
  */
 @Export
