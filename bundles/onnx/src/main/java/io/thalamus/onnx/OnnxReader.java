@@ -2,12 +2,14 @@
 package io.thalamus.onnx;
 
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.reader.Companions;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ModelReader;
 import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.onnx.convert.Converters;
 import io.thalamus.onnx.convert.GraphConverter;
+import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.OnnxFileReader;
 import io.thalamus.onnx.file.OnnxModel;
 import io.thalamus.operations.OperationCatalog;
@@ -68,13 +70,20 @@ public final class OnnxReader implements ModelReader {
 
   @Override
   public ModelFile read(SharedMemory file, ReadOptions options) throws ModelFormatException {
+    return read(file, options, Companions.NONE);
+  }
+
+  @Override
+  public ModelFile read(SharedMemory file, ReadOptions options, Companions companions)
+      throws ModelFormatException {
     if (!options.signature().isEmpty()) {
       throw new ModelFormatException("ONNX files have no named entry points");
     }
     try {
-      OnnxModel content = OnnxFileReader.read(file.segment());
+      DataFiles files = new DataFiles(file, companions);
+      OnnxModel content = OnnxFileReader.read(files);
       return new ModelFile(
-          GraphConverter.convert(content, file, converters, options.shapes()),
+          GraphConverter.convert(content, files, converters, options.shapes()),
           FORMAT,
           content.description(),
           Map.of(),

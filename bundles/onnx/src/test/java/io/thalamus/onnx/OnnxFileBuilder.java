@@ -109,6 +109,16 @@ final class OnnxFileBuilder {
     return this;
   }
 
+  /** Floats in another file. */
+  OnnxFileBuilder outside(String name, long[] dims, String... entries) {
+    Message tensor = tensor(name, FLOAT, dims).number(14, 1);
+    for (int i = 0; i < entries.length; i += 2) {
+      tensor.message(13, new Message().text(1, entries[i]).text(2, entries[i + 1]));
+    }
+    graph.message(5, tensor);
+    return this;
+  }
+
   OnnxFileBuilder bytes(String name, int type, long[] dims, int... values) {
     byte[] raw = new byte[values.length];
     for (int i = 0; i < raw.length; i++) {

@@ -11,6 +11,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
@@ -40,7 +41,7 @@ class Emitter {
 
   private static final int MAX_OPERATIONS = 200_000;
 
-  private final SharedMemory file;
+  private final DataFiles files;
   private final OperationCatalog catalog;
   private final Budget budget;
   private final SubgraphBuilder builder = new SubgraphBuilder();
@@ -48,8 +49,8 @@ class Emitter {
   private final Map<Lifetime.Constant, Grid> grids = new IdentityHashMap<>();
   private int operations;
 
-  Emitter(SharedMemory file, OperationCatalog catalog, Budget budget) {
-    this.file = file;
+  Emitter(DataFiles files, OperationCatalog catalog, Budget budget) {
+    this.files = files;
     this.catalog = catalog;
     this.budget = budget;
   }
@@ -191,9 +192,12 @@ class Emitter {
       bytes = tensor.cast(DataType.FLOAT, budget).bytes();
     }
     if (bytes.isNative()) {
-      long offset = bytes.address() - file.segment().address();
-      if (offset % tensor.type().elements().size() == 0) {
-        return SubgraphBuilder.place(file, offset, bytes.byteSize());
+      for (SharedMemory file : files.all()) {
+        long offset = bytes.address() - file.segment().address();
+        boolean isInside = offset >= 0 && offset <= file.size() - bytes.byteSize();
+        if (isInside && offset % tensor.type().elements().size() == 0) {
+          return SubgraphBuilder.place(file, offset, bytes.byteSize());
+        }
       }
       byte[] copy = budget.bytes(bytes.byteSize());
       MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, 0, copy, 0, copy.length);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
@@ -10,6 +9,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxFunction;
 import io.thalamus.onnx.file.OnnxGraph;
@@ -45,11 +45,11 @@ public final class GraphConverter {
   private int calls;
 
   private GraphConverter(
-      OnnxModel file, SharedMemory memory, Converters converters, Map<String, Shape> shapes) {
+      OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> shapes) {
     this.shapes = shapes;
     this.file = file;
     this.converters = converters;
-    this.ops = new Ops(memory, converters.catalog(), new Budget(memory.size()));
+    this.ops = new Ops(files, converters.catalog(), new Budget(files.size()));
   }
 
   /**
@@ -60,10 +60,10 @@ public final class GraphConverter {
    *     of them are named
    */
   public static Model convert(
-      OnnxModel file, SharedMemory memory, Converters converters, Map<String, Shape> shapes)
+      OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> shapes)
       throws ModelFormatException {
     try {
-      GraphConverter converter = new GraphConverter(file, memory, converters, shapes);
+      GraphConverter converter = new GraphConverter(file, files, converters, shapes);
       Subgraph graph = converter.convert();
       return Model.of(Layout.improve(graph, converters.catalog(), converter.ops.grids()));
     } catch (ArithmeticException e) {

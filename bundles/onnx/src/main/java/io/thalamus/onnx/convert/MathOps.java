@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
@@ -25,8 +25,8 @@ class MathOps extends MoveOps {
   /** The middle of those that are whole and next to each other. */
   private static final double TO_WHOLE = 0x1.8p23;
 
-  MathOps(SharedMemory file, OperationCatalog catalog, Budget budget) {
-    super(file, catalog, budget);
+  MathOps(DataFiles files, OperationCatalog catalog, Budget budget) {
+    super(files, catalog, budget);
   }
 
   // ---- two values ----

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
@@ -21,8 +21,8 @@ import java.util.List;
 class MoveOps extends Emitter {
   private static final int MAX_RANK = 4;
 
-  MoveOps(SharedMemory file, OperationCatalog catalog, Budget budget) {
-    super(file, catalog, budget);
+  MoveOps(DataFiles files, OperationCatalog catalog, Budget budget) {
+    super(files, catalog, budget);
   }
 
   /** Returns whether NNAPI's operations on four dimensions take a value. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
@@ -15,8 +15,8 @@ import java.util.List;
 final class Ops extends MathOps {
   private static final int MAX_RANK = 4;
 
-  Ops(SharedMemory file, OperationCatalog catalog, Budget budget) {
-    super(file, catalog, budget);
+  Ops(DataFiles files, OperationCatalog catalog, Budget budget) {
+    super(files, catalog, budget);
   }
 
   /** The ways to reduce dimensions to one element. */

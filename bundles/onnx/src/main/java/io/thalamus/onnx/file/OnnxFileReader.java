@@ -16,8 +16,12 @@ public final class OnnxFileReader {
 
   private final Message message;
 
-  private OnnxFileReader(Message message) {
+  /** Null where one constant is read alone. */
+  private final DataFiles files;
+
+  private OnnxFileReader(Message message, DataFiles files) {
     this.message = message;
+    this.files = files;
   }
 
   /**
@@ -25,8 +29,9 @@ public final class OnnxFileReader {
    *
    * @throws ModelFormatException where it is damaged, or holds no graph
    */
-  public static OnnxModel read(MemorySegment file) throws ModelFormatException {
-    OnnxFileReader reader = new OnnxFileReader(new Message(file));
+  public static OnnxModel read(DataFiles files) throws ModelFormatException {
+    MemorySegment file = files.all().getFirst().segment();
+    OnnxFileReader reader = new OnnxFileReader(new Message(file), files);
     return reader.model();
   }
 
@@ -37,7 +42,7 @@ public final class OnnxFileReader {
    */
   public static OnnxTensor readTensor(MemorySegment file) throws ModelFormatException {
     Message message = new Message(file);
-    TensorFields tensor = new OnnxFileReader(message).new TensorFields();
+    TensorFields tensor = new OnnxFileReader(message, null).new TensorFields();
     message.readAll(tensor);
     return tensor.tensor();
   }
@@ -212,6 +217,7 @@ public final class OnnxFileReader {
     private String name = "";
     private int type;
     private boolean isExternal;
+    private final Map<String, String> entries = new HashMap<>();
 
     @Override
     public void read(int field) throws IOException, ModelFormatException {
@@ -223,13 +229,33 @@ public final class OnnxFileReader {
         case 8 -> name = message.text();
         case 9 -> raw = message.bytes();
         case 10 -> message.fixed64s(numbers);
+        case 13 -> entry();
         case 14 -> isExternal = message.int32() == EXTERNAL;
         default -> message.skip();
       }
     }
 
-    OnnxTensor tensor() {
-      return new OnnxTensor(name, type, dims.toArray(), raw, numbers, isExternal);
+    private void entry() throws IOException, ModelFormatException {
+      String[] texts = {"", ""};
+      message.message(
+          field -> {
+            switch (field) {
+              case 1 -> texts[0] = message.text();
+              case 2 -> texts[1] = message.text();
+              default -> message.skip();
+            }
+          });
+      entries.put(texts[0], texts[1]);
+    }
+
+    OnnxTensor tensor() throws ModelFormatException {
+      if (!isExternal) {
+        return new OnnxTensor(name, type, dims.toArray(), raw, numbers);
+      }
+      if (files == null) {
+        throw new ModelFormatException("the data of '" + name + "' are in another file");
+      }
+      return new OnnxTensor(name, type, dims.toArray(), files.part(entries, name), numbers);
     }
   }
 

@@ -11,7 +11,5 @@ import java.lang.foreign.MemorySegment;
  * @param dims the dimensions
  * @param raw the elements as bytes; empty where they stand in {@code numbers}
  * @param numbers integers, or the bits of real numbers
- * @param isExternal whether the elements are in another file
  */
-public record OnnxTensor(
-    String name, int type, long[] dims, MemorySegment raw, Numbers numbers, boolean isExternal) {}
+public record OnnxTensor(String name, int type, long[] dims, MemorySegment raw, Numbers numbers) {}

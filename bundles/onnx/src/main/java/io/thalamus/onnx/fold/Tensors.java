@@ -44,9 +44,6 @@ public final class Tensors {
    */
   public static Tensor of(OnnxTensor constant, Budget budget) throws ModelFormatException {
     String name = constant.name();
-    if (constant.isExternal()) {
-      throw new ModelFormatException("the data of '" + name + "' are in another file");
-    }
     DataType type =
         DataType.of(constant.type())
             .orElseThrow(
