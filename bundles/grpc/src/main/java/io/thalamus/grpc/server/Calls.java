@@ -21,6 +21,7 @@ import io.thalamus.serving.ServingException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import javax.net.ssl.SSLSession;
 
@@ -61,11 +62,17 @@ final class Calls {
   private final Rights rights;
   private final RequestMemory.Budget budget;
   private final Executor executor;
+  private final Set<StreamCall> streams;
   private final ServerServiceDefinition.Builder definition =
       ServerServiceDefinition.builder(SERVICE);
 
   private Calls(
-      InferenceServer server, Rights rights, RequestMemory.Budget budget, Executor executor) {
+      InferenceServer server,
+      Rights rights,
+      RequestMemory.Budget budget,
+      Executor executor,
+      Set<StreamCall> streams) {
+    this.streams = streams;
     this.server = server;
     this.rights = rights;
     this.budget = budget;
@@ -76,10 +83,15 @@ final class Calls {
    * Returns the service.
    *
    * @param executor where answers are sent
+   * @param streams has those that are open
    */
   static ServerServiceDefinition of(
-      InferenceServer server, Rights rights, RequestMemory.Budget budget, Executor executor) {
-    Calls calls = new Calls(server, rights, budget, executor);
+      InferenceServer server,
+      Rights rights,
+      RequestMemory.Budget budget,
+      Executor executor,
+      Set<StreamCall> streams) {
+    Calls calls = new Calls(server, rights, budget, executor, streams);
     calls.add();
     return calls.definition.build();
   }
@@ -127,7 +139,8 @@ final class Calls {
         MethodType.BIDI_STREAMING,
         Access.INFER,
         (call, headers, client) ->
-            new StreamCall(call, new Inferences(server, budget, headers, client), executor));
+            new StreamCall(
+                call, new Inferences(server, budget, headers, client), executor, streams));
   }
 
   private void small(String name, Access access, Answer answer) {

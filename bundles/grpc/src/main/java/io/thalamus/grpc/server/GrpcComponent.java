@@ -29,14 +29,14 @@ public final class GrpcComponent {
   /** The configuration without which nothing listens. */
   public static final String PID = "io.thalamus.grpc";
 
-  private final GrpcServer server;
-  private final ServiceRegistration<HttpServer> registration;
+  @Reference private InferenceServer served;
+
+  private GrpcServer server;
+  private ServiceRegistration<HttpServer> registration;
 
   /** Listens. */
   @Activate
-  public GrpcComponent(
-      BundleContext context, HttpSettings settings, @Reference InferenceServer served)
-      throws IOException {
+  void open(BundleContext context, HttpSettings settings) throws IOException {
     server = new GrpcServer(settings, served);
     registration =
         context.registerService(

@@ -24,6 +24,8 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.security.GeneralSecurityException;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -48,6 +50,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
           new DefaultThreadFactory("thalamus-grpc", true),
           NioIoHandler.newFactory());
   private final RequestMemory.Budget budget;
+  private final Set<StreamCall> streams = ConcurrentHashMap.newKeySet();
   private final Server server;
   private final boolean isSecure;
 
@@ -73,8 +76,8 @@ final class GrpcServer implements HttpServer, AutoCloseable {
       if (isSecure) {
         builder.sslContext(GrpcSslContexts.configure(tls.get(), SslProvider.JDK).build());
       }
-      builder.addService(Calls.of(served, new Rights(settings), budget, executor));
-      server = builder.build().start();
+      builder.addService(Calls.of(served, new Rights(settings), budget, executor, streams));
+      server = listen(builder.build(), settings);
       isListening = true;
     } catch (GeneralSecurityException | IllegalArgumentException e) {
       throw new IOException(e.getMessage(), e);
@@ -82,6 +85,17 @@ final class GrpcServer implements HttpServer, AutoCloseable {
       if (!isListening) {
         end();
       }
+    }
+  }
+
+  private static Server listen(Server server, HttpSettings settings) throws IOException {
+    try {
+      return server.start();
+    } catch (IOException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      throw new IOException(
+          "cannot listen at " + settings.host() + ":" + settings.port() + ": " + cause.getMessage(),
+          e);
     }
   }
 
@@ -135,6 +149,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
   @Override
   public void close() {
     server.shutdown();
+    streams.forEach(StreamCall::stop);
     try {
       if (!server.awaitTermination(settings.stopMillis(), TimeUnit.MILLISECONDS)) {
         server.shutdownNow();

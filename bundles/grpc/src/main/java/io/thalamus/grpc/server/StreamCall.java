@@ -25,6 +25,8 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
   /** The messages that may be under way, so that a client cannot fill the memory. */
   private static final int UNDER_WAY = 8;
 
+  private static final Status FAULT = Status.INTERNAL.withDescription("the server has a fault");
+
   private final ServerCall<InputStream, Reply> call;
   private final Inferences inferences;
   private final Executor executor;
@@ -33,10 +35,21 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
   /** The answer to the message before. */
   private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
 
+  private boolean isEnded;
+
   /** The messages that may come once the client has read enough. */
   private int owed;
 
-  StreamCall(ServerCall<InputStream, Reply> call, Inferences inferences, Executor executor) {
+  /** Those that are open, this one among them. */
+  private final Set<StreamCall> streams;
+
+  StreamCall(
+      ServerCall<InputStream, Reply> call,
+      Inferences inferences,
+      Executor executor,
+      Set<StreamCall> streams) {
+    this.streams = streams;
+    streams.add(this);
     this.call = call;
     this.inferences = inferences;
     this.executor = executor;
@@ -45,7 +58,7 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
   }
 
   @Override
-  public void onMessage(InputStream message) {
+  public synchronized void onMessage(InputStream message) {
     try {
       Started started = inferences.start(message, System.nanoTime());
       pending.add(started.pending());
@@ -89,7 +102,7 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
   }
 
   private synchronized void send(Reply reply) {
-    if (!call.isCancelled()) {
+    if (!call.isCancelled() && !isEnded) {
       call.sendMessage(reply);
       owed++;
       ask();
@@ -102,7 +115,7 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
   }
 
   private void ask() {
-    if (owed > 0 && call.isReady()) {
+    if (!isEnded && owed > 0 && call.isReady()) {
       call.request(owed);
       owed = 0;
     }
@@ -110,17 +123,29 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
 
   @Override
   public void onHalfClose() {
-    last.whenCompleteAsync((done, thrown) -> end(thrown), executor);
+    endWith(Status.OK);
   }
 
-  private synchronized void end(Throwable thrown) {
-    Status status =
-        thrown == null ? Status.OK : Status.INTERNAL.withDescription("the server has a fault");
-    Calls.close(call, status, new Metadata());
+  /** Ends the stream once what has come is answered, though the client has not ended it. */
+  void stop() {
+    endWith(Status.UNAVAILABLE.withDescription("the server ends"));
+  }
+
+  private synchronized void endWith(Status status) {
+    last.whenCompleteAsync((done, thrown) -> end(thrown == null ? status : FAULT), executor);
+  }
+
+  private synchronized void end(Status status) {
+    if (!isEnded) {
+      isEnded = true;
+      streams.remove(this);
+      Calls.close(call, status, new Metadata());
+    }
   }
 
   @Override
   public void onCancel() {
+    streams.remove(this);
     pending.forEach(PendingInference::cancel);
   }
 }

@@ -26,6 +26,7 @@ import io.grpc.stub.StreamObserver;
 import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.ServingException;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.security.cert.X509Certificate;
@@ -176,6 +177,32 @@ class GrpcServerTest {
       }
       requests.onCompleted();
       assertEquals(Optional.empty(), answers.ends.poll(20, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void anOpenStreamDoesNotHoldUpTheEnd() throws Exception {
+    Answers answers = new Answers();
+    // Longer than the test waits for an end.
+    try (RunningServer running = new RunningServer(Map.of("stopMillis", 600_000L))) {
+      StreamObserver<byte[]> requests = running.stream(answers);
+      requests.onNext(typed("a", 1).toBytes());
+      answers.next();
+      running.server.close();
+      Throwable end = answers.ends.poll(20, TimeUnit.SECONDS).orElseThrow();
+      assertEquals(Status.Code.UNAVAILABLE, Status.fromThrowable(end).getCode());
+    }
+  }
+
+  @Test
+  void aPortThatIsTakenIsNamed() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of())) {
+      int port = running.server.address().getPort();
+      IOException thrown =
+          assertThrows(IOException.class, () -> new RunningServer(Map.of("port", port)));
+      assertTrue(
+          thrown.getMessage().startsWith("cannot listen at 127.0.0.1:" + port + ": "),
+          thrown.getMessage());
     }
   }
 
