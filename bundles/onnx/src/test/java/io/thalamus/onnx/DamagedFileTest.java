@@ -86,6 +86,18 @@ class DamagedFileTest {
     assertRefused("node 0 LinearAttention 'the LinearAttention': it joins no values", attention);
   }
 
+  /** Found by fuzzing: a count that is negative. */
+  @Test
+  void elementsThatAreRepeatedLessThanNever() {
+    OnnxFileBuilder tile =
+        new OnnxFileBuilder()
+            .input("x", FLOAT, 2, 3)
+            .integers("repeats", new long[] {2}, 1, Integer.MIN_VALUE)
+            .node("Tile", List.of("x", "repeats"), "y")
+            .output("y", FLOAT, 2, 3);
+    assertRefused("node 0 Tile 'the Tile': it repeats elements -2147483648 times", tile);
+  }
+
   private static void assertRefused(String message, OnnxFileBuilder file) {
     assertEquals(
         message,

@@ -218,6 +218,7 @@ final class Movement {
     int[] full = new int[2 * repeats.length];
     int[] shape = new int[repeats.length];
     for (int i = 0; i < repeats.length; i++) {
+      node.require(repeats[i] >= 0, "it repeats elements " + repeats[i] + " times");
       apart[2 * i] = 1;
       apart[2 * i + 1] = value.dim(i);
       full[2 * i] = repeats[i];
