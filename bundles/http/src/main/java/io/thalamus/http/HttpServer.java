@@ -5,7 +5,7 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** A server that listens. A service, there as long as connections are taken. Thread-safe. */
+/** A server that listens. A service, there until its last connection has ended. Thread-safe. */
 @ProviderType
 public interface HttpServer {
   /** The property of a service that speaks another protocol over HTTP/2, with its name. */

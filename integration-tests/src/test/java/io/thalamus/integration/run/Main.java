@@ -23,6 +23,9 @@ public final class Main {
           new Serving(),
           new ServedPage(),
           new ServingFuzz(),
+          new ServingOverload(),
+          new ServingLeaving(),
+          new ServingEndings(),
           new InFramework(
               "models",
               "trained public models against stored outputs (--dir DIR --device simd,cpu --models"

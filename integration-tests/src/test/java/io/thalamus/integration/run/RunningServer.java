@@ -84,7 +84,7 @@ final class RunningServer implements AutoCloseable {
   }
 
   /** Asks for all outputs of a model with one INT8 input of 1x28x28x1, in binary. */
-  HttpResponse<byte[]> infer(String model, String input, byte[] value)
+  HttpResponse<byte[]> inferPicture(String model, String input, byte[] value)
       throws IOException, InterruptedException {
     String header =
         """
@@ -92,7 +92,13 @@ final class RunningServer implements AutoCloseable {
         "datatype":"INT8","shape":[1,28,28,1],"parameters":{"binary_data_size":%d}}]}\
         """
             .formatted(input, value.length);
-    byte[] head = header.getBytes(StandardCharsets.UTF_8);
+    return infer(model, header, value);
+  }
+
+  /** Sends a request whose JSON is followed by a value. */
+  HttpResponse<byte[]> infer(String model, String json, byte[] value)
+      throws IOException, InterruptedException {
+    byte[] head = json.getBytes(StandardCharsets.UTF_8);
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(uri + "/v2/models/" + model + "/infer"))
             .header("Inference-Header-Content-Length", Integer.toString(head.length))
@@ -151,6 +157,13 @@ final class RunningServer implements AutoCloseable {
               .sum()
           * 1024;
     }
+  }
+
+  /** Returns the processor time that the process has had, in hundredths of a second. */
+  long processorTicks() throws IOException {
+    String stat = Files.readString(Path.of("/proc/" + process.pid() + "/stat"));
+    String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+    return Long.parseLong(fields[11]) + Long.parseLong(fields[12]);
   }
 
   /**

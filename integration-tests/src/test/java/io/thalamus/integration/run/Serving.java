@@ -201,7 +201,7 @@ final class Serving implements Proof {
         int least = announced;
         int index = i % INPUTS;
         try {
-          HttpResponse<byte[]> answer = server.infer("digits", "picture", inputs[index]);
+          HttpResponse<byte[]> answer = server.inferPicture("digits", "picture", inputs[index]);
           if (isOver && answer.statusCode() == 503) {
             return;
           }

@@ -179,7 +179,7 @@ final class ServingFuzz implements Proof {
     /** Sends a right request over a client of its own. */
     private void serve() throws InterruptedException {
       try {
-        HttpResponse<byte[]> answer = server.infer("digits", "picture", picture);
+        HttpResponse<byte[]> answer = server.inferPicture("digits", "picture", picture);
         int header =
             Integer.parseInt(
                 answer.headers().firstValue("Inference-Header-Content-Length").orElse("0"));

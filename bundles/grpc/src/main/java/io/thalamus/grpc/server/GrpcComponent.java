@@ -46,7 +46,10 @@ public final class GrpcComponent {
   /** Ends what runs, and listens no more. */
   @Deactivate
   void close() {
-    registration.unregister();
-    server.close();
+    try {
+      server.close();
+    } finally {
+      registration.unregister();
+    }
   }
 }

@@ -50,6 +50,9 @@ final class Connection extends ChannelInboundHandlerAdapter {
   /** A body that is not wanted is read away up to this size, and else ends the connection. */
   private static final int SKIPPED_BYTES = 64 * 1024;
 
+  /** The time that the first request of a connection may take to come when the server stops. */
+  private static final long FIRST_REQUEST_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   /** The bytes that an object counts beside its content. */
   private static final int OBJECT_BYTES = 512;
 
@@ -75,6 +78,9 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
   /** The time at which the state began. */
   private long since = System.nanoTime();
+
+  /** Whether any request has come. */
+  private boolean hasBegun;
 
   /** The time of the first bytes of the current request. */
   private long arrival;
@@ -194,6 +200,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
   }
 
   private void begin() {
+    hasBegun = true;
     sweep.busy(this);
     state = State.HEAD;
     since = System.nanoTime();
@@ -509,9 +516,13 @@ final class Connection extends ChannelInboundHandlerAdapter {
     regulate();
   }
 
-  /** Closes an idle connection, when the server stops. */
+  /**
+   * Closes an idle connection, when the server stops. On a new one the first request may be under
+   * way: it is answered, and not lost.
+   */
   void stop() {
-    if (state == State.IDLE || state == State.LINGER) {
+    boolean mayBegin = !hasBegun && System.nanoTime() - since < FIRST_REQUEST_NANOS;
+    if ((state == State.IDLE && !mayBegin) || state == State.LINGER) {
       channel().close();
     }
   }

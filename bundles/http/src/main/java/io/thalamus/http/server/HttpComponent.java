@@ -48,8 +48,11 @@ public final class HttpComponent {
   /** Ends what runs, and listens no more. */
   @Deactivate
   void close() {
-    registration.unregister();
-    server.close();
+    try {
+      server.close();
+    } finally {
+      registration.unregister();
+    }
   }
 
   /** Has the routes of a bundle answered. */

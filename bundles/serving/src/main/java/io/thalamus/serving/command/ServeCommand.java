@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Hashtable;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -47,14 +48,18 @@ public final class ServeCommand extends Command {
   private static final String HTTP = "http";
   private static final String GRPC = "grpc";
 
-  /** The bundles that are configured here, by the last words of their names. */
-  private static final List<String> CONFIGURED = List.of("serving", HTTP, "oip", GRPC, "dashboard");
+  /**
+   * The bundles that are configured here, by the last words of their names, in this order: who
+   * finds a port that listens is to find the calls too.
+   */
+  private static final List<String> CONFIGURED = List.of("serving", "oip", "dashboard", HTTP, GRPC);
 
   private static final long DEFAULT_GRACE_MILLIS = 5_000;
   private static final long DEFAULT_DRAIN_MILLIS = 30_000;
   private static final long LONGEST_MILLIS = 3_600_000;
   private static final long LOOK_MILLIS = 20;
   private static final long START_SECONDS = 30;
+  private static final long STOP_SECONDS = 30;
 
   private static final Syntax SYNTAX =
       Syntax.of(
@@ -145,12 +150,33 @@ public final class ServeCommand extends Command {
       }
       return ended(invocation, serving, listening, grace, drain);
     } finally {
-      for (Configuration configuration : made.reversed()) {
-        configuration.delete();
-      }
+      remove(made, List.of(http, grpc));
       server.close();
       http.close();
       grpc.close();
+    }
+  }
+
+  /** Takes the configurations back. What listens has its calls until it does so no more. */
+  private static void remove(List<Configuration> made, List<ServiceTracker<?, ?>> listening)
+      throws IOException, InterruptedException {
+    List<Configuration> others = new ArrayList<>();
+    for (Configuration configuration : made) {
+      String name = configuration.getPid().substring(PREFIX.length());
+      if (name.equals(HTTP) || name.equals(GRPC)) {
+        configuration.delete();
+      } else {
+        others.add(configuration);
+      }
+    }
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS);
+    for (ServiceTracker<?, ?> each : listening) {
+      while (each.getService() != null && System.nanoTime() - end < 0) {
+        Thread.sleep(LOOK_MILLIS);
+      }
+    }
+    for (Configuration configuration : others) {
+      configuration.delete();
     }
   }
 
@@ -163,7 +189,7 @@ public final class ServeCommand extends Command {
   /** Returns the settings of each bundle, by the last word of its name. */
   private static Map<String, Map<String, List<String>>> settings(Invocation invocation, Path models)
       throws CommandException {
-    Map<String, Map<String, List<String>>> settings = new TreeMap<>();
+    Map<String, Map<String, List<String>>> settings = new LinkedHashMap<>();
     CONFIGURED.forEach(bundle -> settings.put(bundle, new TreeMap<>()));
     for (String setting : invocation.arguments().texts("set")) {
       int dot = setting.indexOf('.');
