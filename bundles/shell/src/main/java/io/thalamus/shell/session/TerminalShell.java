@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -226,7 +227,7 @@ public final class TerminalShell {
     int patience = PATIENCE;
     Thread worker = new Thread(group, work, "thalamus line");
     worker.start();
-    while (isAlive(worker) || session.foregroundJob() != null) {
+    while (isAlive(worker) || session.foregroundJob() != null || isEnding(before, patience)) {
       if (interrupts.get() > 0) {
         session.errors().hold();
         commands().stream().filter(told::add).forEach(Thread::interrupt);
@@ -243,6 +244,18 @@ public final class TerminalShell {
         complain(left.getName().substring(COMMAND.length()) + " goes on in spite of Ctrl-C");
       }
     }
+  }
+
+  /**
+   * Returns true while a command has still to end after Ctrl-C. A job is over as soon as one of its commands
+   * has failed, and the thread of another one may still be about to.
+   */
+  private boolean isEnding(Set<Thread> before, int patience) {
+    if (interrupts.get() != 1 || patience < 0 || before.containsAll(commands())) {
+      return false;
+    }
+    LockSupport.parkNanos(GLANCE.toNanos());
+    return true;
   }
 
   private static boolean isAlive(Thread worker) {
