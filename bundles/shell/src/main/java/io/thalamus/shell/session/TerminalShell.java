@@ -247,8 +247,8 @@ public final class TerminalShell {
   }
 
   /**
-   * Returns true while a command has still to end after Ctrl-C. A job is over as soon as one of its commands
-   * has failed, and the thread of another one may still be about to.
+   * Returns true while a command has still to end after Ctrl-C. A job is over as soon as one of its
+   * commands has failed, and the thread of another one may still be about to.
    */
   private boolean isEnding(Set<Thread> before, int patience) {
     if (interrupts.get() != 1 || patience < 0 || before.containsAll(commands())) {
