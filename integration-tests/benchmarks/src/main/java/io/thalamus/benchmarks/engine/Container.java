@@ -6,12 +6,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
+import java.util.jar.JarFile;
 import java.util.stream.Stream;
 import org.apache.felix.framework.FrameworkFactory;
 import org.osgi.framework.Bundle;
@@ -31,15 +32,9 @@ public final class Container implements AutoCloseable {
   private static final int INTERACTIVE_LEVEL = 20;
   private static final long PATIENCE_MILLIS = 60_000;
 
-  private static final List<String> SHARED =
-      List.of(
-          "io.thalamus.memory",
-          "io.thalamus.memory.files",
-          "io.thalamus.model",
-          "io.thalamus.model.reader",
-          "io.thalamus.api",
-          "io.thalamus.api.picture",
-          "io.thalamus.hal");
+  /** The bundles of the contracts. */
+  private static final Set<String> SHARED =
+      Set.of("io.thalamus.memory", "io.thalamus.model", "io.thalamus.api", "io.thalamus.hal");
 
   private final Framework framework;
   private final Path storage;
@@ -64,9 +59,7 @@ public final class Container implements AutoCloseable {
     Map<String, String> configuration = new TreeMap<>();
     configuration.put(Constants.FRAMEWORK_STORAGE, storage.resolve("cache").toString());
     configuration.put("felix.cm.dir", storage.resolve("configuration").toString());
-    configuration.put(
-        Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA,
-        SHARED.stream().map(name -> name + ";version=1.0.0").collect(Collectors.joining(",")));
+    configuration.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, shared(home));
     for (String device : devices) {
       configure(storage.resolve("configuration"), device, "threads=I\"" + threads + "\"");
     }
@@ -81,6 +74,21 @@ public final class Container implements AutoCloseable {
     framework.start();
     container.install(home, devices);
     return container;
+  }
+
+  /** Returns the packages of the contracts in the versions that their bundles have. */
+  private static String shared(Path home) throws IOException {
+    List<String> exports = new ArrayList<>();
+    for (String line : Files.readAllLines(home.resolve("bin/bundles"))) {
+      String[] words = line.split(" ");
+      if (SHARED.contains(words[2])) {
+        try (JarFile jar = new JarFile(home.resolve(words[1]).toFile())) {
+          String header = jar.getManifest().getMainAttributes().getValue(Constants.EXPORT_PACKAGE);
+          exports.add(header.replaceAll(";uses:=\"[^\"]*\"", ""));
+        }
+      }
+    }
+    return String.join(",", exports);
   }
 
   /** As ConfigAdmin keeps it: it is there before the component is, which starts only once then. */
