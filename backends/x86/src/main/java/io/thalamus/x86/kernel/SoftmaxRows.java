@@ -89,16 +89,15 @@ public record SoftmaxRows(int count, float beta) {
     Vector most = emitter.vector(MOST);
     a.emit(Unary.VBROADCASTSS, most, Address.at(Gpr.RDX, 0));
     int vectors = count / emitter.lanes();
-    if (vectors > 0) {
-      a.mov(Gpr.R10, Gpr.RDX);
-      a.mov(Gpr.RAX, vectors);
-      Label next = new Label();
-      a.bind(next);
-      a.emit(Binary.VMAXPS, most, most, Address.at(Gpr.R10, 0));
-      a.emit(Alu.ADD, Gpr.R10, emitter.length().bytes());
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, next);
-    }
+    a.mov(Gpr.R10, Gpr.RDX);
+    Loops.repeat(
+        a,
+        Gpr.RAX,
+        vectors,
+        () -> {
+          a.emit(Binary.VMAXPS, most, most, Address.at(Gpr.R10, 0));
+          a.emit(Alu.ADD, Gpr.R10, emitter.length().bytes());
+        });
     for (int i = vectors * emitter.lanes(); i < count; i++) {
       a.emit(Unary.VBROADCASTSS, emitter.vector(X), Address.at(Gpr.RDX, i * Float.BYTES));
       a.emit(Binary.VMAXPS, most, most, emitter.vector(X));
@@ -125,16 +124,15 @@ public record SoftmaxRows(int count, float beta) {
     Assembler a = emitter.assembler();
     int bytes = emitter.length().bytes();
     int vectors = count / emitter.lanes();
-    if (vectors > 0) {
-      a.mov(Gpr.RAX, vectors);
-      Label next = new Label();
-      a.bind(next);
-      body.emit(false);
-      a.emit(Alu.ADD, Gpr.RDX, bytes);
-      a.emit(Alu.ADD, Gpr.RCX, bytes);
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, next);
-    }
+    Loops.repeat(
+        a,
+        Gpr.RAX,
+        vectors,
+        () -> {
+          body.emit(false);
+          a.emit(Alu.ADD, Gpr.RDX, bytes);
+          a.emit(Alu.ADD, Gpr.RCX, bytes);
+        });
     if (count % emitter.lanes() > 0) {
       body.emit(true);
     }
