@@ -34,7 +34,12 @@ public final class OnnxReader implements ModelReader {
   private static final List<Integer> NEXT_TAGS =
       List.of(2 << 3 | 2, 3 << 3 | 2, 4 << 3 | 2, 5 << 3, 6 << 3 | 2, 7 << 3 | 2, 8 << 3 | 2);
 
-  private final Converters converters = Converters.all(OperationCatalog.standard());
+  /** The converters, which take longer to make than many a file to be read: not before one is. */
+  private static final class Standard {
+    private static final Converters CONVERTERS = Converters.all(OperationCatalog.standard());
+
+    private Standard() {}
+  }
 
   /** For the framework, and for tests. */
   public OnnxReader() {}
@@ -83,7 +88,7 @@ public final class OnnxReader implements ModelReader {
       DataFiles files = new DataFiles(file, companions);
       OnnxModel content = OnnxFileReader.read(files);
       return new ModelFile(
-          GraphConverter.convert(content, files, converters, options.shapes()),
+          GraphConverter.convert(content, files, Standard.CONVERTERS, options.shapes()),
           FORMAT,
           content.description(),
           Map.of(),

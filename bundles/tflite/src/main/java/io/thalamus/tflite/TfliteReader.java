@@ -35,7 +35,12 @@ public final class TfliteReader implements ModelReader {
   private static final byte[] IDENTIFIER = "TFL3".getBytes(StandardCharsets.US_ASCII);
   private static final int IDENTIFIER_OFFSET = 4;
 
-  private final Converters converters = Converters.all(OperationCatalog.standard());
+  /** The converters, which take longer to make than many a file to be read: not before one is. */
+  private static final class Standard {
+    private static final Converters CONVERTERS = Converters.all(OperationCatalog.standard());
+
+    private Standard() {}
+  }
 
   /** For the framework, and for tests. */
   public TfliteReader() {}
@@ -83,7 +88,7 @@ public final class TfliteReader implements ModelReader {
   private ModelFile convert(SharedMemory file, ReadOptions options) throws ModelFormatException {
     FlatModel content = FlatModelReader.read(file);
     EntryPoint entry = EntryPoint.of(content, options);
-    Model model = ModelConverter.convert(content, entry, converters);
+    Model model = ModelConverter.convert(content, entry, Standard.CONVERTERS);
     FileMetadata metadata = FileMetadata.read(content);
     boolean isMain = entry.graph().index() == 0;
     return new ModelFile(

@@ -3,6 +3,7 @@ package io.thalamus.runtime.caching;
 
 import io.thalamus.api.CompilationCache.Looks;
 import io.thalamus.runtime.events.CacheEvent;
+import io.thalamus.runtime.events.Recordings;
 import io.thalamus.runtime.events.CacheEvent.Outcome;
 import java.util.List;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -18,7 +19,9 @@ final class CacheLooks {
     counts
         .computeIfAbsent(device, _ -> new AtomicLongArray(Outcome.values().length))
         .incrementAndGet(outcome.ordinal());
-    CacheEvent.tell(device, step, outcome, message);
+    if (Recordings.arePossible()) {
+      CacheEvent.tell(device, step, outcome, message);
+    }
   }
 
   /** Returns the counts, by the ids of the devices. */

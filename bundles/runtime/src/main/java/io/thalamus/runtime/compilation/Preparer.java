@@ -22,6 +22,7 @@ import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.events.PartitionEvent;
 import io.thalamus.runtime.events.PrepareEvent;
+import io.thalamus.runtime.events.Recordings;
 import io.thalamus.runtime.measurement.Measurements;
 import io.thalamus.runtime.measurement.StepTimes;
 import io.thalamus.runtime.partition.ModelRules;
@@ -102,7 +103,10 @@ final class Preparer {
   private PlannedModel plan(List<RegisteredDevice> devices) throws NeuralNetworksException {
     Policies.Choice chosen = policies.choose(options);
     int operations = model.main().operations().size();
-    PartitionEvent event = PartitionEvent.start(label, chosen.policy().name(), operations);
+    PartitionEvent event =
+        Recordings.arePossible()
+            ? PartitionEvent.start(label, chosen.policy().name(), operations)
+            : null;
     int steps = 0;
     try {
       PlannedModel planned = plan(devices, chosen);
@@ -291,7 +295,7 @@ final class Preparer {
 
   private Prepared prepare(Part part, PrepareConfig config, Optional<CacheOptions> caching)
       throws DeviceException {
-    PrepareEvent event = PrepareEvent.start(label);
+    PrepareEvent event = Recordings.arePossible() ? PrepareEvent.start(label) : null;
     String origin = "";
     ResultCode code = ResultCode.NO_ERROR;
     String message = "";

@@ -20,6 +20,7 @@ import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.domain.MemoryBindings;
 import io.thalamus.runtime.events.ExecutionEvent;
+import io.thalamus.runtime.events.Recordings;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.TemporariesLayout.BoundaryConstant;
 import io.thalamus.runtime.schedule.Application;
@@ -357,7 +358,8 @@ public final class ExecutionImpl implements Execution {
    * @param waited what its deadline missed if it passed before; null where nothing was waited for
    */
   ExecutionReport run(BurstPlace burst, Cause waited) {
-    ExecutionEvent event = ExecutionEvent.start(host.label(), burst != null);
+    ExecutionEvent event =
+        Recordings.arePossible() ? ExecutionEvent.start(host.label(), burst != null) : null;
     if (event != null) {
       control.setExecution(event.execution());
     }

@@ -36,7 +36,7 @@ final class StepLog {
 
   /** Starts the event of a step; null while nobody records. */
   StepEvent startEvent() {
-    return StepEvent.start(event);
+    return event == null ? null : StepEvent.start(event);
   }
 
   /** Returns the count of copied bytes. */

@@ -15,7 +15,7 @@ import io.thalamus.runtime.call.SystemTime;
 import io.thalamus.runtime.call.Terms;
 import io.thalamus.runtime.call.Terms.Admission;
 import io.thalamus.runtime.call.Timekeeper;
-import io.thalamus.runtime.events.LoadEvent;
+import io.thalamus.runtime.events.Recordings;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,7 +25,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -63,9 +62,8 @@ public final class DeviceRegistry implements AutoCloseable {
   private final Timekeeper time;
   private final DeviceMonitor.Factory monitors;
   private final List<DeviceListener> listeners = new CopyOnWriteArrayList<>();
-  private final Runnable load = this::tellLoad;
+  private final Recordings recordings = new Recordings(this::tellLoad);
   private final AtomicLong samples = new AtomicLong();
-  private final AtomicBoolean isObserved = new AtomicBoolean();
   private long changes;
   private volatile DeviceSettings settings;
   private volatile double samplingRate;
@@ -327,12 +325,10 @@ public final class DeviceRegistry implements AutoCloseable {
 
   /**
    * Lets recordings ask for the load of the devices from now on. Not before something is compiled:
-   * the recorder takes its time to load.
+   * there is none before.
    */
   public void observe() {
-    if (isObserved.compareAndSet(false, true)) {
-      LoadEvent.add(load);
-    }
+    recordings.open();
   }
 
   private void tellLoad() {
@@ -358,9 +354,7 @@ public final class DeviceRegistry implements AutoCloseable {
     synchronized (lock) {
       left = List.copyOf(present);
     }
-    if (isObserved.get()) {
-      LoadEvent.remove(load);
-    }
+    recordings.close();
     callThreads.shutdown();
     left.forEach(RegisteredDevice::abandon);
     time.close();

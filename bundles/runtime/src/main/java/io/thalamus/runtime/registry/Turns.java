@@ -9,6 +9,7 @@ import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Refused;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.call.Pauses;
+import io.thalamus.runtime.events.Recordings;
 import io.thalamus.runtime.events.WaitEvent;
 import io.thalamus.runtime.schedule.Contender;
 import io.thalamus.runtime.schedule.Permits;
@@ -38,7 +39,10 @@ final class Turns {
     if (contender == null) {
       return null;
     }
-    WaitEvent event = WaitEvent.start(device.id(), contender.label(), contender.execution());
+    WaitEvent event =
+        Recordings.arePossible()
+            ? WaitEvent.start(device.id(), contender.label(), contender.execution())
+            : null;
     long waited = contender.waitedNanos();
     Permits.Turn turn = device.schedule().acquire(contender, mayPause);
     if (event != null && contender.waitedNanos() != waited) {
