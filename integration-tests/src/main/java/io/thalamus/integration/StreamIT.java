@@ -67,6 +67,8 @@ import org.osgi.util.pushstream.PushStream;
 public class StreamIT {
   private static final long SEED = Long.getLong("thalamus.seed", 1);
   private static final long PATIENCE_SECONDS = 60;
+  private static final String NPU_LOCATION = "test:streams:npu";
+  private static final String OTHER_LOCATION = "test:streams";
   private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
   private final BundleContext context = FrameworkUtil.getBundle(StreamIT.class).getBundleContext();
@@ -102,7 +104,7 @@ public class StreamIT {
     context.ungetService(networksReference);
     for (Bundle bundle : context.getBundles()) {
       if (bundle.getSymbolicName().startsWith("io.thalamus.integration.")
-          || bundle.getLocation().startsWith("test:")) {
+          || List.of(NPU_LOCATION, OTHER_LOCATION).contains(bundle.getLocation())) {
         bundles.uninstall(bundle);
       }
     }
@@ -337,7 +339,7 @@ public class StreamIT {
     Path jar =
         Path.of(context.getProperty("thalamus.root"))
             .resolve("launcher/target/thalamus/devices/io.thalamus.npu.jar");
-    Bundle npu = bundles.install("test:npu", Files.newInputStream(jar));
+    Bundle npu = bundles.install(NPU_LOCATION, Files.newInputStream(jar));
     awaitDevice("npu");
     Model model = accumulating(256);
     List<byte[]> inputs = noise(600, 256);
@@ -480,7 +482,7 @@ public class StreamIT {
   void theStreamsOfABundleEndWithItAndThoseOfOthersGoOn() throws Exception {
     Bundle other =
         bundles.install(
-            "test:streams",
+            OTHER_LOCATION,
             BundleFile.of("none", Map.of(Constants.BUNDLE_SYMBOLICNAME, "test.streams")));
     BurstStreams its = other.getBundleContext().getService(streamsReference);
     try (Compilation compilation = networks.compile(doubling(4), CompilationOptions.DEFAULT)) {
