@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  * last: without it there is no distribution.
  */
 final class Assemble {
-  /** Where a resource of the index is: attribute, and file of the exporter. */
+  /** The place of a resource of the index: attribute, and file of the exporter. */
   private static final Pattern URL =
       Pattern.compile("(<attribute name=\"url\" value=\")export/thalamus/([^\"/]+)\"");
 

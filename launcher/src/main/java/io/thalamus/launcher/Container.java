@@ -217,7 +217,7 @@ final class Container {
     }
   }
 
-  /** Whether a bundle is made for other systems or processors. */
+  /** Returns true if a bundle is made for other systems or processors. */
   private boolean isForeign(Bundle bundle) {
     FrameworkWiring wiring = framework.adapt(FrameworkWiring.class);
     return bundle

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 
 /**
  * One folder for a framework's bundle cache, held by one process at a time: Felix refuses a cache
- * that another process has open, so each process takes the first that is free. What it holds is
+ * that another process has open, so each process takes the first that is free. Its contents are
  * derived from the distribution and can be deleted at any time. Not thread-safe; the lock is held
  * until the process ends, whichever way it ends.
  */

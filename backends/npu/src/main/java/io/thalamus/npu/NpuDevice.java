@@ -44,10 +44,10 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
 /**
- * A simulated accelerator for 8-bit and float16 networks. What it computes is real, the times that
- * it tells are those of the hardware that its settings describe. Owns one thread, which runs the
- * second stage of compilations and ends when the device is closed; executions that are under way
- * then end with a failure at the next command. It runs one execution at a time.
+ * A simulated accelerator for 8-bit and float16 networks. Its results are real, its times are those
+ * of the hardware that its settings describe. Owns one thread, which runs the second stage of
+ * compilations and ends when the device is closed; executions that are under way then end with a
+ * failure at the next command. It runs one execution at a time.
  */
 @Component(service = Device.class, configurationPid = "io.thalamus.npu")
 @Designate(ocd = NpuSettings.class)

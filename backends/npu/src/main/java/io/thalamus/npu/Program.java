@@ -20,8 +20,8 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * One stage of a compiled model, loaded. What an execution costs on the hardware does not depend on
- * its inputs, and is known when it is loaded. Immutable and thread-safe.
+ * One stage of a compiled model, loaded. The cost of an execution on the hardware does not depend
+ * on its inputs, and is known when it is loaded. Immutable and thread-safe.
  *
  * @param machine that interprets it
  * @param architecture of the hardware

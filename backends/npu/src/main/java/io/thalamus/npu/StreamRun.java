@@ -40,7 +40,10 @@ final class StreamRun implements Machine.Checkpoint {
 
   private long cyclesBefore;
 
-  /** When others were seen to have the device last, by the clock of the caller and by its own. */
+  /**
+   * The time at which others were last seen to have the device, by the clock of the caller and by
+   * its own.
+   */
   private long toldNanos;
 
   private long toldWork;

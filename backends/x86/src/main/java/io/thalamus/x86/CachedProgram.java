@@ -31,8 +31,8 @@ import java.util.Objects;
  * all else, the code last. Immutable; arrays are not copied. The code has no addresses in it, so
  * that it runs wherever it is put.
  *
- * <p>Whoever reads it has been told by the caching engine that the device wrote these bytes.
- * Numbers are checked all the same, since code would run with them.
+ * <p>Its reader knows from the caching engine that the device wrote these bytes. Numbers are
+ * checked all the same, since code would run with them.
  *
  * @param arguments the graph of inputs and outputs alone
  * @param settings SHA-256 of the device's version and of what of the processor the code uses
@@ -197,7 +197,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     return new CachedProgram(arguments.model(), program, settings);
   }
 
-  /** How many of something follow: no more than there is room for. */
+  /** Reads the number of things that follow: no more than there is room for. */
   private static int count(ByteBuffer in, int leastBytes) {
     int count = in.getInt();
     if (count < 0 || count > in.remaining() / leastBytes) {

@@ -77,7 +77,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   /** A file that is longer was not written by this device. */
   private static final long MAX_FILE_BYTES = 1L << 30;
 
-  /** What tensors are made of that operations compute or move. */
+  /** The types of tensors that operations compute or move. */
   private static final OperandCode[] TYPES = {
     OperandCode.TENSOR_FLOAT32,
     OperandCode.TENSOR_FLOAT16,

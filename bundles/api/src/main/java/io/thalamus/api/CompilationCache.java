@@ -112,7 +112,7 @@ public interface CompilationCache {
   }
 
   /**
-   * How many steps a device restored, and how many not.
+   * The number of steps that a device restored, and that it did not.
    *
    * @param device its id
    * @param hits steps that it restored

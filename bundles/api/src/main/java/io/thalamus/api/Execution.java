@@ -60,9 +60,9 @@ public interface Execution {
   Execution setOutput(int index, SharedMemory memory, long offset, long length, Shape shape);
 
   /**
-   * Gives input {@code index} in a memory made for it. What it holds is looked at when the
-   * execution begins: BAD_DATA where it was not made for this input, OP_FAILED where it holds
-   * nothing, DEAD_OBJECT if its contents were lost with a device.
+   * Gives input {@code index} in a memory made for it. Its contents are examined when the execution
+   * begins: BAD_DATA where it was not made for this input, OP_FAILED where it holds nothing,
+   * DEAD_OBJECT if its contents were lost with a device.
    */
   Execution setInput(int index, Memory memory);
 

@@ -150,7 +150,7 @@ public record ExecutionReport(
   }
 
   /**
-   * The times of NNAPI's {@code DurationCode}, each empty where it is not known. Immutable. Where a
+   * The times of NNAPI's {@code DurationCode}, each empty where it is not known. Immutable. If a
    * loop repeats a step, they are sums.
    *
    * @param onHardware of the hardware alone, from the launch on

@@ -21,9 +21,9 @@ import java.util.stream.IntStream;
  * <p>All failures of {@code run} are a {@link NeuralNetworksException}: BAD_DATA if an argument is
  * missing or does not fit, with a message that names the input; else what the execution ended with.
  *
- * <p>Where the file leaves dimensions of inputs open, {@code run} takes inputs of any that fit
- * them. The model is then read and compiled for these dimensions too: the first run takes longer.
- * The latest eight such compilations are kept.
+ * <p>If the file leaves dimensions of inputs open, {@code run} takes inputs of any that fit them.
+ * The model is then read and compiled for these dimensions too: the first run takes longer. The
+ * latest eight such compilations are kept.
  */
 public final class Network implements AutoCloseable {
   private final LoadedModel loaded;

@@ -74,8 +74,9 @@ public interface NeuralNetworks {
   }
 
   /**
-   * Which operations of the main graph, by index, at least one of the devices executes. The NDK's
-   * getSupportedOperationsForDevices; unlike {@link #plan} it is no error where none does.
+   * Returns the operations of the main graph that at least one of the devices executes, by index.
+   * The NDK's getSupportedOperationsForDevices; unlike {@link #plan} it is no error where none
+   * does.
    *
    * @param devices ids or names; empty for all
    * @throws NeuralNetworksException with BAD_DATA where the model is invalid or a device is not

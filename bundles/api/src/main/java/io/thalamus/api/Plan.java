@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Which operation goes where, and what crosses the boundaries. Immutable.
+ * The device of each operation, and the values that cross the boundaries. Immutable.
  *
  * @param policy the name of the policy that decided
  * @param operations all operations, in the order of the model

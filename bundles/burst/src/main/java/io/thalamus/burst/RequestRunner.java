@@ -103,7 +103,7 @@ final class RequestRunner {
     }
   }
 
-  /** Executes a packet. Whatever goes wrong is a result. */
+  /** Executes a packet. Every failure is a result. */
   ExecutionResult run(Datums packet) {
     Known request = find(packet);
     switch (request.decoder.decode(packet)) {
@@ -219,7 +219,7 @@ final class RequestRunner {
   }
 
   /**
-   * Asks once for the memories of all slots that the executor does not keep. Where that fails, they
+   * Asks once for the memories of all slots that the executor does not keep. If that fails, they
    * stay unknown.
    */
   private void fetch(RequestDecoder decoder) {
@@ -259,8 +259,8 @@ final class RequestRunner {
   }
 
   /**
-   * Removes what is to be freed unless something is executed. Whoever executes looks again after it
-   * has let the lock go, so that one of the two threads removes it.
+   * Removes what is to be freed unless something is executed. The executing thread looks again
+   * after it has released the lock, so that one of the two threads removes it.
    */
   private void freeMemory() {
     if (lock.tryLock()) {

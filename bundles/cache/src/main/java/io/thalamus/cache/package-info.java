@@ -15,7 +15,7 @@
  *
  * A name space is the symbolic name of a bundle. Every file carries a MAC under the key and appears
  * by a rename, so that a reader sees the old one or the new one, whole, whoever was killed
- * meanwhile. What was damaged, or written under another key, counts as never written.
+ * meanwhile. An entry that was damaged, or written under another key, counts as never written.
  */
 @Export
 @Version("1.0.0")

@@ -43,7 +43,7 @@ public final class Activity implements ServingListener {
     this.nanos = nanos;
   }
 
-  /** What ended within a second. */
+  /** The requests that ended within a second. */
   private static final class Second {
     final long number;
     final int[] classes = new int[CLASSES];
@@ -56,7 +56,7 @@ public final class Activity implements ServingListener {
   }
 
   /**
-   * What ended within the last minute.
+   * The requests that ended within the last minute.
    *
    * @param answered by second, the current one last
    * @param failed likewise

@@ -15,7 +15,7 @@ import java.util.function.Predicate;
 
 /**
  * The implementations that a device has: by operation and element type, and where it takes only
- * some forms, by a condition. What a device claims and what it runs come from the same table.
+ * some forms, by a condition. The claims of a device and its kernels come from the same table.
  * Immutable.
  *
  * @param <T> what the table holds, for example {@link KernelFactory}

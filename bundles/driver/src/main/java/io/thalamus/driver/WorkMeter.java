@@ -22,8 +22,8 @@ public final class WorkMeter {
   }
 
   /**
-   * Says that work has been done or is about to be done. Where the execution is to end, this does
-   * not return: what it throws must not be caught.
+   * Says that work has been done or is about to be done. If the execution is to end, this does not
+   * return: its exception must not be caught.
    *
    * @param amount elements read, written or multiplied; cheap enough to be told for each
    */

@@ -21,9 +21,9 @@ public interface Device {
   DeviceInfo info();
 
   /**
-   * Which operations of the main graph the device executes, by index. True is a promise: a model of
-   * only such operations can be prepared. IF and WHILE are supported only where all operations that
-   * they refer to are.
+   * Returns the operations of the main graph that the device executes, by index. True is a promise:
+   * a model of only such operations can be prepared. IF and WHILE are supported only where all
+   * operations that they refer to are.
    *
    * @throws DeviceException with INVALID_ARGUMENT where the model is invalid
    */

@@ -13,7 +13,7 @@ import org.osgi.annotation.versioning.ConsumerType;
  * and length 0. It holds something once a copy into it, or an execution that writes it, has
  * succeeded; as soon as the next one begins, it holds nothing until that succeeds. A device that
  * loses the contents of its memory says that the buffer holds nothing, and never gives out stale
- * ones. Whoever uses it orders writes and reads; any number of executions may read it at once.
+ * ones. Its user orders writes and reads; any number of executions may read it at once.
  */
 @ConsumerType
 public interface DeviceBuffer extends AutoCloseable {
@@ -29,8 +29,7 @@ public interface DeviceBuffer extends AutoCloseable {
   void copyTo(SharedMemory destination) throws DeviceException;
 
   /**
-   * Copies contents in, from memory of exactly their size. Where that fails, the buffer holds
-   * nothing.
+   * Copies contents in, from memory of exactly their size. If that fails, the buffer holds nothing.
    *
    * @param shape the dimensions of what is copied; {@link Shape#NONE} where the buffer knows them
    * @throws DeviceException with INVALID_ARGUMENT where size or dimensions do not fit

@@ -9,7 +9,7 @@ import java.util.function.BooleanSupplier;
  *
  * <p>Two questions: {@link #status} is whether to stop, and returns at once; {@link #checkpoint} is
  * also the offer to stand back, and may pause the calling thread while more urgent work goes first.
- * Only the thread that computes passes checkpoints. Whoever waits for it asks for the status.
+ * Only the thread that computes passes checkpoints. A waiting caller asks for the status.
  */
 @FunctionalInterface
 public interface ExecutionControl {

@@ -9,8 +9,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A moment in the future at which something is done, or has failed. Thread-safe. Whoever does the
- * work signals it once; anybody may wait.
+ * A moment in the future at which something is done, or has failed. Thread-safe. The worker signals
+ * it once; anybody may wait.
  */
 public final class SyncFence {
   /** The interval at which a waiting thread looks at the clock and the control of its call. */
@@ -42,8 +42,8 @@ public final class SyncFence {
 
   /**
    * Completes when the fence signals, exceptionally where it fails. A copy: it cannot be misused.
-   * What is done in the signalling thread when it completes must be short: that thread is of
-   * another device, or of the runtime.
+   * Actions in the signalling thread must be short: that thread is of another device, or of the
+   * runtime.
    */
   public CompletableFuture<Void> future() {
     return signal.copy();

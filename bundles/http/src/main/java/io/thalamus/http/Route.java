@@ -22,8 +22,8 @@ public record Route(String method, String path, Access access, Handler handler) 
   }
 
   /**
-   * Routes of a bundle: the service that the server looks for. What a bundle registers is reachable
-   * until it unregisters it.
+   * Routes of a bundle: the service that the server looks for. A route is reachable until its
+   * bundle unregisters it.
    */
   @FunctionalInterface
   public interface Provider {

@@ -23,8 +23,8 @@ import java.util.Objects;
  *   sleep unless word differs from this value
  * </pre>
  *
- * <p>A sleeper does not notice {@link Thread#interrupt}; the status stays set. Whoever is to end a
- * waiting thread wakes it by an event. A virtual thread that sleeps occupies its carrier.
+ * <p>A sleeper does not notice {@link Thread#interrupt}; the status stays set. A waiting thread is
+ * ended by an event that wakes it. A virtual thread that sleeps occupies its carrier.
  */
 public final class EventFlag {
   /** The number of events in a word. */

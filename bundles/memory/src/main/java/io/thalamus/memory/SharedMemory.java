@@ -76,8 +76,8 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   /**
-   * Maps a whole existing file for reading, as {@link MemoryKind#MMAP_FD}. Whatever changes the
-   * file changes the memory; if the file gets shorter, the memory cannot be read any more.
+   * Maps a whole existing file for reading, as {@link MemoryKind#MMAP_FD}. Changes of the file
+   * change the memory; if the file gets shorter, the memory cannot be read any more.
    *
    * @throws SharedMemoryException if the file cannot be opened, is empty or cannot be mapped
    */
@@ -87,8 +87,8 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   /**
-   * Reads a whole file into read-only memory of kind {@link MemoryKind#ASHMEM}. Whatever happens to
-   * the file afterwards changes nothing.
+   * Reads a whole file into read-only memory of kind {@link MemoryKind#ASHMEM}. Later changes of
+   * the file change nothing.
    *
    * <p>The bytes are in this process alone, until {@link #describe()} first needs a copy that
    * another process can map. Only a file that is large for this JVM is copied to the disk instead.

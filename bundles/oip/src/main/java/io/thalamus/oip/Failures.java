@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 
-/** What clients are told when something is wrong. */
+/** The messages to clients when something is wrong. */
 final class Failures {
   /** Longer texts of clients are cut in messages. */
   private static final int LONGEST = 80;

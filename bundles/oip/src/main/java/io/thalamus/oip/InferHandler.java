@@ -177,7 +177,7 @@ final class InferHandler implements Route.Handler {
     private final ReadRequest read;
     private final RequestMemory memory;
 
-    /** Whether an output of which only the execution finds the size was given its memory. */
+    /** True if an output of which only the execution finds the size was given its memory. */
     private boolean isGrowing;
 
     Outputs(ReadRequest read, RequestMemory memory) {

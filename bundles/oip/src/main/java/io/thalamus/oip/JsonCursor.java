@@ -18,8 +18,8 @@ import java.lang.foreign.ValueLayout;
 
 /**
  * Walks through the JSON of a request and says where something unexpected stands. Not thread-safe.
- * Every method that reads a value expects the cursor on it, and leaves it on its last token. What
- * is named {@code what} begins a message: the field, and what it belongs to.
+ * Every method that reads a value expects the cursor on it, and leaves it on its last token. The
+ * argument {@code what} begins a message: the field, and what it belongs to.
  */
 final class JsonCursor implements AutoCloseable {
   /** Arrays and objects within each other: more than any tensor has dimensions. */
@@ -145,7 +145,7 @@ final class JsonCursor implements AutoCloseable {
     return text.asSlice(offset);
   }
 
-  /** Reads an object. What the reader leaves alone is skipped. */
+  /** Reads an object. Parts that the reader leaves alone are skipped. */
   void object(String what, FieldReader fields) throws IOException, ServingException {
     expect(JsonToken.START_OBJECT, what, "an object");
     while (parser.nextToken() != JsonToken.END_OBJECT) {

@@ -7,7 +7,7 @@ import io.thalamus.serving.ServingException;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What requests may need beside their bodies, and what they need now. Thread-safe. */
+/** The memory that requests may need beside their bodies, and that they need now. Thread-safe. */
 final class Limits {
   private final long inflated;
   private final long memory;

@@ -289,7 +289,7 @@ public final class OipComponent implements Route.Provider {
     return OipComponent::nothing;
   }
 
-  /** What the body of a registration says. */
+  /** The body of a registration. */
   private static final class Registration {
     private String key;
     private long offset;

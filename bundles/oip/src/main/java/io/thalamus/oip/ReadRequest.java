@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What the body of a request for an inference says. Immutable.
+ * The body of a request for an inference. Immutable.
  *
  * @param outputs empty for all
  * @param isBinary whether outputs that do not say it are to come as bytes

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * all requests may have. Thread-safe, and closed once.
  */
 final class RequestMemory implements AutoCloseable {
-  /** What a segment can have at most. */
+  /** The most bytes of a segment. */
   private static final long LARGEST = Integer.MAX_VALUE - 1024;
 
   private final HttpExchange exchange;

@@ -31,7 +31,7 @@ final class RequestReader {
 
   private final MemorySegment header;
 
-  /** What follows the header. */
+  /** The bytes behind the header. */
   private final MemorySegment tail;
 
   private final RequestMemory memory;
@@ -199,7 +199,7 @@ final class RequestReader {
     private Optional<List<Long>> shape = Optional.empty();
     private Optional<MemorySegment> value = Optional.empty();
 
-    /** Where the data begin, if they came before what they are is known; else -1. */
+    /** The place at which the data begin, if they came before their type and shape; else -1. */
     private long deferred = -1;
 
     private OptionalLong binarySize = OptionalLong.empty();

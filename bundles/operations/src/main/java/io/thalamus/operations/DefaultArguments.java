@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The trailing arguments that later versions of NNAPI gave to operations. Where they equal their
+ * The trailing arguments that later versions of NNAPI gave to operations. If they equal their
  * defaults, the operation means the same without them, and older devices understand it; so they are
  * taken off before a model is handed to devices, and before its feature level is judged. Stateless.
  *

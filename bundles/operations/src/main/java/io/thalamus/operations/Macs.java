@@ -5,8 +5,8 @@ import io.thalamus.model.Shape;
 import java.util.OptionalLong;
 
 /**
- * Multiply-accumulates by the dimensions that a model states. What an operation lacks counts as
- * open: models are counted before they are validated. Stateless.
+ * Multiply-accumulates by the dimensions that a model states. A missing argument counts as open:
+ * models are counted before they are validated. Stateless.
  */
 final class Macs {
   private Macs() {}

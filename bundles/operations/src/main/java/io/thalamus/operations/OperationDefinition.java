@@ -88,8 +88,8 @@ public interface OperationDefinition {
   }
 
   /**
-   * Returns whether an input may be left out, by the model or by a request. What is computed, and
-   * the parameters with it, may depend on whether it is there.
+   * Returns whether an input may be left out, by the model or by a request. The computation and its
+   * parameters may depend on whether it is there.
    */
   default boolean isOptional(int input) {
     return signature().isOmittable(input);

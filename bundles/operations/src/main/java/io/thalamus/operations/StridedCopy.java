@@ -5,9 +5,8 @@ import io.thalamus.model.Shape;
 import java.util.Arrays;
 
 /**
- * Which elements go where, when an operation only moves elements: a block of elements is read with
- * one stride for each of its dimensions and written with another. All offsets and strides are in
- * elements. Immutable.
+ * The places of elements that an operation only moves: a block is read with one stride for each of
+ * its dimensions and written with another. All offsets and strides are in elements. Immutable.
  *
  * <p>Dimensions that can be walked as one are joined, so that the last one is as long as it can be.
  */

@@ -36,8 +36,8 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.component.annotations.ServiceScope;
 
 /**
- * The entrance for one bundle. Thread-safe. What the bundle opened here and did not close is closed
- * when the bundle gives the service back, at the latest when it stops.
+ * The entrance for one bundle. Thread-safe. Objects that the bundle opened here and did not close
+ * are closed when the bundle gives the service back, at the latest when it stops.
  */
 @Component(service = NeuralNetworks.class, scope = ServiceScope.BUNDLE)
 public final class NeuralNetworksComponent implements NeuralNetworks, AutoCloseable {

@@ -4,7 +4,7 @@ package io.thalamus.serving;
 import java.util.Objects;
 
 /**
- * What a version did since it was loaded first, by Triton's names. Immutable.
+ * The statistics of a version since it was loaded first, by Triton's names. Immutable.
  *
  * @param lastInference milliseconds since 1970 of the last request; 0 before the first
  * @param inferenceCount the answered inferences
@@ -34,7 +34,7 @@ public record ModelStatistics(
   }
 
   /**
-   * How often something happened.
+   * The number of times that something happened.
    *
    * @param nanos the nanoseconds of all together
    */

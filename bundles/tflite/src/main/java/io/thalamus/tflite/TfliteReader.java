@@ -26,8 +26,8 @@ import org.osgi.service.component.annotations.Component;
 /**
  * Reads TensorFlow Lite files into models of NNAPI's operations. Thread-safe; keeps nothing.
  *
- * <p>Weights are not copied: the model refers to the mapping of the file. What NNAPI wants in
- * another form than the file has it (see {@code Constants}) travels with the model.
+ * <p>Weights are not copied: the model refers to the mapping of the file. Values that NNAPI wants
+ * in another form than the file has (see {@code Constants}) travel with the model.
  */
 @Component(service = ModelReader.class)
 public final class TfliteReader implements ModelReader {

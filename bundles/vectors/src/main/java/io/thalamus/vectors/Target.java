@@ -36,7 +36,8 @@ public interface Target {
   }
 
   /**
-   * Which operations of the main graph can be executed, by index; all unless said otherwise.
+   * Returns the operations of the main graph that can be executed, by index; all unless said
+   * otherwise.
    *
    * @throws Refusal where the model is invalid
    */

@@ -32,9 +32,9 @@ import java.util.Optional;
 /**
  * Runs single examples on a target and judges the results by AOSP's rules. Thread-safe.
  *
- * <p>What AOSP demands of each path is in the reference of the vendor test suite:
- * DynamicOutputShape, FencedCompute and InfiniteLoopTimeout tests of NN HAL 1.3. Beyond it, no byte
- * outside the outputs and no input may change.
+ * <p>AOSP's demands on each path are in the reference of the vendor test suite: DynamicOutputShape,
+ * FencedCompute and InfiniteLoopTimeout tests of NN HAL 1.3. Beyond it, no byte outside the outputs
+ * and no input may change.
  */
 public final class VectorRunner {
   /** AOSP's for models that loop for ever. */

@@ -132,7 +132,7 @@ final class Seeds {
     return flat.sizedByteArray();
   }
 
-  /** What is read of the seeds of other formats, with zeros for the file beside it. */
+  /** Reads the seeds of other formats, with zeros for the file beside each. */
   private static List<byte[]> texts(Path root, Path folder) throws IOException {
     List<byte[]> texts = new ArrayList<>();
     Path text = folder.resolve("model.json");

@@ -13,7 +13,7 @@ import java.lang.foreign.MemorySegment;
 
 /** The promise that each reader gives of any bytes: a model, or one line that says why not. */
 final class Target {
-  /** Whatever name a file gives the one beside it, it is this: zeros, and never freed. */
+  /** The content of the file beside a model, under any name: zeros, and never freed. */
   static final SharedMemory BESIDE = SharedMemory.allocate(MemoryKind.ASHMEM, 1 << 16);
 
   private static final Companions COMPANIONS = name -> BESIDE;

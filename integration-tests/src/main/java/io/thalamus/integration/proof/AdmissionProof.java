@@ -42,7 +42,7 @@ import org.osgi.service.component.annotations.Reference;
 
 /**
  * Waves of submissions come at three times the capacity of a device, by two applications, their
- * clients and priorities, synchronous and asynchronous, some with a deadline. Whoever is refused
+ * clients and priorities, synchronous and asynchronous, some with a deadline. A refused client
  * waits for as long as the refusal says and starts the same execution again. Each try must be
  * answered once, each refusal must say when to try again, everybody must be served in the end, and
  * the runtime must hold no more between waves than after the first.
@@ -100,7 +100,7 @@ public final class AdmissionProof extends FrameworkProof {
   }
 
   /**
-   * What executions read and write, off the heap: nothing is copied while many wait.
+   * The inputs and outputs of executions, off the heap: nothing is copied while many wait.
    *
    * @param sums of all requests of a wave
    */

@@ -5,7 +5,7 @@ import java.io.IOException;
 import javax.management.JMException;
 
 /**
- * What the process holds while nothing runs. Immutable.
+ * The resources of the process while nothing runs. Immutable.
  *
  * @param heapBytes of objects, after a collection
  * @param nativeBytes of arenas; 0 where the process does not tell

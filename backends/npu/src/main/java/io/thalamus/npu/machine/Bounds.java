@@ -19,8 +19,9 @@ import io.thalamus.npu.command.Command.Window;
 import io.thalamus.npu.command.Executable.Memories;
 
 /**
- * Checks a command against the sizes of the memories. What passes can be executed without another
- * check: no index is outside its array, and the work is bounded by the memories' sizes. Immutable.
+ * Checks a command against the sizes of the memories. A command that passes can be executed without
+ * another check: no index is outside its array, and the work is bounded by the memories' sizes.
+ * Immutable.
  */
 final class Bounds implements Footprint.Visitor {
   /** The largest size or distance along an axis of a window: products of two fit an int. */

@@ -17,9 +17,9 @@ import io.thalamus.npu.command.Command.Store;
 import io.thalamus.npu.command.Command.Window;
 
 /**
- * Which ranges of which memories a command reads and writes: what is checked before it runs, and
- * what decides behind which other command it must wait. Stateless; numbers beyond all memories are
- * all the same, so that nothing overflows.
+ * The ranges of memories that a command reads and writes: they are checked before it runs, and
+ * decide behind which other command it must wait. Stateless; numbers beyond all memories are all
+ * the same, so that nothing overflows.
  */
 public final class Footprint {
   /** Bytes of a channel's entry in the table of REQUANTIZE. */

@@ -50,8 +50,8 @@ public final class Schedule {
   }
 
   /**
-   * Returns the same stream with a stop: this command starts when all before it have ended. What
-   * stands behind the next barrier takes as long as ever.
+   * Returns the same stream with a stop: this command starts when all before it have ended.
+   * Commands behind the next barrier take as long as ever.
    */
   public Schedule stoppedBefore(int command) {
     long[] stopped = ends.clone();

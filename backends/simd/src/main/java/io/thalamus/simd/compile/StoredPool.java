@@ -19,10 +19,10 @@ import jdk.incubator.vector.VectorOperators;
 /**
  * The mean or the largest of the stored bytes under each window. Immutable and thread-safe.
  *
- * <p>Whatever the type, bytes are made signed first. A mean is {@code floorDiv(sum + cells / 2,
- * cells)}: counted from the least stored value, the dividend is not negative and, for as many cells
- * as are accepted, below 2^24; then the float quotient, rounded once, lies on the same side of
- * every integer as the real one, and cutting its fraction is exact.
+ * <p>Bytes of both types are made signed first. A mean is {@code floorDiv(sum + cells / 2, cells)}:
+ * counted from the least stored value, the dividend is not negative and, for as many cells as are
+ * accepted, below 2^24; then the float quotient, rounded once, lies on the same side of every
+ * integer as the real one, and cutting its fraction is exact.
  */
 public final class StoredPool implements Step {
   /** Cells under a window at most: their sum is below 2^24. */

@@ -15,10 +15,9 @@ import jdk.incubator.vector.FloatVector;
  *
  * <p>The form is the one that holds its speed in every JVM: heap arrays, one counted loop over k
  * and nothing else in it, no branch before or behind. Rows of the left matrix stand a constant
- * distance apart, so that all of them are addressed from one index. Where nothing is clamped, the
- * bounds let everything through, see {@link Clamp}; where nothing is added, zeros are. All offsets
- * are of column 0. Whole vectors are read from what is added, and only columns that exist are
- * written.
+ * distance apart, so that all of them are addressed from one index. If nothing is clamped, the
+ * bounds let everything through, see {@link Clamp}; if nothing is added, zeros are. All offsets are
+ * of column 0. Whole vectors are read from what is added, and only columns that exist are written.
  */
 public final class MatrixKernels {
   /** Rows of a group. */

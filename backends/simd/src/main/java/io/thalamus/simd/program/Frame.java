@@ -21,7 +21,7 @@ public final class Frame implements Tiles {
   private final Scratch[] scratches;
   private final Job job = new Job();
 
-  /** Whose tiles are open. */
+  /** The step whose tiles are open. */
   private Step step;
 
   public Frame(Program program, int participants) {

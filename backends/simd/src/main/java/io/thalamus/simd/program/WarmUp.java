@@ -16,7 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * then all executions of steps like these change over. The thread ends with that, or with {@link
  * #close()}.
  *
- * <p>Where the JVM does not compile vectors, or the machine has no time for it, they do not become
+ * <p>If the JVM does not compile vectors, or the machine has no time for it, they do not become
  * faster: then the scalar twins stay, a line in the log says so, and an execution after a pause
  * begins another attempt.
  */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.asm;
 
-/** How much memory an instruction on vectors accesses: the unit of short displacements in EVEX. */
+/**
+ * The size of the memory that an instruction on vectors accesses: the unit of short displacements
+ * in EVEX.
+ */
 enum Tuple {
   FULL,
   HALF,

@@ -22,7 +22,7 @@ public enum VectorShift {
     return encoding;
   }
 
-  /** What stands in the place of a register. */
+  /** Returns the digit that stands in the place of a register. */
   int digit() {
     return digit;
   }

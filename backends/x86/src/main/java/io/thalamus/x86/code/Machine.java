@@ -19,7 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What this machine allows. Immutable.
+ * The instructions that this machine allows. Immutable.
  *
  * @param levels that processor and system have; empty where the device cannot run at all
  * @param reason one line for people; empty where it can

@@ -44,7 +44,7 @@ public final class Casting {
         && type(operation.output().type()).isPresent();
   }
 
-  /** How the elements of a type are stored. */
+  /** Returns the stored form of a type's elements. */
   static Optional<Type> type(OperandType type) {
     return type instanceof OperandCode code
         ? Optional.ofNullable(

@@ -132,7 +132,7 @@ public final class Convolution {
   }
 
   /**
-   * Whether shapes are known, and channels stand last.
+   * Returns true if shapes are known, and channels stand last.
    *
    * @param ownArguments between the strides and the activation
    */
@@ -155,7 +155,7 @@ public final class Convolution {
             < MOST_CALLS;
   }
 
-  /** Whether the source still fits when each channel is repeated. */
+  /** Returns true if the source still fits when each channel is repeated. */
   private static boolean isRepeatable(OperationView operation) {
     Shape shape = operation.input(0).shape();
     int channels = operation.input(1).shape().dimension(3);

@@ -23,7 +23,9 @@ public interface Lowering {
     Place output(int index);
   }
 
-  /** Whether the result is the first input with other dimensions, and there are no calls. */
+  /**
+   * Returns true if the result is the first input with other dimensions, and there are no calls.
+   */
   default boolean isAlias() {
     return false;
   }

@@ -87,7 +87,7 @@ public final class Moving {
             .allMatch(i -> !operation.has(i) || operation.input(i).value().isPresent());
   }
 
-  /** Where a run is read and written, in elements. */
+  /** The places at which a run is read and written, in elements. */
   private record Run(long from, long to) {}
 
   private static void lower(
@@ -138,7 +138,7 @@ public final class Moving {
     }
   }
 
-  /** Whether a run lies as far behind the last one as the second does behind the first. */
+  /** Returns true if a run lies as far behind the last one as the second does behind the first. */
   private static boolean isStep(List<Run> runs, int first, int next) {
     Run begin = runs.get(first);
     Run second = runs.get(first + 1);

@@ -22,8 +22,8 @@ import java.util.Set;
  * places is an {@link IllegalStateException} of the compilation. Used once.
  *
  * <p>Calls of one operation may run at the same time, in any order, until one of them reads what an
- * earlier one writes, or writes what an earlier one reads. Where calls write to the same bytes, or
- * one changes what it finds, {@link #barrier} must stand between them.
+ * earlier one writes, or writes what an earlier one reads. If calls write to the same bytes, or one
+ * changes what it finds, {@link #barrier} must stand between them.
  */
 final class ProgramBuilder {
   private static final int ALIGNMENT = 64;
@@ -43,7 +43,7 @@ final class ProgramBuilder {
   private Place zero;
   private int step;
 
-  /** Where groups end, whatever they last. */
+  /** The ends of groups of any duration. */
   private final List<Group> ends = new ArrayList<>();
 
   private final Set<Place> readInGroup = new HashSet<>();

@@ -36,8 +36,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Cells of floats with a state: LSTM and RNN, single or over sequences. What the inputs of all
- * steps add to the sums is one product; what the outputs of the step before add is one for each
+ * Cells of floats with a state: LSTM and RNN, single or over sequences. The share of the inputs of
+ * all steps in the sums is one product; that of the outputs of the step before is one for each
  * step.
  */
 public final class Recurrence {
@@ -124,7 +124,7 @@ public final class Recurrence {
         && (rows + sequence.batches()) * floats < Sizes.MOST_FLOATS;
   }
 
-  /** Whether scalars and the shapes of all tensors that are there are known. */
+  /** Returns true if scalars and the shapes of all tensors that are there are known. */
   private static boolean areShapesKnown(OperationView operation) {
     for (int i = 0; i < operation.inputs().size(); i++) {
       OperandView input = operation.input(i);
@@ -136,7 +136,7 @@ public final class Recurrence {
     return true;
   }
 
-  /** Whether all but some inputs are constants, or not there. */
+  /** Returns true if all but some inputs are constants, or not there. */
   private static boolean areConstants(OperationView operation, Set<Integer> data) {
     for (int i = 0; i < operation.inputs().size(); i++) {
       if (operation.has(i) && !data.contains(i) && operation.input(i).value().isEmpty()) {
@@ -285,7 +285,7 @@ public final class Recurrence {
     private final int width;
     private final int depth;
 
-    /** What the gates are made of, by rows of the input. */
+    /** The sums of the gates, by rows of the input. */
     private final Place sums;
 
     /** By step, and one more, and batch; the first are those that the cell is given. */

@@ -82,7 +82,7 @@ public final class Reduction {
     return axes.length > 0 && steps(input.shape(), axes).stream().allMatch(Reduction::isPossible);
   }
 
-  /** Whether no call takes too long, and there are not too many. */
+  /** Returns true if no call takes too long, and there are not too many. */
   static boolean isPossible(ReducedCells cells) {
     return cells.reduced() < MOST_REDUCED && (cells.inner() == 1 || cells.outer() < MOST_OUTER);
   }

@@ -64,7 +64,7 @@ public final class SpreadConvolution {
         : Optional.empty();
   }
 
-  /** Whether each result has a tap. */
+  /** Returns true if each result has a tap. */
   private static boolean covers(Window window) {
     return window.size() >= window.stride();
   }
@@ -105,7 +105,7 @@ public final class SpreadConvolution {
     }
   }
 
-  /** What is added around the source so that each tap sees a cell. */
+  /** Returns the padding around the source with which each tap sees a cell. */
   private static Window margin(List<Phase> phases, int cells) {
     int before = 0;
     int after = 0;

@@ -108,7 +108,7 @@ public final class StoredConvolution {
   }
 
   /**
-   * Whether no sum can overflow.
+   * Returns true if no sum can overflow.
    *
    * @param depth products of a sum
    */

@@ -120,7 +120,7 @@ public final class StoredPooling {
   }
 
   /**
-   * What a window sees along an axis.
+   * The cells that a window sees along an axis.
    *
    * @param first the first cell
    * @param cells how many there are

@@ -30,7 +30,7 @@ final class StoredProducts {
   /** Elements of a tap that stand beside each other. */
   private final int run;
 
-  /** How many such runs the taps beside each other are. */
+  /** The number of such runs that the taps beside each other make. */
   private final int runs;
 
   StoredProducts(ProgramBuilder program, StoredLayer declared, Place source, Place output) {

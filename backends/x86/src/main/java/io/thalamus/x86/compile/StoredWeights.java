@@ -13,7 +13,7 @@ import java.lang.foreign.ValueLayout;
 final class StoredWeights {
   private final byte[] stored;
 
-  /** What makes stored bytes signed ones. */
+  /** The mask that makes stored bytes signed ones. */
   private final int flip;
 
   /** Of signed bytes. */

@@ -32,7 +32,7 @@ record Weights(
   private static final int LONGEST = 1 << 16;
 
   /**
-   * Where numbers come from.
+   * The source of numbers.
    *
    * @param constant the numbers, where they are known
    * @param place returns where they stand during a run
@@ -113,7 +113,7 @@ record Weights(
       return MemorySegment.ofArray(packed);
     }
 
-    /** Has a run write the same. What lies behind the channels becomes 0. */
+    /** Has a run write the same. Elements behind the channels become 0. */
     private void write(Place panel, int channel, int channels, int padded) {
       int row = padded * Float.BYTES;
       if (bias.isPresent()) {

@@ -42,7 +42,7 @@ public record BytePairs(
     int firstZeroPoint,
     int secondZeroPoint) {
   /**
-   * What the bytes of each tensor are rescaled by.
+   * The factors by which the bytes of each tensor are rescaled.
    *
    * @param leftShift before that, at least 16
    */

@@ -28,7 +28,7 @@ final class FloatMath {
   /** The bits of a half's square root: mantissas lie between it and its double. */
   private static final int ROOT_OF_HALF = 0x3F3504F3;
 
-  /** What Cephes' logf takes for {@code (log(1 + f) - f + f^2 / 2) / f^3}. */
+  /** The coefficients of Cephes' logf for {@code (log(1 + f) - f + f^2 / 2) / f^3}. */
   private static final float[] LOG = {
     7.0376836292e-2f,
     -1.1514610310e-1f,
@@ -56,7 +56,7 @@ final class FloatMath {
 
   private static final float ONE_BY_PI = 0.31830988618f;
 
-  /** Where erf is 1 in float. */
+  /** The least argument for which erf is 1 in float. */
   private static final float LARGEST_ERF = 3.832506856900711f;
 
   /** Numerator and denominator of {@code erf(x) / x} in {@code x^2}, as in Eigen. */
@@ -284,7 +284,7 @@ final class FloatMath {
     replace(Predicate.EQUAL, y, bound, x, emitter.vectorOf(1, exponent));
   }
 
-  /** What the sign of the base makes of a power of its size. */
+  /** Gives a power of the base's size the sign that the base demands. */
   private void sign(Vector x, Vector y, Vector argument) {
     Vector half = scratch[0];
     Vector floor = scratch[1];

@@ -13,10 +13,9 @@ import io.thalamus.x86.asm.Vector;
 import io.thalamus.x86.kernel.Mapped.Kind;
 
 /**
- * What cells with a long memory make of the sums of their gates; a block is a row of cells. The
- * gates stand one after the other: input (unless it is coupled), forget, cell and output. States of
- * the cells and, behind them, their outputs are a row of the result; states of another row are
- * read.
+ * The cells of an LSTM over the sums of their gates; a block is a row of cells. The gates stand one
+ * after the other: input (unless it is coupled), forget, cell and output. States of the cells and,
+ * behind them, their outputs are a row of the result; states of another row are read.
  *
  * @param cells of a row
  * @param isCoupled whether the input gate is what the forget gate leaves

@@ -25,7 +25,7 @@ public record Mapped(Kind kind, int count, float parameter) {
   private static final int MASK = 3;
   private static final int SCRATCH = 4;
 
-  /** Which function. NaN gives NaN. */
+  /** The function. NaN gives NaN. */
   public enum Kind {
     LOGISTIC,
     TANH,

@@ -5,7 +5,7 @@ import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Predicate;
 import java.util.Optional;
 
-/** Functions of two elements of 32 bits. Where floats are NaN, so are results that are floats. */
+/** Functions of two elements of 32 bits. If floats are NaN, so are results that are floats. */
 public enum Pair {
   ADD(Binary.VADDPS),
   SUB(Binary.VSUBPS),
@@ -88,12 +88,12 @@ public enum Pair {
     return predicate;
   }
 
-  /** Whether the instruction compares the second with the first. */
+  /** Returns true if the instruction compares the second with the first. */
   boolean isSwapped() {
     return isSwapped;
   }
 
-  /** Whether the result is what the instruction does not hold. */
+  /** Returns true if the result is the opposite of the instruction's. */
   boolean isNegated() {
     return isNegated;
   }

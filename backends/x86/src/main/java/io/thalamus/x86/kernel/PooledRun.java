@@ -13,7 +13,7 @@ import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Vector;
 
 /**
- * What becomes of the cells of a window, for each channel; a block is one window. The cells are
+ * The combination of the cells of a window, for each channel; a block is one window. The cells are
  * combined in their order, for any length of vectors.
  *
  * @param kind of result

@@ -17,8 +17,8 @@ import java.util.Arrays;
 /**
  * The way from sums of 32 bits to stored bytes, by factors of each channel: {@code ((x << first) *
  * mantissa + rounding) >> 32}, then, where ties go away from zero, a second rounding, then a shift
- * to the right. Products have 64 bits, so that even and odd elements are multiplied apart. Which
- * numbers make this the reference's result is the business of who packs them.
+ * to the right. Products have 64 bits, so that even and odd elements are multiplied apart. The
+ * packing code chooses the numbers that make this the reference's result.
  *
  * <p>Two vectors of sums become one vector of words, which interleaves their quarters: a pair's
  * elements stand for channels as {@link #position} says.
@@ -41,7 +41,7 @@ public record Rescale(
     int high) {
   /** The arrays of numbers by channel, each as long as the sums are, in the order of a panel. */
   public enum Numbers {
-    /** What sums begin with. */
+    /** The value that sums begin with. */
     BIAS,
     MANTISSA,
     /** Mantissas of odd elements in the places of the even ones before them. */
@@ -57,7 +57,7 @@ public record Rescale(
     LAST_SHIFT
   }
 
-  /** Where the numbers of a vector stand. */
+  /** The place of the numbers of a vector. */
   @FunctionalInterface
   interface Place {
     Address of(Numbers numbers, int vector);

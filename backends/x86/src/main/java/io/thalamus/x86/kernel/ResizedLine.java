@@ -24,11 +24,11 @@ import java.util.List;
  * @param channels floats of a cell
  */
 public record ResizedLine(Way way, List<Column> columns, int lineStep, int channels) {
-  /** What becomes of the four cells that a cell lies between. */
+  /** The way in which a cell follows from the four that it lies between. */
   public enum Way {
     /** The upper left one. */
     NEAREST,
-    /** What lies between them. */
+    /** The value between them. */
     BETWEEN,
     /** The same as a sum of four products, each rounded, in the order in which they are read. */
     SUM_OF_FOUR

@@ -29,7 +29,7 @@ public record SoftmaxRows(int count, float beta) {
     return emitter.function(this, () -> write(emitter));
   }
 
-  /** What is done with a vector, or with what is left of a row. */
+  /** The code for a vector, or for the rest of a row. */
   @FunctionalInterface
   private interface Body {
     void emit(boolean isTail);

@@ -17,7 +17,7 @@ import io.thalamus.x86.asm.Vector;
  * Exact sums of products of stored bytes over the taps of a filter, each channel for itself, stored
  * as bytes, for a block of neighbouring results. Two taps are interleaved as words and multiplied
  * at once. The constants are a panel for each pair of vectors: the numbers of {@link Rescale}, then
- * the weights of each two taps. What a last pair has too many is read, and not written.
+ * the weights of each two taps. The surplus of a last pair is read, and not written.
  *
  * @param length of vectors
  * @param isSigned whether the source is

@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 
 /**
  * The orientation of a camera, out of a JPEG file: the tag Orientation (0x0112) in the first
- * directory of the Exif segment (JEITA CP-3451, TIFF 6.0). Whatever is unusual counts as upright.
+ * directory of the Exif segment (JEITA CP-3451, TIFF 6.0). Anything unusual counts as upright.
  */
 final class Exif {
   private static final int UPRIGHT = 1;

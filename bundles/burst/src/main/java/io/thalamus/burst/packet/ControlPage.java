@@ -205,8 +205,8 @@ public final class ControlPage {
   }
 
   /**
-   * Returns the number of elements of a request at the front of the queue. Where the page does not
-   * say it, all that is there is one packet, as in version 1.
+   * Returns the number of elements of a request at the front of the queue. If the page does not say
+   * it, everything there is one packet, as in version 1.
    *
    * @param read how many elements were ever read
    * @param available how many are there, at least one

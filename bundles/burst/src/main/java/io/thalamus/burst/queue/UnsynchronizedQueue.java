@@ -128,8 +128,8 @@ public final class UnsynchronizedQueue implements AutoCloseable {
     }
 
     /**
-     * Reads elements, if so many are there. Where those that would be next are overwritten, the
-     * newest ones are read instead.
+     * Reads elements, if so many are there. If those that would be next are overwritten, the newest
+     * ones are read instead.
      *
      * @param to receives the elements from its first byte on; has no meaning if this returns false
      * @param count at most the capacity

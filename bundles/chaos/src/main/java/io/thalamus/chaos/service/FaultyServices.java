@@ -34,7 +34,7 @@ import org.osgi.service.component.annotations.Deactivate;
 /**
  * The devices of this framework that are offered through injectors. Thread-safe.
  *
- * <p>A device is taken over when it is first asked for. Whoever uses it then must let it go, so its
+ * <p>A device is taken over when it is first asked for. Its users must release it then, so its
  * bundle is stopped and started once: the device leaves, and comes back hidden behind its {@link
  * FaultyService}. That ends when the bundle stops, or when this component does, which restarts the
  * bundle again. There are no hooks and no listeners before the first device is taken over.

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 
 /**
- * Columns two spaces apart under optional headings. Where a line would be too long, the last column
- * is wrapped between words. Not thread-safe; used once.
+ * Columns two spaces apart under optional headings. If a line would be too long, the last column is
+ * wrapped between words. Not thread-safe; used once.
  */
 public final class Table {
   private static final int GAP = 2;

@@ -126,8 +126,8 @@ public final class Job {
 
   /**
    * Runs tiles, passing the checkpoint between two of them, and waits until those of others are
-   * done too. Where the checkpoint would pause, nobody begins a tile until it has been passed:
-   * whoever goes first has the helpers too.
+   * done too. If the checkpoint would pause, nobody begins a tile until it has been passed: the
+   * more urgent work has the helpers too.
    *
    * @param workers woken when tiles can be claimed again
    * @return null where all are done, else what the execution ends with: tiles that nobody had begun

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * What the program's classes see of the framework: this type is loaded beside them, and its
+ * The framework as the program's classes see it: this type is loaded beside them, and its
  * implementation with the framework. Thread-safe; owned by one {@code Thalamus}.
  */
 public interface Container extends AutoCloseable {

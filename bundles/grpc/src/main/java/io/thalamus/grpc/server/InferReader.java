@@ -25,7 +25,7 @@ final class InferReader {
   private static final int MOST_TENSORS = 1_024;
   private static final int MOST_DIMENSIONS = 64;
 
-  /** What fits into a Duration of nanoseconds. */
+  /** The longest timeout that fits into a Duration of nanoseconds. */
   private static final long MOST_MICROS = Long.MAX_VALUE / 1_000;
 
   private static final int LENGTH = MessageReader.LENGTH;
@@ -55,7 +55,7 @@ final class InferReader {
   }
 
   /**
-   * Reads a message to its end. What it lends stands in the memory.
+   * Reads a message to its end. The lent bytes stand in the memory.
    *
    * @throws ServingException with INVALID_ARGUMENT, or if there is no memory
    */

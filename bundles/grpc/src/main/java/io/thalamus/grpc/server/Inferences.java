@@ -105,7 +105,7 @@ final class Inferences {
     private final ReadInfer read;
     private final RequestMemory memory;
 
-    /** Whether an output of which only the execution finds the size was given its memory. */
+    /** True if an output of which only the execution finds the size was given its memory. */
     private boolean isGrowing;
 
     Outputs(ReadInfer read, RequestMemory memory) {

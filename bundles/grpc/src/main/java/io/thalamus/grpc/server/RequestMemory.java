@@ -19,10 +19,10 @@ import java.util.concurrent.atomic.AtomicLong;
 final class RequestMemory implements AutoCloseable {
   private static final int ALIGNMENT = 64;
 
-  /** What a segment can have at most. */
+  /** The most bytes of a segment. */
   private static final long LARGEST = Integer.MAX_VALUE - 1024;
 
-  /** What requests may have, and have. Thread-safe. */
+  /** The memory that requests may have, and that they have. Thread-safe. */
   record Budget(ByteBufAllocator allocator, long limit, AtomicLong held) {}
 
   private final Budget budget;

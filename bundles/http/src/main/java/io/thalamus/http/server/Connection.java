@@ -79,7 +79,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
   /** The time at which the state began. */
   private long since = System.nanoTime();
 
-  /** Whether any request has come. */
+  /** True if any request has come. */
   private boolean hasBegun;
 
   /** The time of the first bytes of the current request. */
@@ -87,10 +87,10 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
   private Exchange current;
 
-  /** Whether the client or the server wants the connection to end with the current request. */
+  /** True if the client or the server wants the connection to end with the current request. */
   private boolean isFinal;
 
-  /** Whether the current request wants the headers of its answer alone. */
+  /** True if the current request wants the headers of its answer alone. */
   private boolean isHead;
 
   /** The bytes of the current body that have come, skipped ones too. */
@@ -99,7 +99,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
   /** The common name in the client's certificate; null without. */
   private String subject;
 
-  /** What was written when the client was seen to read, and the time. */
+  /** The bytes written when the client was last seen to read, and the time of that. */
   private long readMark;
 
   private long readSince = since;

@@ -49,7 +49,7 @@ import java.util.concurrent.atomic.AtomicLong;
 final class NettyServer implements HttpServer, AutoCloseable {
   static final System.Logger LOG = System.getLogger("io.thalamus.http");
 
-  /** How often connections are looked at. */
+  /** The time between two looks at connections. */
   private static final long SWEEP_MILLIS = 250;
 
   /** Idle connections that make way when the system gives no descriptor. */

@@ -147,7 +147,7 @@ public final class DeviceHost implements Connection.Receiver, AutoCloseable {
   }
 
   /**
-   * Serves a call. Whatever the driver throws ends the call and nothing else, as in the container:
+   * Serves a call. An exception of the driver ends the call and nothing else, as in the container:
    * the errors of a broken driver have unwound its own frames.
    */
   private void serve(long call, Decoder body, Decoder.Element<Action> reading) {

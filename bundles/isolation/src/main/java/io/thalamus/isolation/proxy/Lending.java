@@ -17,7 +17,7 @@ import java.util.List;
  * Memories that the other process maps for one call. They stay mapped here until this is closed.
  * Used by one thread; owned by the call.
  *
- * <p>Where the system lets no process open the descriptors of another one, the bytes cross in named
+ * <p>If the system lets no process open the descriptors of another one, the bytes cross in named
  * files instead, which the other process unlinks as soon as it has them open: all is copied there,
  * and what the device writes is copied back.
  */

@@ -18,7 +18,7 @@ public final class MemoryCodec {
         .bool(handle.writable());
   }
 
-  /** Reads a handle. What it names need not exist. */
+  /** Reads a handle. The named memory need not exist. */
   public static SharedMemoryHandle handle(Decoder in) throws WireFormatException {
     return new SharedMemoryHandle(
         in.constant(MemoryKind.values()), Path.of(in.text()), in.int64(), in.int64(), in.bool());

@@ -24,8 +24,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Models as bytes. Larger constants stay where they are: the bytes name their memories by index.
- * What is read is as valid as what was written; a device checks it as ever. Stateless.
+ * Models as bytes. Larger constants stay where they are: the bytes name their memories by index. A
+ * read model is as valid as the written one; a device checks it as ever. Stateless.
  */
 public final class ModelCodec {
   private static final int CODE = 0;

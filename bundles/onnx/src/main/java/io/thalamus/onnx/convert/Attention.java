@@ -6,7 +6,7 @@ import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import java.util.List;
 
-/** What transformers are made of: attention, rotary embeddings, gated units. */
+/** The operators of transformers: attention, rotary embeddings, gated units. */
 final class Attention {
   private static final int MASK = 3;
   private static final int PAST_KEY = 4;
@@ -95,7 +95,9 @@ final class Attention {
     return ops.reshape(ops.expand(apart, shape), value.dim(0), heads, value.dim(2), value.dim(3));
   }
 
-  /** What is added to the scores, minus infinity where a key is not seen; null for nothing. */
+  /**
+   * Returns the summand of the scores, minus infinity where a key is not seen; null for nothing.
+   */
   private static Value bias(Node node, Value scores, int past) throws ModelFormatException {
     Ops ops = node.ops();
     int rows = scores.dim(2);

@@ -35,7 +35,7 @@ enum Binary {
   AND(OperationCode.LOGICAL_AND, Kind.QUESTION, (a, b) -> a * b, (a, b) -> a & b),
   OR(OperationCode.LOGICAL_OR, Kind.QUESTION, Math::max, (a, b) -> a | b);
 
-  /** What a function gives, and what it takes. */
+  /** The kind of a function, by its results and arguments. */
   enum Kind {
     /** Numbers; of at most four dimensions, and with an activation. */
     ARITHMETIC,

@@ -197,7 +197,7 @@ final class ComputedResize {
     return margin == 0 ? weights : ops.multiply(weights, folded(input, margin), false);
   }
 
-  /** Whoever is outside stands for the element at that end. */
+  /** Returns the matrix in which an index outside stands for the element at that end. */
   private Value folded(int input, int margin) throws ModelFormatException {
     int neighbours = input + 2 * margin;
     double[] ones = ops.budget().doubles(Math.multiplyExact(neighbours, input));

@@ -172,7 +172,7 @@ final class Elementwise {
     node.out(ops.cast(ops.sub(isPositive, isNegative), value.type()));
   }
 
-  /** What it does when a network is executed: nothing. */
+  /** Passes its input on, as it does when a network is executed. */
   private static void dropout(Node node) throws ModelFormatException {
     boolean isTraining = node.has(2) && !(node.isKnown(2) && node.known(2).integer(0) == 0);
     node.require(

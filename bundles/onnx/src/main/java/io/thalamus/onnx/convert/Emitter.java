@@ -171,7 +171,7 @@ class Emitter {
         && builder.get(value.operand()).lifetime().equals(Lifetime.SUBGRAPH_INPUT);
   }
 
-  /** What constants were stored as, by identity. */
+  /** Returns the grids in which constants were stored, by identity. */
   Map<Lifetime.Constant, Grid> grids() {
     return grids;
   }

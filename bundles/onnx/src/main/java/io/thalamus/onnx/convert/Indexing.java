@@ -58,7 +58,7 @@ final class Indexing {
     return ops.add(places, offsets(ops, indexes.shape(), strides, axis));
   }
 
-  /** What the place of an element adds up to, but for one axis. */
+  /** Returns the offset of each element, without the part of one axis. */
   private static Value offsets(Ops ops, int[] shape, int[] strides, int axis)
       throws ModelFormatException {
     int[] without = Dims.with(strides, axis, 0);

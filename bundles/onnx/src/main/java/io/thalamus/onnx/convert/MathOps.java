@@ -114,8 +114,8 @@ class MathOps extends MoveOps {
   }
 
   /**
-   * How many dimensions each of few stands for, where neighbours that are broadcast in the same way
-   * are joined; null where more than four are left.
+   * Returns the sizes after neighbours that are broadcast in the same way are joined; null where
+   * more than four are left.
    */
   private static int[] joinedSizes(int[] a, int[] b, int[] shape) {
     List<Integer> sizes = new ArrayList<>();

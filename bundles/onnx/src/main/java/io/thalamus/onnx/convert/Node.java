@@ -210,7 +210,7 @@ final class Node {
     return output < outputs() && !onnx.outputs().get(output).isEmpty();
   }
 
-  /** What another operator of ONNX makes of values. */
+  /** Returns the result of another operator of ONNX for these values. */
   Value compute(String operator, Map<String, OnnxAttribute> settings, Value... values)
       throws ModelFormatException {
     List<String> names = new ArrayList<>();

@@ -77,8 +77,8 @@ final class Quantization {
   }
 
   /**
-   * By NNAPI's operation, which rounds halves away from zero. What a caller gives may well be
-   * halves: it is rounded to even before.
+   * By NNAPI's operation, which rounds halves away from zero. Values of a caller may well be
+   * halves: they are rounded to even before.
    */
   private static Value direct(Ops ops, Value value, Value scale, Value zero, DataType type)
       throws ModelFormatException {

@@ -52,7 +52,7 @@ record Quantized(float[] scales, int[] zeros) {
     return scale.count() == 1 && isOfOneAxis(scale, zero) && (zero == null || zero.type().is8Bit());
   }
 
-  /** What NNAPI has for one scale and zero point. */
+  /** Returns NNAPI's quantization by one scale and zero point. */
   Quantization quantization() {
     return Quantization.of(scales[0], zeros[0]);
   }

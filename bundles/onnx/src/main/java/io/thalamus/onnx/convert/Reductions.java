@@ -106,7 +106,7 @@ final class Reductions {
     };
   }
 
-  /** Whether these axes are those that the second input names. */
+  /** Returns a value that is true if these axes are those that the second input names. */
   private static Value isMeant(Node node, int... axes) throws ModelFormatException {
     Ops ops = node.ops();
     int rank = node.in(0).rank();

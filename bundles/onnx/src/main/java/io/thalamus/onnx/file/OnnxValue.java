@@ -2,7 +2,7 @@
 package io.thalamus.onnx.file;
 
 /**
- * What a file says of a value.
+ * The description of a value in a file.
  *
  * @param name of the value
  * @param type ONNX's number of the element type; 0 where the value is no tensor

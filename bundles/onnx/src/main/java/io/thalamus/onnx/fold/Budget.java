@@ -14,7 +14,7 @@ public final class Budget {
 
   private long left;
 
-  /** What a file of a size may take. */
+  /** The budget of a file of this size. */
   public Budget(long fileSize) {
     left = BASE + FACTOR * fileSize;
   }

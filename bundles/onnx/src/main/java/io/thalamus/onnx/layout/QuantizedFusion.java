@@ -28,10 +28,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Lets operations between DEQUANTIZE and QUANTIZE compute on the stored integers. What only moves
- * elements does so before DEQUANTIZE; what computes becomes the quantized operation where its
- * result goes to QUANTIZE alone and its definition takes these types and scales. Used once; not
- * thread-safe.
+ * Lets operations between DEQUANTIZE and QUANTIZE compute on the stored integers. An operation that
+ * only moves elements does so before DEQUANTIZE; one that computes becomes the quantized operation
+ * if its result goes to QUANTIZE alone and its definition takes these types and scales. Used once;
+ * not thread-safe.
  */
 final class QuantizedFusion {
   private static final int INPUT = 0;
@@ -139,7 +139,7 @@ final class QuantizedFusion {
 
   // ---- what moves elements ----
 
-  /** How many of the first inputs are moved; 0 where an operation computes. */
+  /** Returns the number of first inputs that are moved; 0 where an operation computes. */
   private static int movedInputs(Operation operation) {
     if (operation.type() == ThalamusExtension.AS_STRIDED) {
       return 1;
@@ -214,7 +214,7 @@ final class QuantizedFusion {
 
   // ---- what computes ----
 
-  /** Which inputs are data: so many of the first, or all but the last where it is {@link #ALL}. */
+  /** Returns the number of first inputs that are data; {@link #ALL} stands for all but the last. */
   private static int dataInputs(Operation operation) {
     if (operation.type() == ThalamusExtension.BATCH_MATMUL) {
       return 2;

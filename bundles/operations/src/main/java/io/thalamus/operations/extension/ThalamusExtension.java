@@ -66,8 +66,9 @@ public final class ThalamusExtension implements OperationExtension {
   /**
    * Takes elements of a tensor at regular distances, whatever its dimensions. Inputs: a tensor;
    * TENSOR_INT32 the dimensions of the output; TENSOR_INT32 for each of them how many elements lie
-   * between two neighbours, which may be 0 or negative; INT32 the first element. What NNAPI does
-   * for some types and up to four dimensions by RESHAPE, TRANSPOSE, TILE or STRIDED_SLICE.
+   * between two neighbours, which may be 0 or negative; INT32 the first element. It does for all
+   * what NNAPI does for some types and up to four dimensions by RESHAPE, TRANSPOSE, TILE or
+   * STRIDED_SLICE.
    */
   public static final ExtensionOperationType AS_STRIDED = type(9, "AS_STRIDED");
 

@@ -26,8 +26,8 @@ import java.util.regex.Pattern;
  *
  * <p>Names are AOSP's: 64 letters that spell the token, {@code 1} for a model cache file or {@code
  * 2} for a data cache file, and the number of the file. Beside them lie a note for people, {@code
- * 64 letters.note}, whose time is that of the entry's last use, and one file of locks. What has
- * another name is not touched.
+ * 64 letters.note}, whose time is that of the entry's last use, and one file of locks. Files with
+ * other names are not touched.
  */
 final class CacheDirectory {
   /** The file of locks. */

@@ -48,9 +48,9 @@ import org.osgi.service.metatype.annotations.Designate;
  * A cache of compiled steps: devices restore steps that they stored, and store those that they
  * compile. Thread-safe.
  *
- * <p>Whatever happens to the files, a step is prepared as it would be without them: they are lent
- * to the device when they can be opened, and nobody waits for a file that is in use. Files that a
- * device still has open when it has left are closed then.
+ * <p>A step is prepared, in spite of any trouble with files, as it would be without them: they are
+ * lent to the device when they can be opened, and nobody waits for a file that is in use. Files
+ * that a device still has open when it has left are closed then.
  */
 @Component(service = StepCache.class, configurationPid = "io.thalamus.runtime.caching")
 @Designate(ocd = CachingSettings.class)

@@ -32,8 +32,8 @@ import org.osgi.framework.FrameworkUtil;
  * deadline, is looked at again when the limit is reached: a device that is slow is legal, one that
  * never answers is not.
  *
- * <p>Calls are counted, so that a departure can wait for them. Whatever a driver throws is an
- * {@link Answer}; nothing that it throws reaches a caller.
+ * <p>Calls are counted, so that a departure can wait for them. Anything that a driver throws
+ * becomes an {@link Answer}; no exception of it reaches a caller.
  */
 public final class Supervisor {
   private static final Failed<?> LOST =

@@ -172,7 +172,7 @@ final class Preparer {
   }
 
   /**
-   * Prepares the plan of the moment. Where a device fails, the model is planned again without it;
+   * Prepares the plan of the moment. If a device fails, the model is planned again without it;
    * NNAPI gives all of it to the CPU then, which is what is left in the end.
    *
    * @param current what is prepared already

@@ -30,7 +30,7 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
   /** Its place in the queue; null before it has one. Written by whoever adds it. */
   volatile FairQueue.Entry<AsyncRun> entry;
 
-  /** What it waits for of this runtime; empty once all of that is done. */
+  /** The executions of this runtime that it waits for; empty once all of them are done. */
   private volatile List<AsyncRun> behind = List.of();
 
   /** The cause of a missed deadline until it begins. */

@@ -23,9 +23,9 @@ import org.osgi.service.component.annotations.Deactivate;
  * The threads of asynchronous executions. Thread-safe; a bounded number, which end when they have
  * nothing to do, and with the runtime.
  *
- * <p>What waits is served in the order of a {@link FairQueue}: applications in turn, and higher
- * priorities first. A thread is kept for what has a high priority, and one more for what has no low
- * one, since an execution keeps its thread while it stands back for another.
+ * <p>Waiting executions are served in the order of a {@link FairQueue}: applications in turn, and
+ * higher priorities first. A thread is kept for what has a high priority, and one more for what has
+ * no low one, since an execution keeps its thread while it stands back for another.
  */
 @Component(service = AsyncThreads.class)
 public final class AsyncThreads implements AutoCloseable {

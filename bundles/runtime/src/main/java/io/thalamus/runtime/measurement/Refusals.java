@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * The refusals in a row by one lower bound. Thread-safe.
  *
- * <p>What is refused teaches nothing. So each refusal makes the bound a hundredth lower: one that
+ * <p>A refused step teaches nothing. So each refusal makes the bound a hundredth lower: one that
  * was learnt while devices were busy, or from code that was not compiled yet, does not refuse for
  * ever.
  */

@@ -11,7 +11,7 @@ import java.util.Map;
  * <p>A step with the operations S takes {@code step + byte * bytes(S) + sum of the operations}. The
  * same operations in one step each take {@code |S| * step + byte * sum of bytes + sum of the
  * operations}. The difference knows nothing of the operations: least squares over all steps gives
- * the two costs. What was known before counts a little too, which decides where the steps leave the
+ * the two costs. The costs known before count a little too, which decides where the steps leave the
  * two undecided.
  *
  * @param stepNanos for a step

@@ -65,7 +65,7 @@ public final class StepTimes {
    * <p>This is the estimate of where a distribution begins that Robson and Whitlock give
    * ("Estimation of a truncation point", Biometrika 51, 1964: {@code 2 x1 - x2} of the two least),
    * with a quartile in the place of the second, so that one time that is out of the way does not
-   * raise it. Where times do not differ at all, it is that time.
+   * raise it. If times do not differ at all, it is that time.
    */
   public OptionalDouble least() {
     if (count < FEWEST) {

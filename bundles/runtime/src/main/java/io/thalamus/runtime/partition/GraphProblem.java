@@ -35,7 +35,7 @@ import java.util.stream.Stream;
  * A graph with the answers of the devices, each asked once when it is made, and with the times that
  * its operations are expected to take on each of them. Not thread-safe.
  *
- * <p>A time that was measured on the device counts. Where there is none, the ratio that the device
+ * <p>A time that was measured on the device counts. If there is none, the ratio that the device
  * declares is applied to what the reference needs; and where that was not measured either, nor on
  * any other candidate, it is estimated from multiply-accumulates and bytes.
  */

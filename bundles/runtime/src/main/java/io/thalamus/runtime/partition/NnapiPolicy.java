@@ -12,9 +12,9 @@ import org.osgi.service.component.annotations.Component;
  * device. Stateless.
  *
  * <p>Control flow that the reference would win is interpreted, and its graphs are partitioned in
- * turn; with operands of unknown size it can only go to the reference, as one operation. Where
- * neither the reference is a candidate nor any device takes a control flow operation of known sizes
- * whole, it is interpreted too: AOSP would refuse the model.
+ * turn; with operands of unknown size it can only go to the reference, as one operation. If neither
+ * the reference is a candidate nor any device takes a control flow operation of known sizes whole,
+ * it is interpreted too: AOSP would refuse the model.
  */
 @Component
 public final class NnapiPolicy implements PartitionPolicy {

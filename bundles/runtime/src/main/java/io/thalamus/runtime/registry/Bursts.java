@@ -13,8 +13,8 @@ import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.component.annotations.ReferencePolicyOption;
 
 /**
- * The service of bursts, which is not asked for before the first burst is opened. Thread-safe. What
- * was opened with a service ends when that leaves.
+ * The service of bursts, which is not asked for before the first burst is opened. Thread-safe. A
+ * burst that was opened with a service ends when that leaves.
  */
 @Component(service = Bursts.class)
 public final class Bursts implements AutoCloseable {

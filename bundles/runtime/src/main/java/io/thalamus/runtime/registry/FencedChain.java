@@ -33,8 +33,8 @@ import java.util.List;
  * the thread that executes: no device waits for another in a thread of its own. That thread also
  * watches whichever call is next to end.
  *
- * <p>Where a call fails, the fences behind it fail too. All calls have ended, or were given up,
- * when {@link #run} returns.
+ * <p>If a call fails, the fences behind it fail too. All calls have ended, or were given up, when
+ * {@link #run} returns.
  */
 public final class FencedChain {
   private static final long LOOK_MILLIS = 20;

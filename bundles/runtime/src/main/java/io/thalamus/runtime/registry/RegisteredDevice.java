@@ -469,8 +469,8 @@ public final class RegisteredDevice {
 
   /**
    * Waits for the running calls, has the owners of buffers copy out what they still need, and
-   * closes buffers and prepared models; forgets the driver. What calls that were abandoned still
-   * use is closed when they return.
+   * closes buffers and prepared models; forgets the driver. Objects that abandoned calls still use
+   * are closed when those return.
    *
    * @param patience how long to wait before the calls that still run are abandoned
    * @return how many calls were abandoned

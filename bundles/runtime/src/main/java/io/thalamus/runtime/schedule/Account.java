@@ -27,7 +27,7 @@ final class Account<T> {
 
   private final Map<String, Account<T>> children = new LinkedHashMap<>();
 
-  /** What waits, by priority, each in the order of arrival. */
+  /** The waiting entries by priority, each in the order of arrival. */
   final List<TreeMap<Long, FairQueue.Entry<T>>> queues = new ArrayList<>();
 
   private final Map<Integer, Promises> promises = new HashMap<>();
@@ -35,10 +35,13 @@ final class Account<T> {
   /** Nanoseconds, comparable with those of accounts of the same parent only. */
   long usedNanos;
 
-  /** What waits here and below. */
+  /** The number of waiting entries here and below. */
   int waiting;
 
-  /** What waits or runs, here and below; for all together, the accounts that have such. */
+  /**
+   * The number of entries that wait or run, here and below; for all together, the accounts that
+   * have such.
+   */
   private int active;
 
   Account(Account<T> parent) {

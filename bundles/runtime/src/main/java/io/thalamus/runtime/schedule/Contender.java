@@ -23,7 +23,7 @@ public abstract class Contender implements ExecutionControl, Pauses {
   private final Application application;
   private final Priority priority;
 
-  /** Whether the permit is asked back. */
+  /** True if the permit is asked back. */
   volatile boolean isWanted;
 
   /** The device whose permit it holds or waits for, or held last. */
@@ -35,10 +35,10 @@ public abstract class Contender implements ExecutionControl, Pauses {
   /** The thread that waits for a permit; null if none does. Written under the lock of permits. */
   volatile Waiter waiter;
 
-  /** Whether its time is charged. Written under the lock of permits. */
+  /** True if its time is charged. Written under the lock of permits. */
   volatile boolean isCounted;
 
-  /** Whether it may be asked for its permit. */
+  /** True if it may be asked for its permit. */
   boolean mayPause;
 
   /** The account that is charged, and from when on. Under the lock of permits. */
@@ -54,7 +54,7 @@ public abstract class Contender implements ExecutionControl, Pauses {
 
   long rankEndNanos;
 
-  /** When it went on with a permit that it had waited for; 0 where it did not wait. */
+  /** The time at which it went on with a permit that it had waited for; 0 where it did not wait. */
   long beganNanos;
 
   /** The room that it was promised by the queue that refused it last; null if none did. */
@@ -66,7 +66,7 @@ public abstract class Contender implements ExecutionControl, Pauses {
   private volatile long pausedNanos;
   private volatile boolean isPaused;
 
-  /** When the last pause began; written before it is said to have. */
+  /** The time at which the last pause began; written before it is said to have. */
   private long pausedSinceNanos;
 
   private volatile long waitedNanos;

@@ -12,7 +12,7 @@ import java.util.TreeMap;
  * highest priority, and of these the first. An entry that waits for long rises in priority. Not
  * thread-safe: its owner locks.
  *
- * <p>Each class, of one application, client and priority, is bounded. Who is refused is promised
+ * <p>Each class, of one application, client and priority, is bounded. A refused entry is promised
  * room from a moment on. If newcomers could take it, most of those who come back would be refused
  * again: while an overload lasts, there are several newcomers for each place that becomes free. So
  * newcomers may fill only half of a class while a promise is open, and who comes back for a promise

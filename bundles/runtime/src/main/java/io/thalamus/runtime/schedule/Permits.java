@@ -30,10 +30,10 @@ import java.util.concurrent.locks.LockSupport;
  * back looks at that afterwards.
  */
 public final class Permits {
-  /** How much more another application must have used before it is asked for a permit. */
+  /** The time that another application must have used more before it is asked for a permit. */
   static final long QUANTUM_NANOS = Duration.ofMillis(5).toNanos();
 
-  /** How long one keeps the rank to which it has risen by waiting. */
+  /** The time for which one keeps the rank to which it has risen by waiting. */
   static final long SLICE_NANOS = Duration.ofMillis(20).toNanos();
 
   /**
@@ -47,7 +47,7 @@ public final class Permits {
   private final NanoClock clock;
   private final ProcessorTurns turns;
 
-  /** When the turn at a processor began of the one that holds a slot, as the turns say it. */
+  /** By slot, the time at which its holder's turn at a processor began, as the turns say it. */
   private final AtomicLongArray turnsBegan;
 
   /** Under the lock, which is this object's monitor. */

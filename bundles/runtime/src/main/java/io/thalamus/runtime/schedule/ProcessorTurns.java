@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * yield their processor after each {@link #TURN_NANOS} as long as more urgent ones have come
  * lately, of whatever application and for whatever device.
  *
- * <p>Whoever arrives writes nothing and reads no clock while others of its priority have come
+ * <p>An arriving thread writes nothing and reads no clock while others of its priority have come
  * before it.
  */
 final class ProcessorTurns {

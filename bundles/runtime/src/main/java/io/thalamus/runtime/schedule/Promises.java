@@ -11,7 +11,7 @@ import java.util.Deque;
  * whoever it was made to.
  */
 final class Promises {
-  /** How long room is kept for one that does not come. */
+  /** The time for which room is kept for one that does not come. */
   static final long GRACE_NANOS = Duration.ofSeconds(1).toNanos();
 
   /** The time of a slot, all of whose promises are over at once: short beside the grace. */

@@ -4,9 +4,9 @@ package io.thalamus.runtime.schedule;
 /** A thread that waits for a permit. Its entry is of the lock of {@link Permits}. */
 final class Waiter {
   /**
-   * How long a thread that has asked for a permit polls for it before it sleeps: some checkpoints
-   * of a fast device. A thread that wakes up on a saturated machine may have to wait for a whole
-   * time slice.
+   * The time for which a thread that has asked for a permit polls before it sleeps: some
+   * checkpoints of a fast device. A thread that wakes up on a saturated machine may have to wait
+   * for a whole time slice.
    */
   private static final long POLL_NANOS = 200_000L;
 
@@ -15,7 +15,7 @@ final class Waiter {
   FairQueue.Entry<Waiter> entry;
   volatile boolean isGranted;
 
-  /** Whether its contender goes on without it. */
+  /** True if its contender goes on without it. */
   volatile boolean isDropped;
 
   /** The waiter of this thread. */

@@ -157,7 +157,7 @@ public final class ServeCommand extends Command {
     }
   }
 
-  /** Takes the configurations back. What listens has its calls until it does so no more. */
+  /** Takes the configurations back. A listener has its calls until it listens no more. */
   private static void remove(List<Configuration> made, List<ServiceTracker<?, ?>> listening)
       throws IOException, InterruptedException {
     List<Configuration> others = new ArrayList<>();

@@ -8,7 +8,7 @@ import io.thalamus.serving.RequestTimes;
 import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What a version did since it was loaded first. Thread-safe. */
+/** The counters of a version since it was loaded first. Thread-safe. */
 final class Counters {
   private final LongAdder arrived = new LongAdder();
   private final LongAdder executions = new LongAdder();

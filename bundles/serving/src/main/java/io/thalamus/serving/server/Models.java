@@ -24,7 +24,7 @@ final class Models implements AutoCloseable {
   private final Map<String, ServedModel> models = new ConcurrentSkipListMap<>();
   private final Thread watcher;
 
-  /** Whether the models of the first look were loaded, or have failed. */
+  /** True if the models of the first look were loaded, or have failed. */
   private volatile boolean isComplete;
 
   /** Why the folder could not be read at the last look; empty if it could. Of the watcher. */

@@ -60,10 +60,12 @@ final class RunningInference implements PendingInference {
   private Input[] inputs;
   private List<Integer> wanted;
 
-  /** What executions write, by the model's order; null for an output that is not wanted. */
+  /**
+   * The memory that executions write, by the model's order; null for an output that is not wanted.
+   */
   private MemorySegment[] outputs;
 
-  /** Where the answer is to be: other than the above for what is mapped. */
+  /** The memory of the answer: another than the above if it is mapped. */
   private MemorySegment[] targets;
 
   private final MappedCopies copies = new MappedCopies();

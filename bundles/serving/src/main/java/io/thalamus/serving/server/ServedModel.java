@@ -41,7 +41,7 @@ final class ServedModel {
   // Of updates alone.
   private final Map<Long, Looks> looks = new HashMap<>();
 
-  /** What updates saw and did of one version. */
+  /** The file of one version as updates saw it, and their attempts to load it. */
   private static final class Looks {
     FileStamp seen;
     FileStamp tried;

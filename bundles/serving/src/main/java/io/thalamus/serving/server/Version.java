@@ -97,7 +97,7 @@ final class Version {
   }
 
   /**
-   * Says why what is new does not serve. What served before goes on.
+   * Says why what is new does not serve. A version that served before goes on.
    *
    * @return whether that is news
    */
@@ -119,7 +119,7 @@ final class Version {
     }
   }
 
-  /** What was retired is closed: it is unavailable, unless it loads again. */
+  /** Makes a retired version unavailable, unless it loads again. */
   private void ended(String why) {
     boolean isRetired;
     synchronized (this) {

@@ -12,8 +12,8 @@ import javax.management.ObjectName;
 import javax.management.openmbean.CompositeData;
 
 /**
- * How the virtual machine was started, by its own account; on one that gives none, nothing is known
- * and nothing is held against it. Stateless.
+ * The options that the virtual machine was started with, by its own account; on one that gives
+ * none, nothing is known and nothing is held against it. Stateless.
  */
 final class Jvm {
   private static final String DIAGNOSTICS = "com.sun.management:type=HotSpotDiagnostic";

@@ -15,7 +15,7 @@ import org.osgi.framework.namespace.NativeNamespace;
 import org.osgi.framework.wiring.BundleRevision;
 import org.osgi.framework.wiring.FrameworkWiring;
 
-/** Whether the device that writes machine code serves, and why not where it does not. */
+/** The check that the device that writes machine code serves, with the reason where it does not. */
 final class MachineCodeCheck {
   private static final String SUBJECT = "machine code";
   private static final String ID = "x86";

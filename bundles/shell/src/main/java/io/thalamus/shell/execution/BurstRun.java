@@ -42,7 +42,7 @@ public final class BurstRun {
   private final CompilationOptions options;
 
   /**
-   * What was measured. Immutable as long as nobody changes the histogram.
+   * The measured values. Immutable as long as nobody changes the histogram.
    *
    * @param device those that executed
    * @param rate the wanted executions in a second; empty for as many as possible

@@ -15,8 +15,9 @@ import java.util.TreeMap;
 import java.util.function.IntFunction;
 
 /**
- * Draws a graph of operations. What is alike has one colour: all that goes to one device, or all of
- * one family. A line between two devices is heavy and says how many bytes it carries. Stateless.
+ * Draws a graph of operations. Similar operations have one colour: all that goes to one device, or
+ * all of one family. A line between two devices is heavy and says how many bytes it carries.
+ * Stateless.
  */
 public final class GraphPicture {
   private static final double MARGIN = 36;

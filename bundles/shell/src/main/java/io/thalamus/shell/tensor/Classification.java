@@ -32,8 +32,8 @@ public record Classification(List<Scored> best, boolean probabilities, double le
   private static final int LONGEST_LABEL = 40;
 
   /**
-   * Whether a value looks like one score for each class: [1, N] or [N]; and not like the inputs, as
-   * an autoencoder's does.
+   * Returns true if a value looks like one score for each class, [1, N] or [N], and not like the
+   * inputs, as an autoencoder's does.
    */
   public static boolean fits(Tensor output, List<Tensor> inputs) {
     int rank = output.shape().rank();

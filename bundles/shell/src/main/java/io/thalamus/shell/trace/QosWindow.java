@@ -29,7 +29,7 @@ public final class QosWindow {
   private long since = Long.MAX_VALUE;
 
   /**
-   * What one device did, an application, or a model of one.
+   * The work of one device, of an application, or of a model of one.
    *
    * @param name of the device, or of the model; empty for a whole application
    * @param application symbolic name of its bundle; empty for a device
@@ -69,8 +69,8 @@ public final class QosWindow {
       long preemptions) {}
 
   /**
-   * What happened in the last seconds, and what runs and waits now. Applications that did nothing
-   * in them, and have nothing that runs or waits, are not there.
+   * The work of the last seconds, and the calls that run and wait now. Applications that did
+   * nothing in them, and have nothing that runs or waits, are not there.
    *
    * @param seconds how many
    * @param applications each client of an application by itself

@@ -29,7 +29,7 @@ import java.util.Objects;
  * time left, five milliseconds, a tenth of what it takes, and no deadline, at each priority. A
  * deadline that has passed is missed, which AOSP leaves to the driver: it costs one look at a
  * clock, and whoever asks too late relies on it that nothing runs. One that is near may be missed;
- * without a deadline the call succeeds. Whatever succeeds is right, and after a miss the same call
+ * without a deadline the call succeeds. Each success is right, and after a miss the same call
  * succeeds. Then the {@link ClockChecks}.
  *
  * <p>Immutable; runs in the calling thread. Borrows the device and the service.

@@ -11,7 +11,7 @@ import java.util.function.Consumer;
  * The 22 families of faults of {@code ValidateModel.cpp} in the vendor test suite of NN HAL 1.3, in
  * its order. Each mutates the main graph, or a setting, in every place where that is a fault.
  *
- * <p>Where AOSP's mutation breaks more than it means to, these break only that: a type is changed
+ * <p>If AOSP's mutation breaks more than it means to, these break only that: a type is changed
  * together with scale, zero point and constant value, an operand is removed with all later indexes
  * moved down, an added output has no consumer. So none is refused for a reason by the way.
  */

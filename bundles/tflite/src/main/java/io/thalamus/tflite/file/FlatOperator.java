@@ -51,7 +51,7 @@ public record FlatOperator(
 
   /**
    * The settings of a builtin operator, which the generated class is named after in {@link
-   * BuiltinOptions}. Where the file has none, all have their defaults.
+   * BuiltinOptions}. If the file has none, all have their defaults.
    *
    * @param options an empty object of the generated class, which is filled
    * @throws ModelFormatException where the file has settings of another kind
