@@ -132,14 +132,13 @@ class DomainMutantsTest {
     };
   }
 
-  /**
-   * The table in {@code docs/internals/conformance.md} names the checks there are, and no others.
-   */
+  /** The table of the page names the checks there are, and no others. */
   @Test
   void thePageNamesAllChecks() throws Exception {
     String page =
         Files.readString(
-            Path.of(System.getProperty("thalamus.root")).resolve("docs/internals/conformance.md"));
+            Path.of(System.getProperty("thalamus.root"))
+                .resolve("docs/internals/conformance-aosp.md"));
     int begin = page.indexOf("\n## Memory domains of a device\n");
     String chapter = page.substring(begin, page.indexOf("\n## ", begin + 1));
     Set<String> named = new TreeSet<>();
