@@ -27,14 +27,16 @@ final class RunningServer implements AutoCloseable {
 
   private final Process process;
   private final String uri;
+  private final String grpc;
   private final HttpClient client = HttpClient.newHttpClient();
 
   /** What a process uses, as Linux says. */
   record Footprint(long threads, long mappings) {}
 
-  private RunningServer(Process process, String uri) {
+  private RunningServer(Process process, String uri, String grpc) {
     this.process = process;
     this.uri = uri;
+    this.grpc = grpc;
   }
 
   /** Starts a server and waits until it is ready. */
@@ -57,13 +59,23 @@ final class RunningServer implements AutoCloseable {
         new ProcessBuilder(command).redirectError(folder.resolve("errors").toFile()).start();
     BufferedReader out = process.inputReader();
     String line = out.readLine();
-    Matcher uri = Pattern.compile("http://\\S+").matcher(String.valueOf(line));
+    Matcher uri =
+        Pattern.compile("(http://\\S+) grpc://(\\S+)").matcher(String.valueOf(line));
     if (!uri.find()) {
       process.destroyForcibly();
       throw new IOException(
           "the server says: " + line + Files.readString(folder.resolve("errors")));
     }
-    return new RunningServer(process, uri.group());
+    return new RunningServer(process, uri.group(1), uri.group(2));
+  }
+
+  /** Returns a client for one thread over a protocol: rest or grpc. */
+  Caller caller(String protocol) {
+    return switch (protocol) {
+      case "rest" -> new RestCaller(this);
+      case "grpc" -> new GrpcCaller(grpc);
+      default -> throw new IllegalArgumentException("protocol " + protocol + ": rest or grpc");
+    };
   }
 
   /** Returns host and port. */

@@ -3,9 +3,9 @@ package io.thalamus.integration.run;
 
 import io.thalamus.integration.proof.Figures;
 import io.thalamus.integration.proof.Settings;
-import java.io.IOException;
-import java.net.ConnectException;
-import java.net.http.HttpResponse;
+import io.thalamus.integration.run.Caller.Outcome;
+import io.thalamus.integration.run.Caller.Question;
+import io.thalamus.integration.run.Caller.Reply;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -24,8 +24,8 @@ final class ServingEndings implements Proof {
 
   @Override
   public String purpose() {
-    return "servers that are told to end while clients ask over REST (--times 100 --threads 4"
-        + " --grace 300 --seed 1)";
+    return "servers that are told to end while clients ask (--times 100 --threads 4 --grace 300"
+        + " --protocol rest,grpc --seed 1)";
   }
 
   @Override
@@ -33,6 +33,7 @@ final class ServingEndings implements Proof {
     int times = Math.toIntExact(settings.number("times", 100));
     int threads = Math.toIntExact(settings.number("threads", 4));
     long grace = settings.number("grace", 300);
+    List<String> protocols = List.of(settings.text("protocol", "rest,grpc").split(","));
     long seed = settings.number("seed", 1);
     settings.end();
     figures.figure("seed", seed);
@@ -46,12 +47,13 @@ final class ServingEndings implements Proof {
       for (int i = 0; i < times; i++) {
         try (RunningServer server =
             RunningServer.start(folder, models, "--grace", Long.toString(grace))) {
-          one(server, threads, random.nextInt(LONGEST_MILLIS), tally, figures);
+          one(server, protocols, threads, random.nextInt(LONGEST_MILLIS), tally, figures);
         }
       }
       figures.figure("ends", times);
       figures.figure("answered", tally.answered.get());
       figures.figure("refusedAtTheEnd", tally.refused.get());
+      figures.figure("notTakenAfterTheEnd", tally.notTaken.get());
       figures.figure("lost", tally.lost.get());
       figures.figure("endedWithAnotherStatus", tally.otherStatus.get());
       figures.promise("no request is lost", tally.lost.get() == 0);
@@ -65,17 +67,24 @@ final class ServingEndings implements Proof {
   private static final class Tally {
     private final AtomicInteger answered = new AtomicInteger();
     private final AtomicInteger refused = new AtomicInteger();
+    private final AtomicInteger notTaken = new AtomicInteger();
     private final AtomicInteger lost = new AtomicInteger();
     private final AtomicInteger otherStatus = new AtomicInteger();
   }
 
   private static void one(
-      RunningServer server, int threads, int millis, Tally tally, Figures figures)
+      RunningServer server,
+      List<String> protocols,
+      int threads,
+      int millis,
+      Tally tally,
+      Figures figures)
       throws InterruptedException {
     boolean[] isOver = new boolean[1];
     List<Thread> clients = new ArrayList<>();
     for (int i = 0; i < threads; i++) {
-      clients.add(Thread.ofPlatform().start(() -> ask(server, isOver, tally, figures)));
+      Caller caller = server.caller(protocols.get(i % protocols.size()));
+      clients.add(Thread.ofPlatform().start(() -> ask(caller, isOver, tally, figures)));
     }
     Thread.sleep(millis);
     int status =
@@ -91,34 +100,27 @@ final class ServingEndings implements Proof {
     }
   }
 
-  private static void ask(RunningServer server, boolean[] isOver, Tally tally, Figures figures) {
-    byte[] value = new byte[MutatedRequests.INPUT_BYTES];
-    while (true) {
-      try {
-        HttpResponse<byte[]> answer = server.inferPicture("digits", "picture", value);
-        if (answer.statusCode() == 200) {
+  private static void ask(Caller caller, boolean[] isOver, Tally tally, Figures figures) {
+    Question question = Question.ofDigits(new byte[MutatedRequests.INPUT_BYTES]);
+    try (caller) {
+      while (true) {
+        Reply reply = caller.ask(question);
+        if (reply.outcome() == Outcome.ANSWERED) {
           tally.answered.incrementAndGet();
-          continue;
-        }
-        if (answer.statusCode() == 503 && isOver(isOver)) {
+        } else if (reply.outcome() == Outcome.UNAVAILABLE && isOver(isOver)) {
           tally.refused.incrementAndGet();
           return;
+        } else if (reply.outcome() == Outcome.NOT_TAKEN && isOver(isOver)) {
+          // Whoever is not taken knows that nothing was begun.
+          tally.notTaken.incrementAndGet();
+          return;
+        } else {
+          lose(tally, figures, reply.outcome() + ": " + reply.why());
+          return;
         }
-        lose(tally, figures, answer.statusCode() + " " + new String(answer.body()));
-        return;
-      } catch (ConnectException e) {
-        // Whoever is not taken knows that nothing was begun.
-        if (!isOver(isOver)) {
-          lose(tally, figures, e.toString());
-        }
-        return;
-      } catch (IOException e) {
-        lose(tally, figures, e.toString());
-        return;
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        return;
       }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -5,15 +5,18 @@ import io.grpc.Server;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyServerBuilder;
 import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
+import io.netty.util.AttributeKey;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.thalamus.http.HttpServer;
+import io.thalamus.http.listening.Listener;
 import io.thalamus.http.settings.HttpSettings;
 import io.thalamus.http.settings.Rights;
 import io.thalamus.http.settings.Tls;
@@ -37,6 +40,13 @@ final class GrpcServer implements HttpServer, AutoCloseable {
 
   private static final int CALLS_OF_A_CONNECTION = 256;
 
+  /** How often clients are told to leave while the server drains. */
+  private static final long DISMISS_MILLIS = 200;
+
+  /** Of a connection that was there when clients were told to leave. */
+  private static final AttributeKey<Boolean> KNOWN =
+      AttributeKey.valueOf(GrpcServer.class, "known");
+
   /** Clients that look after their connection more often are told to stop it. */
   private static final long LEAST_PING_SECONDS = 10;
 
@@ -53,6 +63,11 @@ final class GrpcServer implements HttpServer, AutoCloseable {
   private final Set<StreamCall> streams = ConcurrentHashMap.newKeySet();
   private final Server server;
   private final boolean isSecure;
+
+  /** What listens. */
+  private volatile Listener listener;
+
+  private volatile boolean isDraining;
 
   /**
    * A server that listens.
@@ -101,7 +116,11 @@ final class GrpcServer implements HttpServer, AutoCloseable {
 
   private NettyServerBuilder builder(InetSocketAddress wanted) {
     return NettyServerBuilder.forAddress(wanted)
-        .channelType(NioServerSocketChannel.class)
+        .channelFactory(
+            () -> {
+              listener = new Listener();
+              return listener;
+            })
         .bossEventLoopGroup(loops)
         .workerEventLoopGroup(loops)
         .withChildOption(ChannelOption.TCP_NODELAY, true)
@@ -141,13 +160,35 @@ final class GrpcServer implements HttpServer, AutoCloseable {
             + server.getPort());
   }
 
-  /** Does nothing yet: HTTP/2 tells clients at the end, and loses no call by that. */
   @Override
-  public void drain() {}
+  public void drain() {
+    if (!isDraining) {
+      isDraining = true;
+      loops.scheduleAtFixedRate(this::dismiss, 0, DISMISS_MILLIS, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /**
+   * Tells the clients of all connections to leave once their calls have ended: a connection of
+   * HTTP/2 that is closed says GOAWAY first, and loses no call. New ones have their turn next time.
+   */
+  private void dismiss() {
+    for (Channel connection : listener.connections()) {
+      if (connection.pipeline().get(Http2ConnectionHandler.class) == null) {
+        continue;
+      }
+      if (connection.hasAttr(KNOWN)) {
+        connection.close();
+      } else {
+        connection.attr(KNOWN).set(true);
+      }
+    }
+  }
 
   /** Takes no new calls, waits for those that run up to the limit, then drops what is left. */
   @Override
   public void close() {
+    drain();
     server.shutdown();
     streams.forEach(StreamCall::stop);
     try {

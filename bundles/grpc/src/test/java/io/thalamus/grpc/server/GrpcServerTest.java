@@ -17,6 +17,7 @@ import inference.GRPCInferenceServiceGrpc;
 import inference.GrpcPredictV2.ServerLiveRequest;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -38,6 +39,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -191,6 +193,25 @@ class GrpcServerTest {
       running.server.close();
       Throwable end = answers.ends.poll(20, TimeUnit.SECONDS).orElseThrow();
       assertEquals(Status.Code.UNAVAILABLE, Status.fromThrowable(end).getCode());
+    }
+  }
+
+  @Test
+  void clientsLeaveADrainingServerAndLoseNoCall() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of())) {
+      running.served.isSlow = true;
+      Answers answers = new Answers();
+      running.begin("ModelInfer", typed("before", 1).toBytes(), answers);
+      FakeServer.Pending pending = running.served.waiting.poll(20, TimeUnit.SECONDS);
+      CountDownLatch left = new CountDownLatch(1);
+      running.channel.notifyWhenStateChanged(ConnectivityState.READY, left::countDown);
+      running.server.drain();
+      assertTrue(left.await(20, TimeUnit.SECONDS), "the client is told to leave");
+      pending.end();
+      assertEquals(List.of("before"), field(answers.next(), 3));
+      running.served.isSlow = false;
+      byte[] answer = running.call("ModelInfer", typed("after", 1));
+      assertEquals(List.of("after"), field(answer, 3));
     }
   }
 

@@ -8,6 +8,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.socket.SocketChannel;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -50,8 +51,8 @@ final class Connection extends ChannelInboundHandlerAdapter {
   /** A body that is not wanted is read away up to this size, and else ends the connection. */
   private static final int SKIPPED_BYTES = 64 * 1024;
 
-  /** The time that the first request of a connection may take to come when the server stops. */
-  private static final long FIRST_REQUEST_NANOS = TimeUnit.SECONDS.toNanos(1);
+  /** A connection that was used less long ago may be sent a request just when the server stops. */
+  private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** The bytes that an object counts beside its content. */
   private static final int OBJECT_BYTES = 512;
@@ -78,9 +79,6 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
   /** The time at which the state began. */
   private long since = System.nanoTime();
-
-  /** True if any request has come. */
-  private boolean hasBegun;
 
   /** The time of the first bytes of the current request. */
   private long arrival;
@@ -200,7 +198,6 @@ final class Connection extends ChannelInboundHandlerAdapter {
   }
 
   private void begin() {
-    hasBegun = true;
     sweep.busy(this);
     state = State.HEAD;
     since = System.nanoTime();
@@ -499,12 +496,29 @@ final class Connection extends ChannelInboundHandlerAdapter {
                   }
                   current = null;
                   if (!keepAlive || !done.isSuccess()) {
-                    done.channel().close();
+                    end(done.isSuccess());
                     return;
                   }
                   idle();
                   next();
                 });
+  }
+
+  /**
+   * Ends the connection after its last answer. While there are bytes that nobody has read, the
+   * kernel would reset it, and the client may not see the answer: they are read away.
+   */
+  private void end(boolean isAnswered) {
+    if (isAnswered && !waiting.isEmpty() && channel() instanceof SocketChannel socket) {
+      waiting.forEach(ReferenceCountUtil::release);
+      waiting.clear();
+      waitingBytes = 0;
+      linger();
+      regulate();
+      socket.shutdownOutput();
+    } else {
+      channel().close();
+    }
   }
 
   private void next() {
@@ -517,12 +531,12 @@ final class Connection extends ChannelInboundHandlerAdapter {
   }
 
   /**
-   * Closes an idle connection, when the server stops. On a new one the first request may be under
-   * way: it is answered, and not lost.
+   * Closes an idle connection, when the server stops. One that is new or was just answered may have
+   * a request under way: it is answered, and not lost.
    */
   void stop() {
-    boolean mayBegin = !hasBegun && System.nanoTime() - since < FIRST_REQUEST_NANOS;
-    if ((state == State.IDLE && !mayBegin) || state == State.LINGER) {
+    boolean isQuiet = System.nanoTime() - since > QUIET_NANOS;
+    if ((state == State.IDLE && isQuiet) || state == State.LINGER) {
       channel().close();
     }
   }

@@ -14,7 +14,6 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.SocketChannel;
-import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpRequestDecoder;
 import io.netty.handler.codec.http.HttpResponseEncoder;
@@ -24,6 +23,7 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.thalamus.http.HttpException;
 import io.thalamus.http.HttpServer;
+import io.thalamus.http.listening.Listener;
 import io.thalamus.http.settings.HttpSettings;
 import io.thalamus.http.settings.Rights;
 import io.thalamus.http.settings.Tls;
@@ -104,7 +104,7 @@ final class NettyServer implements HttpServer, AutoCloseable {
     var bound =
         new ServerBootstrap()
             .group(loops)
-            .channel(NioServerSocketChannel.class)
+            .channel(Listener.class)
             .option(ChannelOption.SO_REUSEADDR, true)
             .option(ChannelOption.SO_BACKLOG, 1024)
             .childOption(ChannelOption.ALLOCATOR, allocator)
@@ -276,6 +276,9 @@ final class NettyServer implements HttpServer, AutoCloseable {
   /** Takes nothing new, waits for the requests up to the limit, then drops what is left. */
   @Override
   public void close() {
+    if (loops.isShuttingDown()) {
+      return;
+    }
     drain();
     isStopping = true;
     listener.close().awaitUninterruptibly();

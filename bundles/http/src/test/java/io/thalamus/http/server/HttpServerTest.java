@@ -386,4 +386,44 @@ class HttpServerTest {
       assertTrue(waited.get() >= apart * 9 / 10, waited + " of " + apart);
     }
   }
+
+  @Test
+  void theLastAnswerArrivesThoughMoreWasSent() throws Exception {
+    CountDownLatch isSent = new CountDownLatch(1);
+    Route slow =
+        route(
+            "GET",
+            "/slow",
+            exchange -> {
+              isSent.await();
+              exchange.send(200, "text/plain", "done");
+            });
+    try (RunningServer running = new RunningServer(Map.of(), slow);
+        Socket socket = running.connect()) {
+      String request = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
+      socket.getOutputStream().write((request + request).getBytes(StandardCharsets.ISO_8859_1));
+      running.server().drain();
+      isSent.countDown();
+      String all = RunningServer.readAll(socket.getInputStream());
+      assertTrue(all.startsWith("HTTP/1.1 200 OK\r\n") && all.endsWith("done"), all);
+    }
+  }
+
+  @Test
+  void aConnectionThatWasJustUsedHasItsNextRequestAnsweredAtTheEnd() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of(), HELLO);
+        Socket socket = running.connect()) {
+      String request = "GET /hello/a HTTP/1.1\r\nHost: x\r\n\r\n";
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+      readTo(socket.getInputStream(), "\r\n\r\na");
+      Thread end = Thread.ofPlatform().start(running.server()::close);
+      while (!running.server().isStopping()) {
+        Thread.onSpinWait();
+      }
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+      String all = RunningServer.readAll(socket.getInputStream());
+      assertTrue(all.startsWith("HTTP/1.1 200 OK\r\n") && all.endsWith("\r\n\r\na"), all);
+      end.join();
+    }
+  }
 }

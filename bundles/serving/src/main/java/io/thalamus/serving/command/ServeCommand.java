@@ -148,7 +148,7 @@ public final class ServeCommand extends Command {
         invocation.out().flush();
         ending.await();
       }
-      return ended(invocation, serving, listening, grace, drain);
+      return ended(invocation, serving, List.of(http, grpc), grace, drain);
     } finally {
       remove(made, List.of(http, grpc));
       server.close();
@@ -304,14 +304,17 @@ public final class ServeCommand extends Command {
   private static Result ended(
       Invocation invocation,
       ServingComponent serving,
-      HttpServer listening,
+      List<ServiceTracker<HttpServer, HttpServer>> listening,
       Duration grace,
       Duration drain)
       throws InterruptedException, CommandException {
     if (serving != null) {
       serving.announceEnd();
-      if (listening != null) {
-        listening.drain();
+      for (ServiceTracker<HttpServer, HttpServer> each : listening) {
+        HttpServer server = each.getService();
+        if (server != null) {
+          server.drain();
+        }
       }
       Thread.sleep(grace);
       if (!serving.drain(drain)) {

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.run;
+
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.LoadBalancerRegistry;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.MethodType;
+import io.grpc.NameResolverRegistry;
+import io.grpc.Status;
+import io.grpc.internal.DnsNameResolverProvider;
+import io.grpc.internal.PickFirstLoadBalancerProvider;
+import io.grpc.netty.NettyChannelBuilder;
+import io.thalamus.grpc.wire.MessageReader;
+import io.thalamus.grpc.wire.MessageWriter;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.net.ConnectException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+
+/** A client over gRPC, with values in binary and a connection of its own. */
+final class GrpcCaller implements Caller {
+  private static final Metadata.Key<byte[]> DETAILS =
+      Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
+
+  private static final MethodDescriptor.Marshaller<byte[]> BYTES =
+      new MethodDescriptor.Marshaller<>() {
+        @Override
+        public InputStream stream(byte[] value) {
+          return new ByteArrayInputStream(value);
+        }
+
+        @Override
+        public byte[] parse(InputStream stream) {
+          try {
+            return stream.readAllBytes();
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        }
+      };
+
+  private static final MethodDescriptor<byte[], byte[]> INFER =
+      MethodDescriptor.newBuilder(BYTES, BYTES)
+          .setType(MethodType.UNARY)
+          .setFullMethodName("inference.GRPCInferenceService/ModelInfer")
+          .build();
+
+  static {
+    // In the jar of a bundle there is nothing that names them.
+    NameResolverRegistry.getDefaultRegistry().register(new DnsNameResolverProvider());
+    LoadBalancerRegistry.getDefaultRegistry().register(new PickFirstLoadBalancerProvider());
+  }
+
+  private final ManagedChannel channel;
+
+  /**
+   * A client.
+   *
+   * @param address host and port
+   */
+  GrpcCaller(String address) {
+    int colon = address.lastIndexOf(':');
+    channel =
+        NettyChannelBuilder.forAddress(
+                address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)))
+            .usePlaintext()
+            .build();
+  }
+
+  @Override
+  public Reply ask(Question question) throws InterruptedException {
+    MessageWriter tensor =
+        new MessageWriter()
+            .text(1, question.input())
+            .text(2, question.datatype())
+            .integers(3, question.shape());
+    MessageWriter request =
+        new MessageWriter()
+            .text(1, question.model())
+            .entry(4, "report", new MessageWriter().flag(1, true));
+    if (question.timeoutMillis() > 0) {
+      request.entry(4, "timeout", new MessageWriter().integer(2, question.timeoutMillis() * 1_000));
+    }
+    if (question.priority() > 0) {
+      request.entry(4, "priority", new MessageWriter().integer(2, question.priority()));
+    }
+    byte[] message = request.message(5, tensor).bytes(7, question.value()).toBytes();
+    Answer answer = new Answer();
+    ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
+    call.start(answer, new Metadata());
+    call.request(1);
+    call.sendMessage(message);
+    call.halfClose();
+    try {
+      return answer.reply.get();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("an answer cannot be read", e.getCause());
+    }
+  }
+
+  private static final class Answer extends ClientCall.Listener<byte[]> {
+    final CompletableFuture<Reply> reply = new CompletableFuture<>();
+    private byte[] message = new byte[0];
+
+    @Override
+    public void onMessage(byte[] message) {
+      this.message = message;
+    }
+
+    @Override
+    public void onClose(Status status, Metadata trailers) {
+      try {
+        reply.complete(status.isOk() ? read(message) : refusal(status, trailers));
+      } catch (IOException e) {
+        reply.completeExceptionally(e);
+      }
+    }
+  }
+
+  private static Reply refusal(Status status, Metadata trailers) throws IOException {
+    byte[] details = trailers == null ? null : trailers.get(DETAILS);
+    Optional<Duration> wait = details == null ? Optional.empty() : retryDelay(details);
+    Outcome outcome =
+        switch (status.getCode()) {
+          case RESOURCE_EXHAUSTED -> Outcome.BUSY;
+          case DEADLINE_EXCEEDED -> Outcome.LATE;
+          case UNAVAILABLE ->
+              details != null
+                  ? Outcome.UNAVAILABLE
+                  : status.getCause() instanceof ConnectException
+                      ? Outcome.NOT_TAKEN
+                      : Outcome.LOST;
+          default -> Outcome.FAILED;
+        };
+    return Reply.without(outcome, status.toString(), wait);
+  }
+
+  /** Returns the delay of the RetryInfo in a google.rpc.Status. */
+  private static Optional<Duration> retryDelay(byte[] details) throws IOException {
+    byte[] delay = bytes(bytes(bytes(details, 3), 2), 1);
+    MessageReader in = new MessageReader(new ByteArrayInputStream(delay));
+    long seconds = 0;
+    long nanos = 0;
+    for (int tag = in.next(); tag != 0; tag = in.next()) {
+      if (tag == MessageReader.tag(1, MessageReader.VARINT)) {
+        seconds = in.varint();
+      } else if (tag == MessageReader.tag(2, MessageReader.VARINT)) {
+        nanos = in.varint();
+      } else {
+        in.skip(tag);
+      }
+    }
+    return Optional.of(Duration.ofSeconds(seconds, nanos));
+  }
+
+  /** Returns the first value of a field; no bytes without. */
+  private static byte[] bytes(byte[] message, int field) throws IOException {
+    MessageReader in = new MessageReader(new ByteArrayInputStream(message));
+    for (int tag = in.next(); tag != 0; tag = in.next()) {
+      if (tag == MessageReader.tag(field, MessageReader.LENGTH)) {
+        byte[] value = new byte[(int) in.length()];
+        in.bytes(MemorySegment.ofArray(value));
+        return value;
+      }
+      in.skip(tag);
+    }
+    return new byte[0];
+  }
+
+  private static Reply read(byte[] message) throws IOException {
+    MessageReader in = new MessageReader(new ByteArrayInputStream(message));
+    String version = "";
+    String ranOn = "";
+    for (int tag = in.next(); tag != 0; tag = in.next()) {
+      if (tag == MessageReader.tag(2, MessageReader.LENGTH)) {
+        version = in.text();
+      } else if (tag == MessageReader.tag(4, MessageReader.LENGTH)) {
+        byte[] entry = new byte[(int) in.length()];
+        in.bytes(MemorySegment.ofArray(entry));
+        if (new String(bytes(entry, 1)).equals("ran_on")) {
+          ranOn = new String(bytes(bytes(entry, 2), 3));
+        }
+      } else {
+        in.skip(tag);
+      }
+    }
+    return new Reply(Outcome.ANSWERED, version, ranOn, bytes(message, 6), "", Optional.empty());
+  }
+
+  @Override
+  public void close() {
+    channel.shutdownNow();
+    try {
+      channel.awaitTermination(10, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
