@@ -26,6 +26,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /** A client over gRPC, with values in binary and a connection of its own. */
 final class GrpcCaller implements Caller {
@@ -55,8 +57,11 @@ final class GrpcCaller implements Caller {
           .setFullMethodName("inference.GRPCInferenceService/ModelInfer")
           .build();
 
+  private static final Logger LOG = Logger.getLogger("io.grpc");
+
   static {
-    // In the jar of a bundle there is nothing that names them.
+    // In the jar of a bundle there is nothing that names them, which would be warned of.
+    LOG.setLevel(Level.SEVERE);
     NameResolverRegistry.getDefaultRegistry().register(new DnsNameResolverProvider());
     LoadBalancerRegistry.getDefaultRegistry().register(new PickFirstLoadBalancerProvider());
   }

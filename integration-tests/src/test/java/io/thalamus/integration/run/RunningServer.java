@@ -30,8 +30,8 @@ final class RunningServer implements AutoCloseable {
   private final String grpc;
   private final HttpClient client = HttpClient.newHttpClient();
 
-  /** What a process uses, as Linux says. */
-  record Footprint(long threads, long mappings) {}
+  /** What a process uses, as Linux says, and the class loaders of bundles that it still has. */
+  record Footprint(long threads, long mappings, long loaders) {}
 
   private RunningServer(Process process, String uri, String grpc) {
     this.process = process;
@@ -152,11 +152,31 @@ final class RunningServer implements AutoCloseable {
     return found.find() ? found.group(1) : "";
   }
 
+  /** Returns what it uses, after a collection of garbage. */
   Footprint footprint() throws IOException {
+    long loaders = loaders();
     Path proc = Path.of("/proc/" + process.pid());
     try (Stream<Path> tasks = Files.list(proc.resolve("task"));
         Stream<String> maps = Files.lines(proc.resolve("maps"))) {
-      return new Footprint(tasks.count(), maps.count());
+      return new Footprint(tasks.count(), maps.count(), loaders);
+    }
+  }
+
+  private long loaders() throws IOException {
+    Process jcmd =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
+                Long.toString(process.pid()),
+                "GC.class_histogram")
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    try (BufferedReader lines = jcmd.inputReader()) {
+      return lines
+          .lines()
+          .map(line -> line.strip().split("\\s+"))
+          .filter(words -> words.length > 3 && words[3].endsWith("$BundleClassLoader"))
+          .mapToLong(words -> Long.parseLong(words[1]))
+          .sum();
     }
   }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.integration.run;
 
+import io.thalamus.integration.run.Caller.Question;
 import io.thalamus.vectors.ConformanceData;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Optional;
 
 /**
@@ -27,20 +29,18 @@ record ServedModel(String name, byte[] value) {
     return new ServedModel(stored, value);
   }
 
-  /** Returns the JSON of a request, from what the server says of the model. */
-  String request(RunningServer server, String parameters) throws IOException, InterruptedException {
+  /** Returns a request for it, from what the server says of the model. */
+  Question question(RunningServer server) throws IOException, InterruptedException {
     String metadata = server.get("/v2/models/" + name);
     String tensor = metadata.substring(metadata.indexOf("\"inputs\":[") + 10);
-    String shape = tensor.substring(tensor.indexOf("\"shape\":"), tensor.indexOf(']') + 1);
-    return """
-    {"parameters":{"binary_data_output":true%s},"inputs":[{"name":"%s","datatype":"%s",%s,\
-    "parameters":{"binary_data_size":%d}}]}\
-    """
-        .formatted(
-            parameters,
-            RunningServer.field(tensor, "name"),
-            RunningServer.field(tensor, "datatype"),
-            shape,
-            value.length);
+    String shape = tensor.substring(tensor.indexOf("\"shape\":[") + 9, tensor.indexOf(']'));
+    return new Question(
+        name,
+        RunningServer.field(tensor, "name"),
+        RunningServer.field(tensor, "datatype"),
+        Arrays.stream(shape.split(",")).map(Long::valueOf).toList(),
+        value,
+        0,
+        0);
   }
 }

@@ -3,9 +3,10 @@ package io.thalamus.integration.run;
 
 import io.thalamus.integration.proof.Figures;
 import io.thalamus.integration.proof.Settings;
+import io.thalamus.integration.run.Caller.Outcome;
+import io.thalamus.integration.run.Caller.Question;
+import io.thalamus.integration.run.Caller.Reply;
 import java.io.IOException;
-import java.net.ConnectException;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -19,13 +20,16 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Requests over REST while the model and the device {@code simd} are updated, some files of models
+ * Requests over each protocol while the model and the device {@code simd} are updated, some files of models
  * being damaged or half written. None may fail, be wrong, or be answered by a version after its
  * replacement was announced; then the server is told to end under load, and loses none.
  */
 final class Serving implements Proof {
   private static final int INPUT_BYTES = 28 * 28;
   private static final int INPUTS = 8;
+
+  /** Threads that the JDK starts and ends as it likes. */
+  private static final int SLACK = 6;
 
   @Override
   public String name() {
@@ -34,8 +38,9 @@ final class Serving implements Proof {
 
   @Override
   public String purpose() {
-    return "requests over REST while simd and the model are updated, some files damaged, and the"
-        + " end under load (--requests 20000 --threads 4 --updates 50 --damaged 10 --seed 1)";
+    return "requests while simd and the model are updated, some files damaged, and the end under"
+        + " load (--requests 20000 --threads 4 --updates 50 --damaged 10 --protocol rest,grpc"
+        + " --seed 1)";
   }
 
   @Override
@@ -44,12 +49,14 @@ final class Serving implements Proof {
     int threads = Math.toIntExact(settings.number("threads", 4));
     int updates = Math.toIntExact(settings.number("updates", 50));
     int damaged = Math.toIntExact(settings.number("damaged", 10));
+    List<String> protocols = List.of(settings.text("protocol", "rest,grpc").split(","));
     long seed = settings.number("seed", 1);
     settings.end();
     figures.figure("seed", seed);
     Path folder = Files.createTempDirectory("thalamus-serving");
     try {
-      new Run(folder, figures, new Random(seed)).all(requests, threads, updates, damaged);
+      new Run(folder, figures, new Random(seed))
+          .all(protocols, requests, threads, updates, damaged);
     } finally {
       RunningServer.delete(folder);
     }
@@ -84,14 +91,17 @@ final class Serving implements Proof {
       this.random = random;
     }
 
-    void all(long requests, int threads, int updates, int damaged) throws Exception {
+    void all(List<String> protocols, long requests, int threads, int updates, int damaged)
+        throws Exception {
       computeReference();
       put(1, Files.readAllBytes(digits), false);
       try (RunningServer server = RunningServer.start(folder, models, "--grace", "1000")) {
         List<Thread> clients = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
           int first = i;
-          clients.add(Thread.ofPlatform().start(() -> ask(server, first)));
+          String protocol = protocols.get(i % protocols.size());
+          Caller caller = server.caller(protocol);
+          clients.add(Thread.ofPlatform().start(() -> ask(caller, protocol, first)));
         }
         RunningServer.Footprint before = update(server, requests, updates, damaged);
         figures.figure("answered", answered.get());
@@ -101,6 +111,11 @@ final class Serving implements Proof {
         figures.figure("threadsAfter", after.threads());
         figures.figure("mappingsBefore", before.mappings());
         figures.figure("mappingsAfter", after.mappings());
+        figures.figure("classLoadersBefore", before.loaders());
+        figures.figure("classLoadersAfter", after.loaders());
+        figures.promise("no class loader is left", after.loaders() <= before.loaders());
+        figures.promise("no thread is left", after.threads() <= before.threads() + SLACK);
+        figures.promise("no mapping is left", after.mappings() <= before.mappings() * 1.2);
         int status = server.end(() -> isOver = true);
         for (Thread client : clients) {
           client.join();
@@ -114,7 +129,7 @@ final class Serving implements Proof {
         figures.promise("no answer is wrong", wrong.get() == 0);
         figures.promise("no replaced version answers", stale.get() == 0);
         figures.promise("the server ends with 0", status == 0);
-        figures.promise("both devices were used", ranOn.size() > 1);
+        figures.promise("both devices were used", ranOn.size() > protocols.size());
       }
     }
 
@@ -196,46 +211,37 @@ final class Serving implements Proof {
       return before;
     }
 
-    private void ask(RunningServer server, int first) {
-      for (int i = first; !isOver; i++) {
-        int least = announced;
-        int index = i % INPUTS;
-        try {
-          HttpResponse<byte[]> answer = server.inferPicture("digits", "picture", inputs[index]);
-          if (isOver && answer.statusCode() == 503) {
+    private void ask(Caller caller, String protocol, int first) {
+      try (caller) {
+        for (int i = first; ; i++) {
+          int least = announced;
+          int index = i % INPUTS;
+          Reply reply = caller.ask(Question.ofDigits(inputs[index]));
+          boolean isEnd =
+              reply.outcome() == Outcome.UNAVAILABLE || reply.outcome() == Outcome.NOT_TAKEN;
+          if (isOver && isEnd) {
             return;
           }
-          judge(answer, least, expected[index]);
-        } catch (IOException e) {
-          // A connection that is refused once the server has ended is no lost request.
-          if (!isOver || !(e instanceof ConnectException)) {
-            fail(e.toString());
-          }
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-          return;
+          judge(reply, protocol, least, expected[index]);
         }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
       }
     }
 
-    private void judge(HttpResponse<byte[]> answer, int least, byte[] output) {
-      if (answer.statusCode() != 200) {
-        fail(answer.statusCode() + " " + new String(answer.body()));
+    private void judge(Reply reply, String protocol, int least, byte[] output) {
+      if (reply.outcome() != Outcome.ANSWERED) {
+        fail(protocol + " " + reply.outcome() + ": " + reply.why());
         return;
       }
-      int length =
-          Integer.parseInt(
-              answer.headers().firstValue("Inference-Header-Content-Length").orElse("0"));
-      String header = new String(answer.body(), 0, length);
-      byte[] value = Arrays.copyOfRange(answer.body(), length, answer.body().length);
-      if (!Arrays.equals(value, output)) {
+      if (!Arrays.equals(reply.value(), output)) {
         wrong.incrementAndGet();
       }
-      if (Integer.parseInt(RunningServer.field(header, "model_version")) < least) {
+      if (Integer.parseInt(reply.version()) < least) {
         stale.incrementAndGet();
       }
       synchronized (ranOn) {
-        ranOn.merge(RunningServer.field(header, "ran_on"), 1, Integer::sum);
+        ranOn.merge(protocol + " on " + reply.ranOn(), 1, Integer::sum);
       }
       answered.incrementAndGet();
     }

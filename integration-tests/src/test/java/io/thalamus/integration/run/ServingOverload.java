@@ -3,26 +3,38 @@ package io.thalamus.integration.run;
 
 import io.thalamus.integration.proof.Figures;
 import io.thalamus.integration.proof.Settings;
-import java.io.IOException;
-import java.net.http.HttpResponse;
+import io.thalamus.integration.run.Caller.Outcome;
+import io.thalamus.integration.run.Caller.Question;
+import io.thalamus.integration.run.Caller.Reply;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.TreeMap;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Clients that ask for several times of what the server can compute within the limit of each
- * request, and that wait as long as they are told to before they try again.
+ * Requests that come, whatever the server says, several times as often as it can compute them. Each
+ * has a limit, and whoever is told when to try again does so then. How often a server can compute
+ * them is measured first.
  */
 final class ServingOverload implements Proof {
-  private static final int MOST_CLIENTS = 1_500;
   private static final long MEGABYTE = 1 << 20;
+  private static final int CLOSED_CLIENTS = 4;
+  private static final int WARM_SECONDS = 3;
+  private static final int MEASURED_SECONDS = 5;
+  private static final int IDLE_REQUESTS = 200;
+
+  /** One of as many is of high priority. */
+  private static final int HIGH_EVERY = 20;
+
+  /** What processes may have more after a while, whatever they do. */
+  private static final long SLACK_BYTES = 128 * MEGABYTE;
 
   @Override
   public String name() {
@@ -31,9 +43,9 @@ final class ServingOverload implements Proof {
 
   @Override
   public String purpose() {
-    return "clients over REST that ask for more than there is, each request with a limit"
+    return "requests that come several times as often as can be computed, each with a limit"
         + " (--overload 3 --seconds 120 --limit 1000 --model mobilenet_v2_100_224_uint8"
-        + " --device cpu,simd)";
+        + " --device cpu,simd --protocol rest,grpc)";
   }
 
   @Override
@@ -43,6 +55,7 @@ final class ServingOverload implements Proof {
     long limit = settings.number("limit", 1_000);
     String stored = settings.text("model", "mobilenet_v2_100_224_uint8");
     String devices = settings.text("device", "cpu,simd");
+    List<String> protocols = List.of(settings.text("protocol", "rest,grpc").split(","));
     settings.end();
     Path folder = Files.createTempDirectory("thalamus-serving-overload");
     try {
@@ -50,7 +63,15 @@ final class ServingOverload implements Proof {
       figures.figure("model", model.name());
       try (RunningServer server =
           RunningServer.startWith(devices, folder, folder.resolve("models"), "--grace", "0")) {
-        new Run(server, model, limit, figures).all(overload, seconds);
+        List<Caller> callers = new ArrayList<>();
+        for (int i = 0; i < CLOSED_CLIENTS; i++) {
+          callers.add(server.caller(protocols.get(i % protocols.size())));
+        }
+        try {
+          new Run(server, callers, model.question(server), limit, figures).all(overload, seconds);
+        } finally {
+          callers.forEach(Caller::close);
+        }
         figures.promise("the server ends with 0", server.end(() -> {}) == 0);
       }
     } finally {
@@ -61,152 +82,174 @@ final class ServingOverload implements Proof {
   /** One proof under way. */
   private static final class Run {
     private final RunningServer server;
-    private final ServedModel model;
-    private final long limitMillis;
+    private final List<Caller> callers;
+    private final Question question;
+    private final long limit;
     private final Figures figures;
-    private final String unlimited;
-    private final String limited;
 
-    private final AtomicInteger asked = new AtomicInteger();
+    private final AtomicInteger let = new AtomicInteger();
     private final AtomicInteger answered = new AtomicInteger();
     private final AtomicInteger told = new AtomicInteger();
     private final AtomicInteger toldAndAnswered = new AtomicInteger();
-    private final AtomicInteger missed = new AtomicInteger();
+    private final AtomicInteger atFirstReturn = new AtomicInteger();
+    private final AtomicInteger tries = new AtomicInteger();
+    private final AtomicInteger late = new AtomicInteger();
     private final AtomicInteger wrong = new AtomicInteger();
-    private final Map<Integer, Integer> statuses = new TreeMap<>();
-    private final ConcurrentLinkedQueue<Long> micros = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger withoutTime = new AtomicInteger();
+    private final Map<Outcome, AtomicInteger> outcomes = new ConcurrentHashMap<>();
+    private final Queue<Long> all = new ConcurrentLinkedQueue<>();
+    private final Queue<Long> high = new ConcurrentLinkedQueue<>();
 
-    Run(RunningServer server, ServedModel model, long limitMillis, Figures figures)
-        throws IOException, InterruptedException {
+    Run(
+        RunningServer server,
+        List<Caller> callers,
+        Question question,
+        long limit,
+        Figures figures) {
       this.server = server;
-      this.model = model;
-      this.limitMillis = limitMillis;
+      this.callers = callers;
+      this.question = question;
+      this.limit = limit;
       this.figures = figures;
-      unlimited = model.request(server, "");
-      limited = model.request(server, ",\"timeout\":" + limitMillis * 1_000);
     }
 
     void all(long overload, long seconds) throws Exception {
-      double perSecond = capacity();
-      figures.decimal("capacityPerSecond", perSecond);
-      int clients =
-          (int)
-              Math.clamp(
-                  Math.ceil(overload * perSecond * limitMillis / 1_000),
-                  2 * overload,
-                  MOST_CLIENTS);
-      figures.figure("clients", clients);
-      long before = server.residentBytes();
-      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
-      List<Thread> threads = new ArrayList<>();
-      for (int i = 0; i < clients; i++) {
-        threads.add(Thread.ofVirtual().start(() -> ask(end)));
+      double capacity = capacity();
+      figures.decimal("capacityPerSecond", capacity);
+      Queue<Long> idle = new ConcurrentLinkedQueue<>();
+      for (int i = 0; i < IDLE_REQUESTS; i++) {
+        one(callers.get(i % callers.size()), question.with(limit, 1), idle);
       }
+      times("highIdle", idle);
+      long before = server.residentBytes();
+      long interval = Math.round(1e9 / (overload * capacity));
+      long begin = System.nanoTime();
+      long end = begin + TimeUnit.SECONDS.toNanos(seconds);
+      // Longer than it takes to compute all of them.
+      long patience = end + (overload + 1) * TimeUnit.SECONDS.toNanos(seconds + 20);
+      List<Thread> threads = new ArrayList<>();
+      for (long next = begin; next - end < 0; next += interval) {
+        TimeUnit.NANOSECONDS.sleep(next - System.nanoTime());
+        int number = threads.size();
+        threads.add(Thread.ofVirtual().start(() -> insist(number, patience)));
+      }
+      long after = server.residentBytes();
       for (Thread thread : threads) {
         thread.join();
       }
-      List<Long> sorted = micros.stream().sorted().toList();
-      figures.figure("asked", asked.get());
+      figures.figure("asked", threads.size());
+      figures.figure("tries", tries.get());
+      figures.figure("outcomes", outcomes);
       figures.figure("answered", answered.get());
-      figures.figure("statuses", statuses);
       figures.figure("toldToWait", told.get());
       figures.figure("toldAndAnswered", toldAndAnswered.get());
-      figures.figure("missedTheLimit", missed.get());
-      figures.figure("limitMillis", limitMillis);
-      if (!sorted.isEmpty()) {
-        figures.decimal("answeredMedianMillis", sorted.get(sorted.size() / 2) / 1e3);
-        figures.decimal("answeredP99Millis", sorted.get(sorted.size() * 99 / 100) / 1e3);
-      }
+      figures.figure("answeredAtTheFirstReturn", atFirstReturn.get());
+      figures.figure("letInAndLate", late.get());
+      figures.figure("limitMillis", limit);
+      times("answered", all);
+      times("highLoaded", high);
+      figures.decimal("seconds", (System.nanoTime() - begin) / 1e9);
       figures.figure("residentBeforeMB", before / MEGABYTE);
+      figures.figure("residentUnderLoadMB", after / MEGABYTE);
       figures.figure("residentAfterMB", server.residentBytes() / MEGABYTE);
-      figures.promise("each refusal is one of overload", wrong.get() == 0);
-      figures.promise("requests are answered", answered.get() > 0);
+      figures.promise("each is answered or told", wrong.get() == 0);
+      figures.promise("each refusal says when to try again", withoutTime.get() == 0);
+      figures.promise("some are told to wait", told.get() > 0);
+      figures.promise("99 % of those let in are in time", late.get() <= 0.01 * let.get());
       figures.promise(
           "95 % of those that wait as told are answered",
           toldAndAnswered.get() >= 0.95 * told.get());
+      figures.promise("memory stays", after - before <= SLACK_BYTES);
     }
 
-    /** Returns how many requests two clients have answered in a second. */
+    private void times(String name, Queue<Long> micros) {
+      List<Long> sorted = micros.stream().sorted().toList();
+      if (!sorted.isEmpty()) {
+        figures.decimal(name + "MedianMillis", sorted.get(sorted.size() / 2) / 1e3);
+        figures.decimal(name + "P99Millis", sorted.get(sorted.size() * 99 / 100) / 1e3);
+      }
+    }
+
+    /** Returns how many requests are answered in a second to clients that wait for answers. */
     private double capacity() throws Exception {
       AtomicInteger count = new AtomicInteger();
-      long warm = System.nanoTime() + TimeUnit.SECONDS.toNanos(3);
-      long end = warm + TimeUnit.SECONDS.toNanos(5);
+      long warm = System.nanoTime() + TimeUnit.SECONDS.toNanos(WARM_SECONDS);
+      long end = warm + TimeUnit.SECONDS.toNanos(MEASURED_SECONDS);
       List<Thread> threads = new ArrayList<>();
-      for (int i = 0; i < 2; i++) {
+      for (Caller caller : callers) {
         threads.add(
             Thread.ofPlatform()
                 .start(
                     () -> {
-                      while (System.nanoTime() - end < 0) {
-                        if (send(unlimited).isPresent() && System.nanoTime() - warm > 0) {
-                          count.incrementAndGet();
+                      try {
+                        while (System.nanoTime() - end < 0) {
+                          Reply reply = caller.ask(question);
+                          if (reply.outcome() == Outcome.ANSWERED && System.nanoTime() - warm > 0) {
+                            count.incrementAndGet();
+                          }
                         }
+                      } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
                       }
                     }));
       }
       for (Thread thread : threads) {
         thread.join();
       }
-      return count.get() / 5.0;
+      return (double) count.get() / MEASURED_SECONDS;
     }
 
-    private void ask(long end) {
-      while (System.nanoTime() - end < 0 && !Thread.currentThread().isInterrupted()) {
-        asked.incrementAndGet();
-        one();
+    private Reply one(Caller caller, Question asked, Queue<Long> times)
+        throws InterruptedException {
+      long begin = System.nanoTime();
+      Reply reply = caller.ask(asked);
+      if (reply.outcome() == Outcome.ANSWERED) {
+        times.add((System.nanoTime() - begin) / 1_000);
       }
+      return reply;
     }
 
-    /** Asks until there is an answer, or no hope. */
-    private void one() {
-      boolean wasTold = false;
-      while (true) {
-        long begin = System.nanoTime();
-        Optional<HttpResponse<byte[]>> answer = send(limited);
-        if (answer.isEmpty()) {
-          wrong.incrementAndGet();
-          return;
-        }
-        int status = answer.get().statusCode();
-        synchronized (statuses) {
-          statuses.merge(status, 1, Integer::sum);
-        }
-        if (status == 200) {
-          micros.add((System.nanoTime() - begin) / 1_000);
-          answered.incrementAndGet();
-          toldAndAnswered.addAndGet(wasTold ? 1 : 0);
-          return;
-        }
-        if (status != 429 && status != 503 && status != 504) {
-          figures.figure("refusal", status + " " + new String(answer.get().body()));
-          wrong.incrementAndGet();
-          return;
-        }
-        Optional<String> wait = answer.get().headers().firstValue("Retry-After");
-        if (wait.isEmpty()) {
-          missed.incrementAndGet();
-          return;
-        }
-        told.addAndGet(wasTold ? 0 : 1);
-        wasTold = true;
-        try {
-          Thread.sleep(TimeUnit.SECONDS.toMillis(Long.parseLong(wait.get())));
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-          return;
-        }
-      }
-    }
-
-    private Optional<HttpResponse<byte[]>> send(String json) {
+    /** Asks until there is an answer, as often as it is told to. */
+    private void insist(int number, long patience) {
+      Caller caller = callers.get(number % callers.size());
+      boolean isHigh = number % HIGH_EVERY == 0;
+      Question asked = question.with(limit, isHigh ? 1 : 0);
       try {
-        return Optional.of(server.infer(model.name(), json, model.value()));
-      } catch (IOException e) {
-        figures.figure("fault", e.toString());
-        return Optional.empty();
+        for (int returns = 0; System.nanoTime() - patience < 0; returns++) {
+          tries.incrementAndGet();
+          Reply reply = one(caller, asked, isHigh ? high : all);
+          outcomes.computeIfAbsent(reply.outcome(), key -> new AtomicInteger()).incrementAndGet();
+          switch (reply.outcome()) {
+            case ANSWERED -> {
+              let.incrementAndGet();
+              answered.incrementAndGet();
+              toldAndAnswered.addAndGet(returns > 0 ? 1 : 0);
+              atFirstReturn.addAndGet(returns == 1 ? 1 : 0);
+              return;
+            }
+            case LATE -> {
+              let.incrementAndGet();
+              late.incrementAndGet();
+              return;
+            }
+            case BUSY, UNAVAILABLE -> {
+              if (reply.retryAfter().isEmpty()) {
+                withoutTime.incrementAndGet();
+                return;
+              }
+              told.addAndGet(returns == 0 ? 1 : 0);
+              Thread.sleep(reply.retryAfter().orElse(Duration.ZERO));
+            }
+            case NOT_TAKEN, FAILED, LOST -> {
+              if (wrong.incrementAndGet() <= 5) {
+                figures.figure("fault", reply.outcome() + ": " + reply.why());
+              }
+              return;
+            }
+          }
+        }
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
-        return Optional.empty();
       }
     }
   }

@@ -43,6 +43,8 @@ final class GrpcServer implements HttpServer, AutoCloseable {
   /** How often clients are told to leave while the server drains. */
   private static final long DISMISS_MILLIS = 200;
 
+  private static final long LOOK_MILLIS = 10;
+
   /** Of a connection that was there when clients were told to leave. */
   private static final AttributeKey<Boolean> KNOWN =
       AttributeKey.valueOf(GrpcServer.class, "known");
@@ -189,9 +191,12 @@ final class GrpcServer implements HttpServer, AutoCloseable {
   @Override
   public void close() {
     drain();
-    server.shutdown();
+    // By itself gRPC would close connections that were taken last before they are HTTP/2.
+    listener.close().awaitUninterruptibly();
     streams.forEach(StreamCall::stop);
     try {
+      awaitDismissed();
+      server.shutdown();
       if (!server.awaitTermination(settings.stopMillis(), TimeUnit.MILLISECONDS)) {
         server.shutdownNow();
       }
@@ -200,6 +205,14 @@ final class GrpcServer implements HttpServer, AutoCloseable {
       Thread.currentThread().interrupt();
     }
     end();
+  }
+
+  /** Waits until all clients were told to leave, those too that connected last. */
+  private void awaitDismissed() throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(5 * DISMISS_MILLIS);
+    while (!listener.connections().isEmpty() && System.nanoTime() - end < 0) {
+      Thread.sleep(LOOK_MILLIS);
+    }
   }
 
   private void end() {

@@ -3,6 +3,7 @@ package io.thalamus.http.listening;
 
 import io.netty.channel.Channel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
+import java.nio.channels.SelectionKey;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -34,6 +35,12 @@ public final class Listener extends NioServerSocketChannel {
   protected void doClose() throws Exception {
     List<Object> taken = new ArrayList<>();
     try {
+      if (isRegistered()) {
+        // While a selector has it, the JDK closes it only at the next selection.
+        SelectionKey key = registration().attachment();
+        key.cancel();
+        key.selector().selectNow();
+      }
       while (isActive() && doReadMessages(taken) > 0) {
         // One at a time.
       }

@@ -10,6 +10,9 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** The counters of a version since it was loaded first. Thread-safe. */
 final class Counters {
+  /** The latest one is this part of what is usual. */
+  private static final int LATEST = 16;
+
   private final LongAdder arrived = new LongAdder();
   private final LongAdder executions = new LongAdder();
   private final Adder success = new Adder();
@@ -20,6 +23,9 @@ final class Counters {
   private final Adder infer = new Adder();
   private final Adder output = new Adder();
   private volatile long lastMillis;
+
+  /** The usual nanoseconds of an execution; 0 before the first one. */
+  private volatile long usualNanos;
 
   private static final class Adder {
     final LongAdder count = new LongAdder();
@@ -55,7 +61,16 @@ final class Counters {
       input.add(times.computeInput());
       infer.add(times.computeInfer());
       output.add(times.computeOutput());
+      long before = usualNanos;
+      long latest = times.computeInfer();
+      // Of several at once one is lost, which an average can do without.
+      usualNanos = before == 0 ? latest : before + (latest - before) / LATEST;
     }
+  }
+
+  /** Returns the usual nanoseconds of an execution; 0 if nobody knows. */
+  long usualNanos() {
+    return usualNanos;
   }
 
   ModelStatistics statistics(String name, String version) {

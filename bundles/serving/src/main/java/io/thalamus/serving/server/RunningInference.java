@@ -48,13 +48,19 @@ final class RunningInference implements PendingInference {
   private final LoadedVersion loaded;
   private final Optional<Duration> timeout;
   private final Announcer announcer;
-  private final Runnable end;
+  private final End end;
 
   /** Of its sequence; null without one. */
   private final Turn turn;
 
   private final Completion completion = new Completion();
   private final long begunNanos = System.nanoTime();
+
+  /** Hears of the end of a request. */
+  @FunctionalInterface
+  interface End {
+    void ended(boolean isAnswered);
+  }
 
   // Of the thread that works on it.
   private Input[] inputs;
@@ -96,7 +102,7 @@ final class RunningInference implements PendingInference {
       Optional<Duration> timeout,
       Announcer announcer,
       Turn turn,
-      Runnable end) {
+      End end) {
     this.request = request;
     this.version = version;
     this.loaded = loaded;
@@ -306,7 +312,7 @@ final class RunningInference implements PendingInference {
     version.counters().ended(failure, starts, times);
     announcer.ended(
         new EndedRequest(request, version.number(), failure, message, last, starts, times));
-    end.run();
+    end.ended(failure.isEmpty());
   }
 
   private RequestTimes times(long computed) {

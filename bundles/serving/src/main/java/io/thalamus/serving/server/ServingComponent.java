@@ -72,6 +72,8 @@ public final class ServingComponent implements InferenceServer {
   private final Regions regions = new Regions(SHARED_MEMORY);
   private final Sequences sequences;
   private final Traffic traffic = new Traffic();
+  private final Admission admission =
+      new Admission(Runtime.getRuntime().availableProcessors(), System::nanoTime);
 
   /** Called by the component runtime. */
   @Activate
@@ -216,23 +218,30 @@ public final class ServingComponent implements InferenceServer {
               Failure.UNAVAILABLE, "the server ends", Optional.of(Codes.SOON), null));
     }
     String number = "";
+    Admission.Place place = null;
     boolean isStarted = false;
     try {
       ServedModel model = models.find(request.model());
       Turn turn = request.sequence().isPresent() ? sequences.enter(request, model) : null;
       Version chosen = turn == null ? model.version(request.version()) : turn.version();
       number = chosen.number();
+      Optional<Duration> limit = request.timeout().or(() -> timeout);
+      place = admit(request, chosen, turn == null ? limit : Optional.empty());
       LoadedVersion loaded =
           turn == null ? chosen.acquire().orElseThrow(chosen::unavailable) : turn.loaded();
+      Admission.Place taken = place;
       RunningInference running =
           new RunningInference(
               request,
               chosen,
               loaded,
-              request.timeout().or(() -> timeout),
+              limit,
               announcer,
               turn,
-              traffic::ended);
+              isDone -> {
+                taken.leave(isDone);
+                traffic.ended();
+              });
       isStarted = true;
       if (turn == null) {
         running.start();
@@ -244,9 +253,21 @@ public final class ServingComponent implements InferenceServer {
       return refused(request, number, e);
     } finally {
       if (!isStarted) {
+        if (place != null) {
+          place.leave(false);
+        }
         traffic.ended();
       }
     }
+  }
+
+  /** Lets a request in if it is expected to be done in time. */
+  private Admission.Place admit(InferenceRequest request, Version version, Optional<Duration> limit)
+      throws ServingException {
+    return admission.enter(
+        request.priority(),
+        version.counters().usualNanos(),
+        limit.map(time -> time.minusNanos(System.nanoTime() - request.arrivalNanos())));
   }
 
   private PendingInference refused(

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.server;
+
+import io.thalamus.model.Priority;
+import io.thalamus.serving.Failure;
+import io.thalamus.serving.ServingException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/**
+ * Whether there is time for a request, by the work before it and the speed at which such work was
+ * done. Whoever would miss its limit in the queue is told at once when to try again, so that what
+ * is computed is of use to somebody. Thread-safe.
+ */
+final class Admission {
+  /** The part of its limit that a request may be expected to take: estimates are no promises. */
+  private static final double USED = 0.75;
+
+  /** The furthest time that anybody is told. */
+  private static final long MOST_NANOS = Duration.ofMinutes(1).toNanos();
+
+  /** The time over which a speed is taken. */
+  private static final long SAMPLE_NANOS = Duration.ofMillis(200).toNanos();
+
+  private static final double WEIGHT = 0.3;
+
+  private final int processors;
+  private final LongSupplier clock;
+
+  /** The nanoseconds of work that was let in and is not done, by priority. */
+  private final long[] work = new long[Priority.values().length];
+
+  private int requests;
+
+  /** The work that is done in a nanosecond, while there is enough for all processors. */
+  private double speed;
+
+  private long sampleBegin;
+  private long sampleWork;
+
+  /** The moment up to which there are requests that were told to come again. */
+  private long promised;
+
+  /**
+   * An admission of all requests.
+   *
+   * @param clock in nanoseconds
+   */
+  Admission(int processors, LongSupplier clock) {
+    this.processors = processors;
+    this.clock = clock;
+    speed = processors;
+    promised = clock.getAsLong();
+  }
+
+  /** A request that was let in, and leaves once. */
+  final class Place {
+    private final Priority priority;
+    private final long own;
+
+    private Place(Priority priority, long own) {
+      this.priority = priority;
+      this.own = own;
+    }
+
+    /**
+     * Notes the end.
+     *
+     * @param isDone whether the work was done
+     */
+    void leave(boolean isDone) {
+      left(priority, own, isDone);
+    }
+  }
+
+  /**
+   * Lets a request in, which must leave.
+   *
+   * @param own the nanoseconds that it is expected to compute; 0 if nobody knows
+   * @param left the time that it has; empty for any time
+   * @throws ServingException with BUSY and the time after which there is room
+   */
+  synchronized Place enter(Priority priority, long own, Optional<Duration> left)
+      throws ServingException {
+    if (left.isPresent() && own > 0 && requests >= processors) {
+      long before = 0;
+      for (int rank = priority.ordinal(); rank < work.length; rank++) {
+        before += work[rank];
+      }
+      long needed = Math.round(before / speed) + own;
+      long excess = needed - Math.round(left.get().toNanos() * USED);
+      if (excess > 0 && before > 0) {
+        throw refusal(excess, own, before, left.get());
+      }
+    }
+    if (requests == 0) {
+      sampleBegin = clock.getAsLong();
+      sampleWork = 0;
+    }
+    requests++;
+    work[priority.ordinal()] += own;
+    return new Place(priority, own);
+  }
+
+  private ServingException refusal(long excess, long own, long before, Duration left) {
+    long now = clock.getAsLong();
+    // Those that come back at one moment would be refused again: each is told a moment of its own.
+    long wait = Math.min(Math.max(excess, promised - now), MOST_NANOS);
+    promised = now + wait + Math.round(own / speed);
+    return new ServingException(
+        Failure.BUSY,
+        "what waits before the request takes about %d ms: its limit is %d ms"
+            .formatted(Math.round(before / speed / 1e6), left.toMillis()),
+        Optional.of(Duration.ofNanos(wait)),
+        null);
+  }
+
+  private synchronized void left(Priority priority, long own, boolean isDone) {
+    requests--;
+    work[priority.ordinal()] -= own;
+    long now = clock.getAsLong();
+    if (isDone) {
+      sampleWork += own;
+    }
+    if (requests < processors) {
+      // With idle processors the speed is that of the clients.
+      sampleBegin = now;
+      sampleWork = 0;
+    } else if (now - sampleBegin >= SAMPLE_NANOS) {
+      if (sampleWork > 0) {
+        speed += WEIGHT * ((double) sampleWork / (now - sampleBegin) - speed);
+      }
+      sampleBegin = now;
+      sampleWork = 0;
+    }
+  }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.model.Priority;
+import io.thalamus.serving.Failure;
+import io.thalamus.serving.ServingException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Whom there is time for, by a clock of the test's own. */
+class AdmissionTest {
+  private static final long OWN = TimeUnit.MILLISECONDS.toNanos(10);
+  private static final Optional<Duration> SECOND = Optional.of(Duration.ofSeconds(1));
+
+  private long now;
+  private final Admission admission = new Admission(2, () -> now);
+
+  private ServingException refused(Priority priority, Optional<Duration> left) {
+    return assertThrows(
+        ServingException.class, () -> admission.enter(priority, OWN, left).leave(false));
+  }
+
+  @Test
+  void whoWouldBeLateIsToldWhenThereIsRoom() throws Exception {
+    for (int i = 0; i < 149; i++) {
+      admission.enter(Priority.MEDIUM, OWN, SECOND);
+    }
+    ServingException first = refused(Priority.MEDIUM, SECOND);
+    assertEquals(Failure.BUSY, first.failure());
+    assertEquals(
+        "what waits before the request takes about 745 ms: its limit is 1000 ms",
+        first.getMessage());
+    long second = refused(Priority.MEDIUM, SECOND).retryAfter().orElseThrow().toNanos();
+    assertEquals(
+        OWN / 2,
+        second - first.retryAfter().orElseThrow().toNanos(),
+        "each comes back at a moment of its own");
+    admission.enter(Priority.HIGH, OWN, SECOND);
+    admission.enter(Priority.MEDIUM, OWN, Optional.empty());
+    admission.enter(Priority.MEDIUM, OWN, Optional.of(Duration.ofSeconds(2)));
+    admission.enter(Priority.MEDIUM, 0, SECOND);
+  }
+
+  @Test
+  void whoeverFindsNobodyBeforeItIsLetIn() throws Exception {
+    Optional<Duration> soon = Optional.of(Duration.ofNanos(1));
+    admission.enter(Priority.LOW, OWN, soon).leave(true);
+    admission.enter(Priority.LOW, OWN, soon);
+    admission.enter(Priority.LOW, OWN, soon);
+    assertTrue(refused(Priority.LOW, soon).retryAfter().isPresent());
+  }
+
+  @Test
+  void theSpeedIsThatAtWhichWorkIsDone() throws Exception {
+    // A request is done every 20 ms, though there are two processors for its 10 ms.
+    Queue<Admission.Place> waiting = new ArrayDeque<>();
+    for (int i = 0; i < 40; i++) {
+      waiting.add(admission.enter(Priority.MEDIUM, OWN, SECOND));
+    }
+    for (int i = 0; i < 400; i++) {
+      now += 2 * OWN;
+      waiting.remove().leave(true);
+      waiting.add(admission.enter(Priority.MEDIUM, OWN, Optional.empty()));
+    }
+    assertEquals(
+        "what waits before the request takes about 800 ms: its limit is 1000 ms",
+        refused(Priority.MEDIUM, SECOND).getMessage());
+  }
+}
