@@ -4,6 +4,8 @@ package io.thalamus.oip;
 import io.thalamus.http.Headers;
 import io.thalamus.http.HttpException;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RequestMemory;
+import io.thalamus.serving.protocol.Texts;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -82,7 +84,7 @@ enum Coding {
           throw new HttpException(
               415,
               "Content-Encoding is "
-                  + Failures.quote(name)
+                  + Texts.quote(name)
                   + ": expected gzip, deflate or identity",
               Map.of("Accept-Encoding", "gzip, deflate"));
     };
@@ -111,7 +113,7 @@ enum Coding {
       }
     } catch (ZipException | EOFException e) {
       String why = e.getMessage() == null ? "" : ": " + e.getMessage();
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "the body is not "
               + header()
               + ", which Content-Encoding says"

@@ -5,20 +5,14 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import io.thalamus.http.HttpExchange;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.Texts;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 
 /** The messages to clients when something is wrong. */
 final class Failures {
-  /** Longer texts of clients are cut in messages. */
-  private static final int LONGEST = 80;
-
   private Failures() {}
-
-  static ServingException invalid(String message) {
-    return new ServingException(Failure.INVALID_ARGUMENT, message);
-  }
 
   static ServingException unsupported(String message) {
     return new ServingException(Failure.UNSUPPORTED, message);
@@ -28,35 +22,15 @@ final class Failures {
     return new ServingException(Failure.TOO_LARGE, message);
   }
 
-  /** A failure that ends soon, though nobody knows when. */
-  static ServingException soon(Failure failure, String message) {
-    return new ServingException(failure, message, Optional.of(Duration.ofSeconds(1)), null);
-  }
-
   /** The text is no JSON. */
   static ServingException notJson(JsonProcessingException e) {
-    String message = line(e.getOriginalMessage());
+    String message = Texts.line(e.getOriginalMessage());
     String where = e.getLocation() == null ? "" : " at byte " + e.getLocation().getByteOffset();
     return new ServingException(
         Failure.INVALID_ARGUMENT,
         "the request is not right JSON" + where + ": " + message,
         Optional.empty(),
         e);
-  }
-
-  /** Returns a text of a client for a message. */
-  static String quote(String text) {
-    return "'" + cut(text) + "'";
-  }
-
-  /** Returns a text of a client for a message, cut and in one line. */
-  static String cut(String text) {
-    String line = text.length() <= LONGEST ? text : text.substring(0, LONGEST) + "...";
-    return line(line);
-  }
-
-  private static String line(String text) {
-    return text == null ? "" : text.replaceAll("\\s*[\\p{Cntrl}]+\\s*", " ");
   }
 
   /** Answers with a failure. */

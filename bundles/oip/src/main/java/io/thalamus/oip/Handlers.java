@@ -6,6 +6,7 @@ import io.thalamus.http.HttpException;
 import io.thalamus.http.HttpExchange;
 import io.thalamus.http.Route;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RequestMemory;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;

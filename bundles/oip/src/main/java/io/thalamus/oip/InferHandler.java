@@ -14,6 +14,9 @@ import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.TensorMetadata;
+import io.thalamus.serving.protocol.PlacedOutputs;
+import io.thalamus.serving.protocol.RequestMemory;
+import io.thalamus.serving.protocol.Texts;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,10 +61,10 @@ final class InferHandler implements Route.Handler {
     }
     String digits = text.get().strip();
     if (!digits.matches("\\d{1,18}")) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           HEADER_LENGTH
               + " is "
-              + Failures.quote(digits)
+              + Texts.quote(digits)
               + ": expected the bytes of JSON at the begin of the body");
     }
     return OptionalLong.of(Long.parseLong(digits));
@@ -80,14 +83,15 @@ final class InferHandler implements Route.Handler {
       throws HttpException, ServingException {
     String model = exchange.part("model");
     Optional<String> version = Handlers.version(exchange, hasVersion);
-    // Whoever asks for what is not here learns that first, whatever the body says.
-    server.isReady(model, version);
-    OptionalLong headerLength = headerLength(exchange.headers());
-    MemorySegment body = limits.body(exchange, memory);
-    ReadRequest read =
-        headerLength.isPresent() && headerLength.getAsLong() == 0
-            ? ReadRequest.of(rawInput(model, version, body))
-            : RequestReader.read(body, headerLength, memory, server.sharedRegions());
+    ReadRequest read;
+    try {
+      // Whoever asks for what is not here learns that first, whatever the body says.
+      server.isReady(model, version);
+      read = read(exchange, model, version, memory);
+    } catch (ServingException e) {
+      server.refused(model, exchange.arrivalNanos(), e);
+      throw e;
+    }
     InferenceRequest request =
         new InferenceRequest(
             model,
@@ -95,7 +99,7 @@ final class InferHandler implements Route.Handler {
             read.id(),
             read.inputs(),
             read.outputs().stream().map(WantedOutput::name).toList(),
-            new Outputs(read, memory),
+            outputs(read, memory),
             exchange.arrivalNanos(),
             read.timeout(),
             read.priority(),
@@ -105,6 +109,16 @@ final class InferHandler implements Route.Handler {
             exchange.headers().first("traceparent"));
     InferenceResponse response = await(server.infer(request), exchange);
     new ReplyWriter(read, response).send(exchange);
+  }
+
+  private ReadRequest read(
+      HttpExchange exchange, String model, Optional<String> version, RequestMemory memory)
+      throws HttpException, ServingException {
+    OptionalLong headerLength = headerLength(exchange.headers());
+    MemorySegment body = limits.body(exchange, memory);
+    return headerLength.isPresent() && headerLength.getAsLong() == 0
+        ? ReadRequest.of(rawInput(model, version, body))
+        : RequestReader.read(body, headerLength, memory, server.sharedRegions());
   }
 
   /** Waits for the end, whatever happens: up to there the execution uses the body. */
@@ -138,13 +152,13 @@ final class InferHandler implements Route.Handler {
       throws ServingException {
     List<TensorMetadata> inputs = server.metadata(model, version).inputs();
     if (inputs.size() != 1) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "%s is 0 and the model has %d inputs: expected a model with one, or JSON"
               .formatted(HEADER_LENGTH, inputs.size()));
     }
     TensorMetadata tensor = inputs.getFirst();
     if (tensor.datatype() == Datatype.BYTES) {
-      throw Failures.invalid("input '" + tensor.name() + "' is BYTES: expected JSON");
+      throw ServingException.invalid("input '" + tensor.name() + "' is BYTES: expected JSON");
     }
     return new Input(tensor.name(), tensor.datatype(), shape(tensor, body.byteSize()), body);
   }
@@ -161,7 +175,7 @@ final class InferHandler implements Route.Handler {
       }
     }
     if (open > 1) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "input '%s' has shape %s: expected JSON that says the dimensions of its %d bytes"
               .formatted(tensor.name(), tensor.shape(), bytes));
     }
@@ -172,47 +186,17 @@ final class InferHandler implements Route.Handler {
     return shape;
   }
 
-  /** Memory for outputs: shared memory where the request says so, else that of the exchange. */
-  private final class Outputs implements OutputAllocator {
-    private final ReadRequest read;
-    private final RequestMemory memory;
-
-    /** True if an output of which only the execution finds the size was given its memory. */
-    private boolean isGrowing;
-
-    Outputs(ReadRequest read, RequestMemory memory) {
-      this.read = read;
-      this.memory = memory;
-    }
-
-    @Override
-    public MemorySegment allocate(TensorMetadata output, long byteSize) throws ServingException {
-      String what = "output " + Failures.quote(output.name());
-      Optional<RegionPart> region = read.region(output.name());
-      if (region.isPresent()) {
-        return shared(what, output, region.get(), byteSize);
+  /** Returns memory for outputs, which come as JSON or as bytes. */
+  private OutputAllocator outputs(ReadRequest read, RequestMemory memory) {
+    PlacedOutputs placed = new PlacedOutputs(read::region, server.sharedRegions(), memory);
+    return (output, byteSize) -> {
+      boolean isText = !read.isBinary(output.name()) && read.region(output.name()).isEmpty();
+      if (isText && !TensorWriter.isPossible(output.datatype())) {
+        throw ServingException.invalid(
+            "output %s is %s, which JSON cannot hold: expected binary_data or binary_data_output"
+                .formatted(Texts.quote(output.name()), output.datatype()));
       }
-      if (!read.isBinary(output.name()) && !TensorWriter.isPossible(output.datatype())) {
-        throw Failures.invalid(
-            what
-                + " is "
-                + output.datatype()
-                + ", which JSON cannot hold: expected binary_data or binary_data_output");
-      }
-      return memory.allocate(what, byteSize);
-    }
-
-    private MemorySegment shared(String what, TensorMetadata output, RegionPart part, long byteSize)
-        throws ServingException {
-      boolean isOpen = output.shape().contains(-1L);
-      if (part.byteSize() < byteSize && (!isOpen || isGrowing)) {
-        throw Failures.invalid(
-            "%s: shared_memory_byte_size is %d: expected at least %d"
-                .formatted(what, part.byteSize(), byteSize));
-      }
-      // The first size of an open output is a guess.
-      isGrowing = isOpen;
-      return server.sharedRegions().segment(part.region(), part.offset(), part.byteSize());
-    }
+      return placed.allocate(output, byteSize);
+    };
   }
 }

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.core.util.JsonRecyclerPools;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -84,7 +85,7 @@ final class JsonCursor implements AutoCloseable {
    */
   static void read(MemorySegment text, Reader reader) throws ServingException {
     if (!isUtf8(text)) {
-      throw Failures.invalid("the JSON of the request is not UTF-8: expected that alone");
+      throw ServingException.invalid("the JSON of the request is not UTF-8: expected that alone");
     }
     try (JsonCursor json = new JsonCursor(text)) {
       reader.read(json);
@@ -192,7 +193,7 @@ final class JsonCursor implements AutoCloseable {
   /** Checks that nothing follows. */
   void end() throws IOException, ServingException {
     if (parser.nextToken() != null) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "the request goes on behind its end, with "
               + kind()
               + ": expected one object, and Inference-Header-Content-Length if values follow");
@@ -229,7 +230,7 @@ final class JsonCursor implements AutoCloseable {
   }
 
   ServingException wrong(String what, String expected) throws IOException {
-    return Failures.invalid(what + " is " + kind() + ": expected " + expected);
+    return ServingException.invalid(what + " is " + kind() + ": expected " + expected);
   }
 
   /** Returns the current value for messages. */
@@ -238,8 +239,8 @@ final class JsonCursor implements AutoCloseable {
       case null -> "missing";
       case START_OBJECT -> "an object";
       case START_ARRAY -> "an array";
-      case VALUE_STRING -> "the string " + Failures.quote(parser.getText());
-      default -> Failures.cut(parser.getText());
+      case VALUE_STRING -> "the string " + Texts.quote(parser.getText());
+      default -> Texts.cut(parser.getText());
     };
   }
 

@@ -4,23 +4,22 @@ package io.thalamus.oip;
 import io.thalamus.http.HttpException;
 import io.thalamus.http.HttpExchange;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RequestMemory;
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** The memory that requests may need beside their bodies, and that they need now. Thread-safe. */
 final class Limits {
   private final long inflated;
-  private final long memory;
-  private final AtomicLong held = new AtomicLong();
+  private final RequestMemory.Budget budget;
 
   Limits(OipSettings settings) {
     inflated = settings.inflatedLimit();
-    memory = settings.memoryLimit();
+    budget = new RequestMemory.Budget(settings.memoryLimit());
   }
 
   /** Returns memory for a request. */
   RequestMemory memory(HttpExchange exchange) {
-    return new RequestMemory(exchange, held, memory);
+    return new RequestMemory(budget, exchange::allocate);
   }
 
   /** Returns the body of a request as it was before it was compressed, if it was. */
@@ -31,6 +30,6 @@ final class Limits {
 
   /** Returns the bytes that requests have now. */
   long held() {
-    return held.get();
+    return budget.held();
   }
 }

@@ -10,6 +10,7 @@ import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.ModelState;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -75,7 +76,7 @@ public final class OipComponent implements Route.Provider {
 
   private Handlers.Answer live() throws ServingException {
     if (!server.isLive()) {
-      throw Failures.soon(Failure.UNAVAILABLE, "the server does not live");
+      throw ServingException.soon(Failure.UNAVAILABLE, "the server does not live");
     }
     return json -> flag(json, "live");
   }
@@ -88,7 +89,7 @@ public final class OipComponent implements Route.Provider {
               .findFirst()
               .map(each -> ": " + describe(each))
               .orElse("");
-      throw Failures.soon(Failure.UNAVAILABLE, "the server is not ready" + waiting);
+      throw ServingException.soon(Failure.UNAVAILABLE, "the server is not ready" + waiting);
     }
     return json -> flag(json, "ready");
   }
@@ -153,8 +154,8 @@ public final class OipComponent implements Route.Provider {
               .filter(each -> version.isEmpty() || version.get().equals(each.version()))
               .reduce((first, second) -> second)
               .map(OipComponent::describe)
-              .orElse("model " + Failures.quote(model) + " is not ready");
-      throw Failures.soon(Failure.UNAVAILABLE, why);
+              .orElse("model " + Texts.quote(model) + " is not ready");
+      throw ServingException.soon(Failure.UNAVAILABLE, why);
     }
     return json -> {
       json.writeStartObject();
@@ -204,7 +205,7 @@ public final class OipComponent implements Route.Provider {
           if (key.equals("config") || key.startsWith("file:")) {
             throw Failures.unsupported(
                 "parameter "
-                    + Failures.quote(key)
+                    + Texts.quote(key)
                     + " is not taken: models are files of the server's folder alone");
           }
         });
@@ -274,10 +275,10 @@ public final class OipComponent implements Route.Provider {
     Registration registration = new Registration();
     JsonCursor.readObject(body, registration::field);
     if (registration.key == null) {
-      throw Failures.invalid("key is missing: expected the name of a shared memory object");
+      throw ServingException.invalid("key is missing: expected the name of a shared memory object");
     }
     if (registration.byteSize.isEmpty()) {
-      throw Failures.invalid("byte_size is missing: expected the bytes of the region");
+      throw ServingException.invalid("byte_size is missing: expected the bytes of the region");
     }
     server
         .sharedRegions()

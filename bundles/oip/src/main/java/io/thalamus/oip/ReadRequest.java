@@ -4,6 +4,7 @@ package io.thalamus.oip;
 import io.thalamus.model.Priority;
 import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.InferenceRequest.Sequence;
+import io.thalamus.serving.protocol.RegionPart;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

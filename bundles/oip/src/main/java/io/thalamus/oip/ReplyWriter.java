@@ -2,13 +2,13 @@
 package io.thalamus.oip;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.thalamus.api.ExecutionReport.StepReport;
-import io.thalamus.api.ResultCode;
 import io.thalamus.http.HttpExchange;
 import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceResponse.Output;
 import io.thalamus.serving.RequestTimes;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RegionPart;
+import io.thalamus.serving.protocol.Texts;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 /** The answer to a request for an inference: JSON, and behind it the values given as bytes. */
 final class ReplyWriter {
@@ -82,20 +81,11 @@ final class ReplyWriter {
     RequestTimes times = response.times();
     long compute = times.computeInput() + times.computeInfer() + times.computeOutput();
     json.writeObjectFieldStart("parameters");
-    json.writeStringField("ran_on", ranOn());
+    json.writeStringField("ran_on", response.ranOn());
     json.writeNumberField("attempts", response.attempts());
     json.writeNumberField("queue_us", TimeUnit.NANOSECONDS.toMicros(times.queue()));
     json.writeNumberField("compute_us", TimeUnit.NANOSECONDS.toMicros(compute));
     json.writeEndObject();
-  }
-
-  /** Returns the devices whose work is in the answer, in the order of the steps. */
-  private String ranOn() {
-    return response.report().steps().stream()
-        .filter(step -> step.code() == ResultCode.NO_ERROR)
-        .map(StepReport::device)
-        .distinct()
-        .collect(Collectors.joining(","));
   }
 
   private void writeOutput(JsonGenerator json, Output output) throws IOException, ServingException {
@@ -111,7 +101,7 @@ final class ReplyWriter {
     Optional<RegionPart> region = request.region(name);
     if (region.isPresent()) {
       json.writeObjectFieldStart("parameters");
-      json.writeStringField("shared_memory_region", region.get().region());
+      json.writeStringField("shared_memory_region", region.get().name());
       json.writeNumberField("shared_memory_offset", region.get().offset());
       json.writeNumberField("shared_memory_byte_size", output.value().byteSize());
       json.writeEndObject();
@@ -123,7 +113,7 @@ final class ReplyWriter {
     } else {
       json.writeFieldName("data");
       TensorWriter.write(
-          json, "output " + Failures.quote(name), output.metadata().datatype(), output.value());
+          json, "output " + Texts.quote(name), output.metadata().datatype(), output.value());
     }
     json.writeEndObject();
   }

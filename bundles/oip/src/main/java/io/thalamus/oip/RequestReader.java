@@ -8,6 +8,9 @@ import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.InferenceRequest.Sequence;
 import io.thalamus.serving.InferenceServer.SharedRegions;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RegionPart;
+import io.thalamus.serving.protocol.RequestMemory;
+import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -74,7 +77,7 @@ final class RequestReader {
       throws ServingException {
     long length = headerLength.orElse(body.byteSize());
     if (length > body.byteSize()) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "Inference-Header-Content-Length is %d: expected at most the %d bytes of the body"
               .formatted(length, body.byteSize()));
     }
@@ -86,15 +89,15 @@ final class RequestReader {
 
   private ReadRequest end() throws ServingException {
     if (!hasInputs) {
-      throw Failures.invalid("inputs is missing: expected an array of objects");
+      throw ServingException.invalid("inputs is missing: expected an array of objects");
     }
     if (taken != tail.byteSize()) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "%d bytes follow the JSON: expected %d, as the binary_data_size of inputs say"
               .formatted(tail.byteSize(), taken));
     }
     if (sequence.isEmpty() && (isStart || isEnd)) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           (isStart ? "sequence_start" : "sequence_end") + " is true: expected a sequence_id too");
     }
     return new ReadRequest(
@@ -130,7 +133,7 @@ final class RequestReader {
 
   private static void once(String field, boolean isGiven) throws ServingException {
     if (isGiven) {
-      throw Failures.invalid(field + " is given twice: expected one");
+      throw ServingException.invalid(field + " is given twice: expected one");
     }
   }
 
@@ -211,7 +214,7 @@ final class RequestReader {
 
     /** Returns the input for messages. */
     String what() {
-      return name.map(known -> "input " + Failures.quote(known)).orElse(place);
+      return name.map(known -> "input " + Texts.quote(known)).orElse(place);
     }
 
     void field(JsonCursor json, String key) throws IOException, ServingException {
@@ -234,11 +237,11 @@ final class RequestReader {
       String text = json.text(what() + ": datatype");
       Optional<Datatype> known = Datatype.named(text);
       if (known.isEmpty()) {
-        throw Failures.invalid(
+        throw ServingException.invalid(
             "%s: datatype is %s: expected one of %s"
                 .formatted(
                     what(),
-                    Failures.quote(text),
+                    Texts.quote(text),
                     Arrays.stream(Datatype.values())
                         .map(Datatype::name)
                         .collect(Collectors.joining(", "))));
@@ -274,7 +277,7 @@ final class RequestReader {
       boolean hasData = value.isPresent() || deferred >= 0;
       int ways = (hasData ? 1 : 0) + (binarySize.isPresent() ? 1 : 0) + (part.isPresent() ? 1 : 0);
       if (ways != 1) {
-        throw Failures.invalid(
+        throw ServingException.invalid(
             what()
                 + (ways == 0 ? " has no value" : " has several values")
                 + ": expected one of data, binary_data_size and shared_memory_region");
@@ -288,7 +291,7 @@ final class RequestReader {
             });
       } else if (part.isPresent()) {
         RegionPart from = part.get();
-        value = Optional.of(regions.segment(from.region(), from.offset(), from.byteSize()));
+        value = Optional.of(regions.segment(from.name(), from.offset(), from.byteSize()));
       } else if (binarySize.isPresent()) {
         value = Optional.of(take(what(), binarySize.getAsLong()));
       }
@@ -297,12 +300,12 @@ final class RequestReader {
   }
 
   private static ServingException missing(String what, String field, String expected) {
-    return Failures.invalid(what + ": " + field + " is missing: expected " + expected);
+    return ServingException.invalid(what + ": " + field + " is missing: expected " + expected);
   }
 
   private MemorySegment take(String what, long size) throws ServingException {
     if (size > tail.byteSize() - taken) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "%s: binary_data_size is %d: expected at most the %d bytes that are left of the body"
               .formatted(what, size, tail.byteSize() - taken));
     }
@@ -379,7 +382,7 @@ final class RequestReader {
     }
 
     String what() {
-      return name.map(known -> "output " + Failures.quote(known)).orElse(place);
+      return name.map(known -> "output " + Texts.quote(known)).orElse(place);
     }
 
     void field(JsonCursor json, String key) throws IOException, ServingException {

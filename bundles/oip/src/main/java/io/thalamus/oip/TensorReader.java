@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonParser.NumberType;
 import com.fasterxml.jackson.core.JsonToken;
 import io.thalamus.serving.Datatype;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RequestMemory;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -83,14 +84,14 @@ final class TensorReader {
       JsonCursor json, String input, Datatype datatype, List<Long> shape, RequestMemory memory)
       throws IOException, ServingException {
     if (datatype == Datatype.FP16 || datatype == Datatype.BF16) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           input + " is " + datatype + ", which JSON cannot hold: expected binary_data_size");
     }
     TensorReader reader = new TensorReader(json, input, datatype, shape);
     json.expect(JsonToken.START_ARRAY, input + ": data", "an array");
     // Who says much and sends little must get no memory for what does not come.
     if (reader.count > json.bytesLeft() / SHORTEST) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "%s has shape %s, which is %d elements: expected no more than the %d bytes left can hold"
               .formatted(input, shape, reader.count, json.bytesLeft()));
     }
@@ -106,7 +107,7 @@ final class TensorReader {
   /** Reads an array that stands for the dimensions from a level on. */
   private void array(int level) throws IOException, ServingException {
     if (level > 0 && level >= shape.size()) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "%s: data is nested deeper than its shape %s: expected a value at element %d"
               .formatted(input, shape, read));
     }
@@ -120,13 +121,13 @@ final class TensorReader {
     while (token != JsonToken.END_ARRAY) {
       if (token == JsonToken.START_ARRAY) {
         if (read - begin > 0 && arrays == 0) {
-          throw Failures.invalid(
+          throw ServingException.invalid(
               input + ": data has values and arrays beside each other at element " + read);
         }
         array(level + 1);
         arrays++;
       } else if (arrays > 0) {
-        throw Failures.invalid(
+        throw ServingException.invalid(
             input + ": data has values and arrays beside each other at element " + read);
       } else {
         if (read - begin == expected) {
@@ -144,7 +145,7 @@ final class TensorReader {
 
   private ServingException wrongCount(String what, int level, long expected, long begin) {
     String where = level == 0 ? "data" : "the array at element " + begin + " of data";
-    return Failures.invalid(
+    return ServingException.invalid(
         "%s: %s has %s elements: expected %d for %s %s"
             .formatted(input, where, what, expected, datatype, shape));
   }

@@ -80,7 +80,7 @@ final class TensorWriter {
       try {
         json.writeString(StandardCharsets.UTF_8.newDecoder().decode(bytes).toString());
       } catch (CharacterCodingException e) {
-        throw Failures.invalid(
+        throw ServingException.invalid(
             output + " has bytes that are no text, which JSON cannot hold: ask for binary_data");
       }
       at += INT.byteSize() + length;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.oip;
 
+import io.thalamus.serving.protocol.RegionPart;
 import java.util.Optional;
 
 /**

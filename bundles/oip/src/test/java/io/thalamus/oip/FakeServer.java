@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
  * A server with one model, {@code echo}, whose outputs are its inputs, whatever their datatypes and
@@ -39,6 +40,9 @@ import java.util.concurrent.CompletableFuture;
  * far as tests use it.
  */
 final class FakeServer implements InferenceServer {
+  /** Requests that were refused while they were read. */
+  final List<String> refused = new CopyOnWriteArrayList<>();
+
   static final TensorMetadata PICTURE =
       new TensorMetadata("x", Datatype.INT8, List.of(-1L, 2L), Quantization.of(0.5f, 3));
 
@@ -170,6 +174,11 @@ final class FakeServer implements InferenceServer {
     } catch (ServingException e) {
       completion.completeExceptionally(e);
     }
+  }
+
+  @Override
+  public void refused(String model, long arrivalNanos, ServingException thrown) {
+    refused.add(model + ": " + thrown.getMessage());
   }
 
   @Override

@@ -2,9 +2,12 @@
 package io.thalamus.serving;
 
 import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.ExecutionReport.StepReport;
+import io.thalamus.api.ResultCode;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Collectors;
 
 /**
  * The answer to a request. Immutable.
@@ -30,6 +33,15 @@ public record InferenceResponse(
     Objects.requireNonNull(report, "report");
     Objects.requireNonNull(times, "times");
     outputs = List.copyOf(outputs);
+  }
+
+  /** Returns the devices whose work is in the answer, in the order of the steps, with commas. */
+  public String ranOn() {
+    return report.steps().stream()
+        .filter(step -> step.code() == ResultCode.NO_ERROR)
+        .map(StepReport::device)
+        .distinct()
+        .collect(Collectors.joining(","));
   }
 
   /**

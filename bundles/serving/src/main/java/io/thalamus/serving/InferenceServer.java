@@ -48,6 +48,14 @@ public interface InferenceServer {
   /** Starts a request. Does not block; whatever is wrong is in the completion. */
   PendingInference infer(InferenceRequest request);
 
+  /**
+   * Notes a request for an inference that a protocol refused while it read it, so that listeners
+   * hear of it.
+   *
+   * @param model as far as it is known; else empty
+   */
+  void refused(String model, long arrivalNanos, ServingException failure);
+
   /** Returns the versions of all models, sorted by name and version. */
   List<IndexEntry> index();
 

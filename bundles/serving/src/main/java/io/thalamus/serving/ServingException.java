@@ -31,6 +31,16 @@ public final class ServingException extends Exception {
     this.retryAfter = retryAfter.orElse(null);
   }
 
+  /** Returns that of a request that contradicts itself or the model. */
+  public static ServingException invalid(String message) {
+    return new ServingException(Failure.INVALID_ARGUMENT, message);
+  }
+
+  /** Returns that of something that ends by itself, though nobody knows when. */
+  public static ServingException soon(Failure failure, String message) {
+    return new ServingException(failure, message, Optional.of(Duration.ofSeconds(1)), null);
+  }
+
   /** Returns the kind, which has the codes. */
   public Failure failure() {
     return failure;

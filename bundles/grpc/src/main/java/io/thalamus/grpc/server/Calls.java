@@ -9,6 +9,8 @@ import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.grpc.wire.Reply;
@@ -18,6 +20,7 @@ import io.thalamus.http.settings.Tls;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RequestMemory;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Optional;
@@ -61,6 +64,7 @@ final class Calls {
   private final InferenceServer server;
   private final Rights rights;
   private final RequestMemory.Budget budget;
+  private final ByteBufAllocator allocator = new PooledByteBufAllocator(true);
   private final Executor executor;
   private final Set<StreamCall> streams;
   private final ServerServiceDefinition.Builder definition =
@@ -133,14 +137,17 @@ final class Calls {
         MethodType.UNARY,
         Access.INFER,
         (call, headers, client) ->
-            new InferCall(call, new Inferences(server, budget, headers, client), executor));
+            new InferCall(call, inferences(headers, client), executor));
     add(
         "ModelStreamInfer",
         MethodType.BIDI_STREAMING,
         Access.INFER,
         (call, headers, client) ->
-            new StreamCall(
-                call, new Inferences(server, budget, headers, client), executor, streams));
+            new StreamCall(call, inferences(headers, client), executor, streams));
+  }
+
+  private Inferences inferences(Metadata headers, Optional<String> client) {
+    return new Inferences(server, budget, allocator, headers, client);
   }
 
   private void small(String name, Access access, Answer answer) {

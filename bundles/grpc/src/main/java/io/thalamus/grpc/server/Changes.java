@@ -7,6 +7,7 @@ import io.thalamus.serving.Failure;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.InferenceServer.Region;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 
 /** The calls that change what is served, and those about shared memory. Thread-safe. */
@@ -40,7 +41,7 @@ final class Changes {
       }
     }
     if (model.isEmpty()) {
-      throw Failures.invalid("model_name is missing");
+      throw ServingException.invalid("model_name is missing");
     }
     return model;
   }
@@ -50,7 +51,7 @@ final class Changes {
       throw new ServingException(
           Failure.UNSUPPORTED,
           "parameter "
-              + Failures.line(parameter.name())
+              + Texts.cut(parameter.name())
               + ": models are taken from the server's folder alone");
     }
   }

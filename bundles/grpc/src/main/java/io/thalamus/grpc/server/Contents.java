@@ -4,6 +4,8 @@ package io.thalamus.grpc.server;
 import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.serving.Datatype;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RequestMemory;
+import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -86,7 +88,7 @@ final class Contents {
         continue;
       }
       if (kind != null && kind != given) {
-        throw Failures.invalid(
+        throw ServingException.invalid(
             "contents has " + kind.field() + " and " + given.field() + ": expected one of them");
       }
       kind = given;
@@ -103,7 +105,7 @@ final class Contents {
     if (kind.wireType != MessageReader.VARINT) {
       long length = in.length();
       if (length % kind.size != 0) {
-        throw Failures.invalid(
+        throw ServingException.invalid(
             kind.field() + " has " + length + " bytes: expected a multiple of " + kind.size);
       }
       in.bytes(room(length));
@@ -153,13 +155,13 @@ final class Contents {
   MemorySegment value(String input, Datatype datatype) throws ServingException {
     Kind expected = Kind.of(datatype);
     if (expected == null) {
-      throw Failures.invalid(
-          "input " + Failures.quote(input) + " is " + datatype + ": expected raw_input_contents");
+      throw ServingException.invalid(
+          "input " + Texts.quote(input) + " is " + datatype + ": expected raw_input_contents");
     }
     if (kind != expected) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "input %s is %s and has %s: expected %s"
-              .formatted(Failures.quote(input), datatype, kind.field(), expected.field()));
+              .formatted(Texts.quote(input), datatype, kind.field(), expected.field()));
     }
     int size = datatype.size();
     if (kind == Kind.BYTES_CONTENTS || size == kind.size) {
@@ -169,8 +171,8 @@ final class Contents {
     for (long i = 0; i < count; i++) {
       int value = values.get(INT, i * kind.size);
       if (!fits(value, datatype)) {
-        throw Failures.invalid(
-            "input %s is %s: %d does not fit".formatted(Failures.quote(input), datatype, value));
+        throw ServingException.invalid(
+            "input %s is %s: %d does not fit".formatted(Texts.quote(input), datatype, value));
       }
       // Never behind what is still to be read.
       if (size == 1) {

@@ -7,6 +7,7 @@ import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.grpc.wire.WireException;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -21,19 +22,14 @@ final class Failures {
       Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
 
   private static final String RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
-  private static final int LONGEST = 200;
 
   private Failures() {}
-
-  static ServingException invalid(String message) {
-    return new ServingException(Failure.INVALID_ARGUMENT, message);
-  }
 
   /** Returns the failure of a message that cannot be read. */
   static ServingException unreadable(IOException e) {
     String what = e instanceof WireException ? "the message is damaged: " : "the message is lost: ";
     return new ServingException(
-        Failure.INVALID_ARGUMENT, what + line(String.valueOf(e.getMessage())), Optional.empty(), e);
+        Failure.INVALID_ARGUMENT, what + Texts.line(e.getMessage()), Optional.empty(), e);
   }
 
   /** Returns the failure of a fault of ours, which is logged. */
@@ -66,15 +62,5 @@ final class Failures {
               .toBytes());
     }
     return trailers;
-  }
-
-  /** Returns a text of a client for a message, cut and in one line. */
-  static String quote(String text) {
-    return "'" + line(text) + "'";
-  }
-
-  static String line(String text) {
-    String cut = text.length() <= LONGEST ? text : text.substring(0, LONGEST) + "...";
-    return cut.replaceAll("\\s*\\p{Cntrl}+\\s*", " ");
   }
 }

@@ -4,7 +4,6 @@ package io.thalamus.grpc.server;
 import io.grpc.Server;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyServerBuilder;
-import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
@@ -21,6 +20,7 @@ import io.thalamus.http.settings.HttpSettings;
 import io.thalamus.http.settings.Rights;
 import io.thalamus.http.settings.Tls;
 import io.thalamus.serving.InferenceServer;
+import io.thalamus.serving.protocol.RequestMemory;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -32,7 +32,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** A server of the protocol that listens. Thread-safe. */
 final class GrpcServer implements HttpServer, AutoCloseable {
@@ -78,9 +77,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
    */
   GrpcServer(HttpSettings settings, InferenceServer served) throws IOException {
     this.settings = settings;
-    this.budget =
-        new RequestMemory.Budget(
-            new PooledByteBufAllocator(true), settings.memoryLimit(), new AtomicLong());
+    this.budget = new RequestMemory.Budget(settings.memoryLimit());
     boolean isListening = false;
     try {
       InetSocketAddress wanted = new InetSocketAddress(settings.host(), settings.port());
@@ -138,7 +135,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
 
   /** Returns the bytes that requests have; none after the end. */
   long held() {
-    return budget.held().get();
+    return budget.held();
   }
 
   /** Returns true when all threads have ended. */

@@ -8,6 +8,7 @@ import io.thalamus.grpc.server.Inferences.Started;
 import io.thalamus.grpc.wire.Reply;
 import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RequestMemory;
 import java.io.InputStream;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -49,7 +50,7 @@ final class InferCall extends ServerCall.Listener<InputStream> {
   @Override
   public void onHalfClose() {
     if (!hasMessage) {
-      fail(Failures.invalid("the call has no message"));
+      fail(ServingException.invalid("the call has no message"));
     }
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.grpc.server;
 
-import io.thalamus.grpc.server.ReadInfer.Region;
 import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.model.Priority;
 import io.thalamus.serving.Datatype;
@@ -10,6 +9,9 @@ import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.InferenceRequest.Sequence;
 import io.thalamus.serving.InferenceServer.SharedRegions;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RegionPart;
+import io.thalamus.serving.protocol.RequestMemory;
+import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
@@ -40,7 +42,7 @@ final class InferReader {
   private final List<Tensor> tensors = new ArrayList<>();
   private final List<MemorySegment> raw = new ArrayList<>();
   private final List<String> outputs = new ArrayList<>();
-  private final Map<String, Region> regions = new HashMap<>();
+  private final Map<String, RegionPart> regions = new HashMap<>();
   private Priority priority = Priority.MEDIUM;
   private Optional<Duration> timeout = Optional.empty();
   private String sequence = "";
@@ -90,15 +92,15 @@ final class InferReader {
     }
 
     private String what() {
-      return "input " + Failures.quote(name);
+      return "input " + Texts.quote(name);
     }
 
     private void dimension(long value) throws ServingException {
       if (shape.size() == MOST_DIMENSIONS) {
-        throw Failures.invalid(what() + " has more than " + MOST_DIMENSIONS + " dimensions");
+        throw ServingException.invalid(what() + " has more than " + MOST_DIMENSIONS + " dimensions");
       }
       if (value < 0) {
-        throw Failures.invalid(what() + " has a dimension of " + value + ": expected at least 0");
+        throw ServingException.invalid(what() + " has a dimension of " + value + ": expected at least 0");
       }
       shape.add(value);
     }
@@ -121,12 +123,12 @@ final class InferReader {
       }
     }
 
-    Optional<Region> region(String what) throws ServingException {
+    Optional<RegionPart> region(String what) throws ServingException {
       if (name.isPresent() && byteSize < 0) {
-        throw Failures.invalid(
+        throw ServingException.invalid(
             what + " has shared_memory_region: expected shared_memory_byte_size too");
       }
-      return name.map(text -> new Region(text, offset, byteSize));
+      return name.map(text -> new RegionPart(text, offset, byteSize));
     }
   }
 
@@ -225,7 +227,7 @@ final class InferReader {
     }
     in.leave(outer);
     outputs.add(name);
-    Optional<Region> place = region.region("output " + Failures.quote(name));
+    Optional<RegionPart> place = region.region("output " + Texts.quote(name));
     if (place.isPresent()) {
       regions.put(name, place.get());
     }
@@ -241,10 +243,10 @@ final class InferReader {
 
   private ReadInfer end() throws ServingException {
     if (model.isEmpty()) {
-      throw Failures.invalid("model_name is missing");
+      throw ServingException.invalid("model_name is missing");
     }
     if (sequence.isEmpty() && (isStart || isEnd)) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           (isStart ? "sequence_start" : "sequence_end") + " is true: expected a sequence_id too");
     }
     return new ReadInfer(
@@ -269,18 +271,18 @@ final class InferReader {
           Datatype.named(tensor.datatype)
               .orElseThrow(
                   () ->
-                      Failures.invalid(
+                      ServingException.invalid(
                           tensor.what()
                               + " has datatype "
-                              + Failures.quote(tensor.datatype)
+                              + Texts.quote(tensor.datatype)
                               + ": expected one of the protocol, as FP32"));
-      Optional<Region> region = tensor.region.region(tensor.what());
+      Optional<RegionPart> region = tensor.region.region(tensor.what());
       MemorySegment value;
       if (region.isPresent()) {
         value = shared.segment(region.get().name(), region.get().offset(), region.get().byteSize());
       } else if (!tensor.contents.isEmpty()) {
         if (!raw.isEmpty()) {
-          throw Failures.invalid(
+          throw ServingException.invalid(
               tensor.what() + " has contents and the message raw_input_contents: expected one");
         }
         value = tensor.contents.value(tensor.name, datatype);
@@ -293,7 +295,7 @@ final class InferReader {
       inputs.add(new Input(tensor.name, datatype, tensor.shape, value));
     }
     if (taken < raw.size()) {
-      throw Failures.invalid(
+      throw ServingException.invalid(
           "the message has %d raw_input_contents: expected %d, one for each input without another value"
               .formatted(raw.size(), taken));
     }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.grpc.server;
 
-import io.thalamus.api.ExecutionReport.StepReport;
-import io.thalamus.api.ResultCode;
-import io.thalamus.grpc.server.ReadInfer.Region;
 import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.grpc.wire.Reply;
 import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceResponse.Output;
 import io.thalamus.serving.RequestTimes;
+import io.thalamus.serving.protocol.RegionPart;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 /** Writes messages {@code ModelInferResponse}. The values are sent from where they are. */
 final class InferWriter {
@@ -43,7 +40,7 @@ final class InferWriter {
     if (request.report()) {
       RequestTimes times = response.times();
       long compute = times.computeInput() + times.computeInfer() + times.computeOutput();
-      text(head, "ran_on", ranOn(response));
+      text(head, "ran_on", response.ranOn());
       number(head, "attempts", response.attempts());
       number(head, "queue_us", TimeUnit.NANOSECONDS.toMicros(times.queue()));
       number(head, "compute_us", TimeUnit.NANOSECONDS.toMicros(compute));
@@ -55,7 +52,7 @@ final class InferWriter {
               .text(1, output.metadata().name())
               .text(2, output.metadata().datatype().name())
               .integers(3, output.shape());
-      Region region = request.regions().get(output.metadata().name());
+      RegionPart region = request.regions().get(output.metadata().name());
       if (region == null) {
         raw.add(output);
       } else {
@@ -86,14 +83,5 @@ final class InferWriter {
 
   private static void number(MessageWriter message, String name, long value) {
     message.entry(4, name, new MessageWriter().present(2, value));
-  }
-
-  /** Returns the devices whose work is in the answer, in the order of the steps. */
-  private static String ranOn(InferenceResponse response) {
-    return response.report().steps().stream()
-        .filter(step -> step.code() == ResultCode.NO_ERROR)
-        .map(StepReport::device)
-        .distinct()
-        .collect(Collectors.joining(","));
   }
 }

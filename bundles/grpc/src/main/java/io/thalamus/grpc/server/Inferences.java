@@ -4,16 +4,15 @@ package io.thalamus.grpc.server;
 import io.grpc.Context;
 import io.grpc.Deadline;
 import io.grpc.Metadata;
-import io.thalamus.grpc.server.ReadInfer.Region;
+import io.netty.buffer.ByteBufAllocator;
 import io.thalamus.serving.InferenceRequest;
-import io.thalamus.serving.InferenceRequest.OutputAllocator;
 import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
-import io.thalamus.serving.TensorMetadata;
+import io.thalamus.serving.protocol.PlacedOutputs;
+import io.thalamus.serving.protocol.RequestMemory;
 import java.io.InputStream;
-import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -27,6 +26,7 @@ final class Inferences {
 
   private final InferenceServer server;
   private final RequestMemory.Budget budget;
+  private final ByteBufAllocator allocator;
   private final Optional<String> client;
   private final Optional<String> traceParent;
   private final Optional<Deadline> deadline = Optional.ofNullable(Context.current().getDeadline());
@@ -35,10 +35,12 @@ final class Inferences {
   Inferences(
       InferenceServer server,
       RequestMemory.Budget budget,
+      ByteBufAllocator allocator,
       Metadata headers,
       Optional<String> client) {
     this.server = server;
     this.budget = budget;
+    this.allocator = allocator;
     this.client = client;
     this.traceParent = Optional.ofNullable(headers.get(TRACE_PARENT));
   }
@@ -61,10 +63,10 @@ final class Inferences {
    * @throws ServingException if it cannot be read; what is wrong later is in the completion
    */
   Started start(InputStream message, long arrivalNanos) throws ServingException {
-    RequestMemory memory = new RequestMemory(budget);
+    RequestMemory memory = new RequestMemory(budget, new Buffers(allocator));
     boolean isStarted = false;
     try {
-      ReadInfer read = InferReader.read(message, memory, server.sharedRegions());
+      ReadInfer read = read(message, memory, arrivalNanos);
       InferenceRequest request =
           new InferenceRequest(
               read.model(),
@@ -72,7 +74,10 @@ final class Inferences {
               read.id(),
               read.inputs(),
               read.outputs(),
-              new Outputs(read, memory),
+              new PlacedOutputs(
+                  name -> Optional.ofNullable(read.regions().get(name)),
+                  server.sharedRegions(),
+                  memory),
               arrivalNanos,
               timeout(read, arrivalNanos),
               read.priority(),
@@ -90,6 +95,16 @@ final class Inferences {
     }
   }
 
+  private ReadInfer read(InputStream message, RequestMemory memory, long arrivalNanos)
+      throws ServingException {
+    try {
+      return InferReader.read(message, memory, server.sharedRegions());
+    } catch (ServingException e) {
+      server.refused("", arrivalNanos, e);
+      throw e;
+    }
+  }
+
   /** Returns the shorter one of the limits of call and message, from the arrival on. */
   private Optional<Duration> timeout(ReadInfer read, long arrivalNanos) {
     if (deadline.isEmpty()) {
@@ -98,38 +113,6 @@ final class Inferences {
     long left = deadline.get().timeRemaining(TimeUnit.NANOSECONDS);
     Duration whole = Duration.ofNanos(left).plusNanos(System.nanoTime() - arrivalNanos);
     return Optional.of(read.timeout().filter(limit -> limit.compareTo(whole) < 0).orElse(whole));
-  }
-
-  /** Memory for outputs: shared memory where the request says so, else that of the request. */
-  private final class Outputs implements OutputAllocator {
-    private final ReadInfer read;
-    private final RequestMemory memory;
-
-    /** True if an output of which only the execution finds the size was given its memory. */
-    private boolean isGrowing;
-
-    Outputs(ReadInfer read, RequestMemory memory) {
-      this.read = read;
-      this.memory = memory;
-    }
-
-    @Override
-    public MemorySegment allocate(TensorMetadata output, long byteSize) throws ServingException {
-      String what = "output " + Failures.quote(output.name());
-      Region region = read.regions().get(output.name());
-      if (region == null) {
-        return memory.allocate(what, byteSize);
-      }
-      boolean isOpen = output.shape().contains(-1L);
-      if (region.byteSize() < byteSize && (!isOpen || isGrowing)) {
-        throw Failures.invalid(
-            "%s: shared_memory_byte_size is %d: expected at least %d"
-                .formatted(what, region.byteSize(), byteSize));
-      }
-      // The first size of an open output is a guess.
-      isGrowing = isOpen;
-      return server.sharedRegions().segment(region.name(), region.offset(), region.byteSize());
-    }
   }
 
   /** Returns the failure of a completion. */

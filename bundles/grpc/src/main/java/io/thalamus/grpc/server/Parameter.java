@@ -4,6 +4,7 @@ package io.thalamus.grpc.server;
 import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 
 /**
@@ -86,7 +87,7 @@ record Parameter(String name, Object value) {
         "parameter "
             + name
             + " is "
-            + Failures.line(String.valueOf(value))
+            + Texts.cut(String.valueOf(value))
             + ": expected "
             + expected);
   }

@@ -4,6 +4,7 @@ package io.thalamus.grpc.server;
 import io.thalamus.model.Priority;
 import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.InferenceRequest.Sequence;
+import io.thalamus.serving.protocol.RegionPart;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +22,7 @@ record ReadInfer(
     String id,
     List<Input> inputs,
     List<String> outputs,
-    Map<String, Region> regions,
+    Map<String, RegionPart> regions,
     Priority priority,
     Optional<Duration> timeout,
     Optional<Sequence> sequence,
@@ -31,7 +32,4 @@ record ReadInfer(
     outputs = List.copyOf(outputs);
     regions = Map.copyOf(regions);
   }
-
-  /** A part of a region of shared memory. */
-  record Region(String name, long offset, long byteSize) {}
 }

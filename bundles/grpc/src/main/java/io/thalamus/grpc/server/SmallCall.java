@@ -29,7 +29,7 @@ final class SmallCall extends ServerCall.Listener<InputStream> {
   @Override
   public void onMessage(InputStream message) {
     if (reply.isPresent() || failure.isPresent()) {
-      failure = Optional.of(Failures.invalid("the call has more than one message"));
+      failure = Optional.of(ServingException.invalid("the call has more than one message"));
       return;
     }
     try {
@@ -44,7 +44,7 @@ final class SmallCall extends ServerCall.Listener<InputStream> {
   @Override
   public void onHalfClose() {
     if (failure.isEmpty() && reply.isEmpty()) {
-      failure = Optional.of(Failures.invalid("the call has no message"));
+      failure = Optional.of(ServingException.invalid("the call has no message"));
     }
     if (failure.isPresent()) {
       Calls.close(call, Failures.status(failure.get()), Failures.trailers(failure.get()));

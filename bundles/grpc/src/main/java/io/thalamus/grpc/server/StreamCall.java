@@ -10,6 +10,7 @@ import io.thalamus.grpc.wire.Reply;
 import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.RequestMemory;
 import java.io.InputStream;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;

@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
@@ -36,6 +37,9 @@ import java.util.concurrent.LinkedBlockingQueue;
  * name. Thread-safe.
  */
 final class FakeServer implements InferenceServer, InferenceServer.SharedRegions {
+  /** Requests that were refused while they were read. */
+  final List<String> refused = new CopyOnWriteArrayList<>();
+
   /** The requests that came, in order. */
   final LinkedBlockingQueue<InferenceRequest> requests = new LinkedBlockingQueue<>();
 
@@ -169,6 +173,11 @@ final class FakeServer implements InferenceServer, InferenceServer.SharedRegions
   @Override
   public Compilation compilation(String model, Optional<String> version) {
     throw new UnsupportedOperationException("nobody asks for it");
+  }
+
+  @Override
+  public void refused(String model, long arrivalNanos, ServingException thrown) {
+    refused.add(model + ": " + thrown.getMessage());
   }
 
   @Override

@@ -169,6 +169,7 @@ class GrpcServerTest {
       assertEquals(List.of("a"), field(first, 3));
       assertArrayEquals(floats(1), bytes(first, 6).getFirst());
       assertEquals(List.of("model_name is missing"), field(answers.next(), 1));
+      assertEquals(List.of(": model_name is missing"), running.served.refused);
       assertEquals(List.of("c"), field(bytes(answers.next(), 2).getFirst(), 3));
       for (int i = 0; i < 100; i++) {
         running.served.isSlow = false;

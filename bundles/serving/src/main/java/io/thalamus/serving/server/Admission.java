@@ -17,6 +17,9 @@ final class Admission {
   /** The part of its limit that a request may be expected to take: estimates are no promises. */
   private static final double USED = 0.75;
 
+  /** No queue takes as long. */
+  private static final Duration ENDLESS = Duration.ofDays(1);
+
   /** The furthest time that anybody is told. */
   private static final long MOST_NANOS = Duration.ofMinutes(1).toNanos();
 
@@ -83,7 +86,8 @@ final class Admission {
    */
   synchronized Place enter(Priority priority, long own, Optional<Duration> left)
       throws ServingException {
-    if (left.isPresent() && own > 0 && requests >= processors) {
+    boolean isLimited = left.isPresent() && left.get().compareTo(ENDLESS) < 0;
+    if (isLimited && own > 0 && requests >= processors) {
       long before = 0;
       for (int rank = priority.ordinal(); rank < work.length; rank++) {
         before += work[rank];
@@ -110,8 +114,8 @@ final class Admission {
     promised = now + wait + Math.round(own / speed);
     return new ServingException(
         Failure.BUSY,
-        "what waits before the request takes about %d ms: its limit is %d ms"
-            .formatted(Math.round(before / speed / 1e6), left.toMillis()),
+        "what waits before the request takes about %s: it has %s left"
+            .formatted(Codes.text(Duration.ofNanos(Math.round(before / speed))), Codes.text(left)),
         Optional.of(Duration.ofNanos(wait)),
         null);
   }

@@ -47,6 +47,13 @@ final class Codes {
     return new ServingException(failure, line, when, cause);
   }
 
+  /** Returns a time as people read it: below a millisecond in microseconds. */
+  static String text(Duration time) {
+    return time.toMillis() > 0
+        ? time.plusNanos(500_000).toMillis() + " ms"
+        : time.toNanos() / 1_000 + " us";
+  }
+
   static String oneLine(String message) {
     return message.replaceAll("\\s*[\\r\\n]+\\s*", " ");
   }

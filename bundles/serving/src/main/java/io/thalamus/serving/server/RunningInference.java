@@ -173,9 +173,7 @@ final class RunningInference implements PendingInference {
       if (!left.get().isPositive()) {
         throw new ServingException(
             Failure.DEADLINE_EXCEEDED,
-            "the time limit of "
-                + timeout.get().toMillis()
-                + " ms has passed before the execution");
+            "the time limit of " + Codes.text(timeout.get()) + " has passed before the execution");
       }
       next.setTimeout(left.get());
     }

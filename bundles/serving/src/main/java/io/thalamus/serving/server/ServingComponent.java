@@ -4,6 +4,7 @@ package io.thalamus.serving.server;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworks;
+import io.thalamus.model.Priority;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.InferenceRequest;
@@ -268,6 +269,28 @@ public final class ServingComponent implements InferenceServer {
         request.priority(),
         version.counters().usualNanos(),
         limit.map(time -> time.minusNanos(System.nanoTime() - request.arrivalNanos())));
+  }
+
+  @Override
+  public void refused(String model, long arrivalNanos, ServingException failure) {
+    InferenceRequest request =
+        new InferenceRequest(
+            model,
+            Optional.empty(),
+            "",
+            List.of(),
+            List.of(),
+            (output, bytes) -> {
+              throw failure;
+            },
+            arrivalNanos,
+            Optional.empty(),
+            Priority.MEDIUM,
+            Optional.empty(),
+            Optional.empty(),
+            false,
+            Optional.empty());
+    refused(request, "", failure);
   }
 
   private PendingInference refused(

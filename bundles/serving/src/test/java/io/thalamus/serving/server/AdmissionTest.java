@@ -36,7 +36,7 @@ class AdmissionTest {
     ServingException first = refused(Priority.MEDIUM, SECOND);
     assertEquals(Failure.BUSY, first.failure());
     assertEquals(
-        "what waits before the request takes about 745 ms: its limit is 1000 ms",
+        "what waits before the request takes about 745 ms: it has 1000 ms left",
         first.getMessage());
     long second = refused(Priority.MEDIUM, SECOND).retryAfter().orElseThrow().toNanos();
     assertEquals(
@@ -46,6 +46,7 @@ class AdmissionTest {
     admission.enter(Priority.HIGH, OWN, SECOND);
     admission.enter(Priority.MEDIUM, OWN, Optional.empty());
     admission.enter(Priority.MEDIUM, OWN, Optional.of(Duration.ofSeconds(2)));
+    admission.enter(Priority.MEDIUM, OWN, Optional.of(Duration.ofSeconds(Long.MAX_VALUE)));
     admission.enter(Priority.MEDIUM, 0, SECOND);
   }
 
@@ -71,7 +72,7 @@ class AdmissionTest {
       waiting.add(admission.enter(Priority.MEDIUM, OWN, Optional.empty()));
     }
     assertEquals(
-        "what waits before the request takes about 800 ms: its limit is 1000 ms",
+        "what waits before the request takes about 800 ms: it has 1000 ms left",
         refused(Priority.MEDIUM, SECOND).getMessage());
   }
 }

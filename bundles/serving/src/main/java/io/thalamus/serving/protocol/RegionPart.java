@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.oip;
+package io.thalamus.serving.protocol;
 
 /** A part of a region of shared memory, as a request names it. Immutable. */
-record RegionPart(String region, long offset, long byteSize) {}
+public record RegionPart(String name, long offset, long byteSize) {}
