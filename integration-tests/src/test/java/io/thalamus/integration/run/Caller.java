@@ -7,7 +7,7 @@ import java.util.Optional;
 
 /** A client of a served model, over one of the protocols. Used by one thread. */
 interface Caller extends AutoCloseable {
-  /** What became of a request. */
+  /** The end of a request, in one word. */
   enum Outcome {
     ANSWERED,
     /** Too much is waiting. */

@@ -30,7 +30,7 @@ final class RunningServer implements AutoCloseable {
   private final String grpc;
   private final HttpClient client = HttpClient.newHttpClient();
 
-  /** What a process uses, as Linux says, and the class loaders of bundles that it still has. */
+  /** Threads and mappings of a process, as Linux says, and class loaders of bundles in it. */
   record Footprint(long threads, long mappings, long loaders) {}
 
   private RunningServer(Process process, String uri, String grpc) {

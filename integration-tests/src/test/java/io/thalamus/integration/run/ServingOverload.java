@@ -36,7 +36,7 @@ final class ServingOverload implements Proof {
   /** One of as many is of high priority. */
   private static final int HIGH_EVERY = 20;
 
-  /** What processes may have more after a while, whatever they do. */
+  /** Bytes that a process may have more after a while, whatever it does. */
   private static final long SLACK_BYTES = 128 * MEGABYTE;
 
   @Override

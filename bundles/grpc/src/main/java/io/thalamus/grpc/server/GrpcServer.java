@@ -39,7 +39,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
 
   private static final int CALLS_OF_A_CONNECTION = 256;
 
-  /** How often clients are told to leave while the server drains. */
+  /** The time between two calls to clients to leave, while the server drains. */
   private static final long DISMISS_MILLIS = 200;
 
   private static final long LOOK_MILLIS = 10;
@@ -65,7 +65,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
   private final Server server;
   private final boolean isSecure;
 
-  /** What listens. */
+  /** The channel that listens. */
   private volatile Listener listener;
 
   private volatile boolean isDraining;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How servers on Netty listen and stop to, so that no client is lost: for all protocols the same. */
+/** The channel by which servers of all protocols listen, and stop to without losing a client. */
 @Export
 @Version("1.0.0")
 package io.thalamus.http.listening;

@@ -15,7 +15,7 @@ public final class PlacedOutputs implements OutputAllocator {
   private final SharedRegions regions;
   private final RequestMemory memory;
 
-  /** Whether an output of which only the execution finds the size was given its memory. */
+  /** True once an output of which only the execution finds the size was given its memory. */
   private boolean isGrowing;
 
   /**

@@ -15,7 +15,7 @@ public final class RequestMemory implements AutoCloseable {
   /** The most that a segment can have. */
   private static final long LARGEST = Integer.MAX_VALUE - 1024;
 
-  /** What all requests may have, and have. Thread-safe. */
+  /** The bytes that all requests may have, and have. Thread-safe. */
   public static final class Budget {
     private final long limit;
     private final AtomicLong held = new AtomicLong();

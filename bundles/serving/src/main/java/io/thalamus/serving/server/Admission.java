@@ -9,9 +9,9 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * Whether there is time for a request, by the work before it and the speed at which such work was
- * done. Whoever would miss its limit in the queue is told at once when to try again, so that what
- * is computed is of use to somebody. Thread-safe.
+ * The entrance of requests: lets in those that there is time for, by the work before them and the
+ * speed at which such work was done. A request that would miss its limit in the queue is told at
+ * once when to try again, so that all that is computed is of use to somebody. Thread-safe.
  */
 final class Admission {
   /** The part of its limit that a request may be expected to take: estimates are no promises. */

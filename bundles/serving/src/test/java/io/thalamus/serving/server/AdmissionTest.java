@@ -15,7 +15,7 @@ import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Whom there is time for, by a clock of the test's own. */
+/** Requests that there is time for and others, by a clock of the test's own. */
 class AdmissionTest {
   private static final long OWN = TimeUnit.MILLISECONDS.toNanos(10);
   private static final Optional<Duration> SECOND = Optional.of(Duration.ofSeconds(1));
