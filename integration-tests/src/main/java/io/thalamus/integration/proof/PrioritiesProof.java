@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
@@ -135,8 +136,16 @@ public final class PrioritiesProof extends FrameworkProof {
    *
    * @param late how long after it was due each was called: what the system let its thread wait
    * @param taken how long each call took
+   * @param run how long the device computed for it
    */
-  private record Window(long[] late, long[] taken) {}
+  private record Window(long[] late, long[] taken, long[] run) {
+    /** Returns what was no computing: the waits for permits and processors, and the call itself. */
+    long[] waited() {
+      long[] waited = new long[taken.length];
+      Arrays.setAll(waited, i -> taken[i] - run[i]);
+      return waited;
+    }
+  }
 
   /** Windows without work, with low work alone and with both, in turns. */
   private void urgency(Plan plan, Workload urgent, Workload other, boolean isBound, Figures figures)
@@ -201,7 +210,7 @@ public final class PrioritiesProof extends FrameworkProof {
 
   private Window due(Plan plan, Workload workload, Compilation compilation) {
     int count = Math.toIntExact(plan.window().dividedBy(plan.every()));
-    Window times = new Window(new long[count], new long[count]);
+    Window times = new Window(new long[count], new long[count], new long[count]);
     long start = System.nanoTime();
     for (int i = 0; i < count; i++) {
       long due = start + i * plan.every().toNanos();
@@ -209,9 +218,10 @@ public final class PrioritiesProof extends FrameworkProof {
         LockSupport.parkNanos(left);
       }
       long begin = System.nanoTime();
-      execute(workload, compilation, i);
-      times.late()[i] = begin - due;
+      Workload.Answer answer = execute(workload, compilation, i);
       times.taken()[i] = System.nanoTime() - begin;
+      times.late()[i] = begin - due;
+      times.run()[i] = nanos(plan, answer);
     }
     return times;
   }
@@ -280,6 +290,8 @@ public final class PrioritiesProof extends FrameworkProof {
   private static void tell(String name, List<Window> windows, Figures figures) {
     tell(name, windows, Window::taken, figures);
     tell(name + ".late", windows, Window::late, figures);
+    tell(name + ".waited", windows, Window::waited, figures);
+    tell(name + ".run", windows, Window::run, figures);
   }
 
   private static void tell(
