@@ -8,11 +8,13 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.model.Priority;
 import io.thalamus.vectors.ConformanceData;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
@@ -20,6 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -40,11 +43,15 @@ public final class PrioritiesProof extends FrameworkProof {
   private static final double PER_MICRO = 1e3;
   private static final double LEAST_KEPT = 0.8;
 
+  /** Of so many executions the slowest one is looked at. */
+  private static final int SLOWEST = 50;
+
   /** Executions in a window that are enough to count by whole ones. */
   private static final int ENOUGH = 50;
 
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final long PAUSE_MILLIS = 10;
+  private static final Path SCHEDULED = Path.of("/proc/thread-self/schedstat");
 
   private static final double LEAST_SHARE = 0.45;
   private static final double MOST_SHARE = 0.55;
@@ -137,13 +144,34 @@ public final class PrioritiesProof extends FrameworkProof {
    * @param late how long after it was due each was called: what the system let its thread wait
    * @param taken how long each call took
    * @param run how long the device computed for it
+   * @param off how long of the call its thread could have gone on, had it had a processor
    */
-  private record Window(long[] late, long[] taken, long[] run) {
+  private record Window(long[] late, long[] taken, long[] run, long[] off) {
+    static Window of(int count) {
+      return new Window(new long[count], new long[count], new long[count], new long[count]);
+    }
+
     /** Returns what was no computing: the waits for permits and processors, and the call itself. */
     long[] waited() {
       long[] waited = new long[taken.length];
       Arrays.setAll(waited, i -> taken[i] - run[i]);
       return waited;
+    }
+  }
+
+  /** A part of the time of a call. */
+  private enum Part {
+    TAKEN("", Window::taken),
+    WAITED(".waited", Window::waited),
+    RUN(".run", Window::run),
+    OFF(".off", Window::off);
+
+    private final String suffix;
+    private final Function<Window, long[]> of;
+
+    Part(String suffix, Function<Window, long[]> of) {
+      this.suffix = suffix;
+      this.of = of;
     }
   }
 
@@ -210,7 +238,7 @@ public final class PrioritiesProof extends FrameworkProof {
 
   private Window due(Plan plan, Workload workload, Compilation compilation) {
     int count = Math.toIntExact(plan.window().dividedBy(plan.every()));
-    Window times = new Window(new long[count], new long[count], new long[count]);
+    Window times = Window.of(count);
     long start = System.nanoTime();
     for (int i = 0; i < count; i++) {
       long due = start + i * plan.every().toNanos();
@@ -218,12 +246,27 @@ public final class PrioritiesProof extends FrameworkProof {
         LockSupport.parkNanos(left);
       }
       long begin = System.nanoTime();
+      long off = offNanos();
+      long called = System.nanoTime();
       Workload.Answer answer = execute(workload, compilation, i);
-      times.taken()[i] = System.nanoTime() - begin;
+      times.taken()[i] = System.nanoTime() - called;
+      times.off()[i] = offNanos() - off;
       times.late()[i] = begin - due;
       times.run()[i] = nanos(plan, answer);
     }
     return times;
+  }
+
+  /**
+   * Returns for how long this thread was ready to go on and had no processor, as Linux counts it;
+   * 0 where that is not known.
+   */
+  private static long offNanos() {
+    try {
+      return Long.parseLong(Files.readString(SCHEDULED).split(" ")[1]);
+    } catch (IOException e) {
+      return 0;
+    }
   }
 
   /** Work during which others keep the device busy. */
@@ -288,20 +331,45 @@ public final class PrioritiesProof extends FrameworkProof {
   }
 
   private static void tell(String name, List<Window> windows, Figures figures) {
-    tell(name, windows, Window::taken, figures);
     tell(name + ".late", windows, Window::late, figures);
-    tell(name + ".waited", windows, Window::waited, figures);
-    tell(name + ".run", windows, Window::run, figures);
+    for (Part part : Part.values()) {
+      tell(name + part.suffix, windows, part.of, figures);
+    }
+    slowest(name, windows, figures);
   }
 
   private static void tell(
       String name, List<Window> windows, Function<Window, long[]> times, Figures figures) {
-    for (int percent : new int[] {50, 99}) {
+    for (int percent : new int[] {50, 90, 99}) {
       List<Double> all = percentiles(windows, times, percent);
       figures.decimal(name + ".p" + percent + ".medianMicros", median(all) / PER_MICRO);
       figures.decimal(
           name + ".p" + percent + ".worstMicros",
           all.stream().mapToDouble(Double::doubleValue).max().orElse(0) / PER_MICRO);
+    }
+  }
+
+  /** Tells what the slowest two of a hundred took their time for, in the mean. */
+  private static void slowest(String name, List<Window> windows, Figures figures) {
+    long[] sums = new long[Part.values().length];
+    int count = 0;
+    for (Window window : windows) {
+      List<Integer> order =
+          IntStream.range(0, window.taken().length)
+              .boxed()
+              .sorted(Comparator.comparingLong(i -> -window.taken()[i]))
+              .limit(Math.ceilDiv(window.taken().length, SLOWEST))
+              .toList();
+      for (int i : order) {
+        for (Part part : Part.values()) {
+          sums[part.ordinal()] += part.of.apply(window)[i];
+        }
+      }
+      count += order.size();
+    }
+    for (Part part : Part.values()) {
+      figures.decimal(
+          name + ".slowest" + part.suffix + ".meanMicros", sums[part.ordinal()] / PER_MICRO / count);
     }
   }
 

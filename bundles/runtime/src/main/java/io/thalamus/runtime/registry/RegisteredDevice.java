@@ -107,7 +107,7 @@ public final class RegisteredDevice {
   private Permits permits() {
     int own = isGuarded() ? settings().permits() : settings().cpuPermits();
     int count = own > 0 ? own : Runtime.getRuntime().availableProcessors();
-    return new Permits(id, count, settings().waiting(), time()::nanoTime);
+    return new Permits(id, count, settings().waiting(), time()::nanoTime, !isGuarded());
   }
 
   /** Returns the short name, for example {@code cpu}. */

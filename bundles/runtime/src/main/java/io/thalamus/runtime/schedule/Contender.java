@@ -196,6 +196,13 @@ public abstract class Contender implements ExecutionControl, Pauses {
         : FairQueue.usedMore(next.account, account) < -Permits.QUANTUM_NANOS;
   }
 
+  /** Returns whether another holder goes before this one. */
+  final boolean isBehind(Contender other, long now) {
+    return other.account == account
+        ? other.rank(now) > rank(now)
+        : FairQueue.usedMore(other.account, account) < -Permits.QUANTUM_NANOS;
+  }
+
   /** Returns a positive number if this holder stands back before another, and 0 if either may. */
   final int order(Contender other, long now) {
     long more = FairQueue.usedMore(account, other.account);

@@ -22,8 +22,13 @@ import java.util.concurrent.locks.LockSupport;
  * holders are charged, permits are handed over in the order of a {@link FairQueue}, and holders
  * that the next one goes before are asked for theirs.
  *
+ * <p>Where executions compute in the threads of their callers, the next one that goes before a
+ * holder does not wait for it: it borrows a place beyond the permits, and as long as it has that,
+ * one permit is given to nobody. So more than the permits are held only until the first of the
+ * holders that it goes before reaches a checkpoint.
+ *
  * <pre>
- * slot: free | contender that holds it
+ * slot: free | contender that holds it; the last one is the place that is lent
  * </pre>
  *
  * <p>Whoever waits says so before it looks at the slots a last time, and whoever gives a permit
@@ -43,6 +48,8 @@ public final class Permits {
   private static final int LOOKERS = 16;
 
   private final String device;
+  private final int count;
+  private final boolean isLending;
   private final AtomicReferenceArray<Contender> slots;
   private final NanoClock clock;
   private final ProcessorTurns turns;
@@ -80,17 +87,26 @@ public final class Permits {
    * @param device whose permits they are
    * @param count at least 1
    * @param most executions of one application and priority that may wait
+   * @param isLending whether one may begin before a holder has stood back for it
    */
-  public Permits(String device, int count, int most, NanoClock clock) {
-    this(device, count, most, clock, ProcessorTurns.OF_PROCESS);
+  public Permits(String device, int count, int most, NanoClock clock, boolean isLending) {
+    this(device, count, most, clock, isLending, ProcessorTurns.OF_PROCESS);
   }
 
-  Permits(String device, int count, int most, NanoClock clock, ProcessorTurns turns) {
+  Permits(
+      String device,
+      int count,
+      int most,
+      NanoClock clock,
+      boolean isLending,
+      ProcessorTurns turns) {
     this.device = device;
-    this.slots = new AtomicReferenceArray<>(count);
+    this.count = count;
+    this.isLending = isLending;
+    this.slots = new AtomicReferenceArray<>(count + 1);
     this.clock = clock;
     this.turns = turns;
-    this.turnsBegan = new AtomicLongArray(count);
+    this.turnsBegan = new AtomicLongArray(count + 1);
     this.queue = new FairQueue<>(most);
   }
 
@@ -114,7 +130,7 @@ public final class Permits {
   public Turn acquire(Contender contender, boolean mayPause) {
     turns.arrive(contender.priority());
     contender.begin(this, mayPause);
-    if (waiting == 0 && take(contender)) {
+    if (waiting == 0 && !isLent() && take(contender)) {
       return Turn.GRANTED;
     }
     return acquireLater(contender);
@@ -127,11 +143,14 @@ public final class Permits {
   public boolean tryAcquire(Contender contender, boolean mayPause) {
     turns.arrive(contender.priority());
     contender.begin(this, mayPause);
-    return waiting == 0 && !hasLeft && take(contender);
+    return waiting == 0 && !isLent() && !hasLeft && take(contender);
+  }
+
+  private boolean isLent() {
+    return slots.get(count) != null;
   }
 
   private boolean take(Contender contender) {
-    int count = slots.length();
     int first = (int) (Thread.currentThread().threadId() % count);
     for (int i = 0; i < count; i++) {
       int slot = first + i < count ? first + i : first + i - count;
@@ -149,7 +168,7 @@ public final class Permits {
   private Turn acquireLater(Contender contender) {
     Waiter waiter = new Waiter(contender);
     long start;
-    boolean isAsked;
+    boolean isAsked = false;
     synchronized (this) {
       start = clock.nanoTime();
       if (hasLeft) {
@@ -165,7 +184,10 @@ public final class Permits {
       }
       contender.number = waiter.entry.number;
       contender.waiter = waiter;
-      isAsked = hand(start) != null && !waiter.isGranted && ask(waiter.entry, start);
+      FairQueue.Entry<Waiter> next = hand(start);
+      if (!waiter.isGranted && next != null && ask(waiter.entry, start)) {
+        isAsked = next.item() != waiter || !lend(waiter.entry, start);
+      }
     }
     if (isAsked) {
       waiter.poll();
@@ -229,7 +251,7 @@ public final class Permits {
     long now = clock.nanoTime();
     if (contender.beganNanos != 0 && contender.slot() >= 0) {
       double last = now - contender.beganNanos - contender.pausedNanos(now);
-      intervalNanos = FairQueue.mean(intervalNanos, last / slots.length());
+      intervalNanos = FairQueue.mean(intervalNanos, last / count);
     }
     free(contender, now);
     Waiter waiter = contender.waiter;
@@ -300,13 +322,16 @@ public final class Permits {
       long now = clock.nanoTime();
       settle(now);
       FairQueue.Entry<Waiter> next = queue.peek(now);
-      if (next == null || !contender.isBehind(next, now)) {
+      Contender first =
+          next != null && contender.isBehind(next, now)
+              ? next.item().contender
+              : borrower(contender, now);
+      if (first == null) {
         return Signal.CONTINUE;
       }
       preemptions++;
       event =
-          PreemptEvent.start(
-              device, contender.label(), contender.execution(), next.item().contender.label());
+          PreemptEvent.start(device, contender.label(), contender.execution(), first.label());
       waiter = new Waiter(contender);
       waiter.entry = new FairQueue.Entry<>(waiter, contender.number);
       Contender standing = contender.standing();
@@ -324,6 +349,42 @@ public final class Permits {
       event.commit();
     }
     return waiter.isGranted ? contender.status() : stopped(contender);
+  }
+
+  /**
+   * Returns the one that has borrowed a place which this holder is to make up for; null if none
+   * has, or another holder has stood back for it already.
+   */
+  private Contender borrower(Contender holder, long now) {
+    Contender borrower = slots.get(count);
+    return borrower != null
+            && borrower != holder
+            && freeSlots() == 0
+            && holder.isBehind(borrower, now)
+        ? borrower
+        : null;
+  }
+
+  /** Lends a place to one that waits; returns false if there is none. */
+  private boolean lend(FairQueue.Entry<Waiter> entry, long now) {
+    if (!isLending || isLent()) {
+      return false;
+    }
+    Contender contender = entry.item().contender;
+    contender.setSlot(count);
+    slots.set(count, contender);
+    granted(entry, now);
+    watch(now);
+    return true;
+  }
+
+  /** Returns how many permits nobody holds. */
+  private int freeSlots() {
+    int free = 0;
+    for (int i = 0; i < count; i++) {
+      free += slots.get(i) == null ? 1 : 0;
+    }
+    return free;
   }
 
   private static Signal stopped(Contender contender) {
@@ -400,21 +461,26 @@ public final class Permits {
   /** Hands free permits to those that are next; returns the first that gets none, or null. */
   private FairQueue.Entry<Waiter> hand(long now) {
     FairQueue.Entry<Waiter> next = queue.peek(now);
-    while (next != null && take(next.item().contender)) {
-      Contender contender = next.item().contender;
-      contender.isWanted = false;
-      contender.waiter = null;
-      // First counted: who is never idle in between keeps what is due to it. From this moment on:
-      // the one before it may have worked on since this thread looked at the clock.
-      count(contender, next.rank(now), clock.nanoTime());
-      queue.remove(next);
-      next.item().isGranted = true;
-      waiting--;
+    while (next != null && (!isLent() || freeSlots() > 1) && take(next.item().contender)) {
+      granted(next, now);
       LockSupport.unpark(next.item().thread);
       next = queue.peek(now);
     }
     watch(now);
     return next;
+  }
+
+  /** Has one go on that waited and has a slot now. */
+  private void granted(FairQueue.Entry<Waiter> entry, long now) {
+    Contender contender = entry.item().contender;
+    contender.isWanted = false;
+    contender.waiter = null;
+    // First counted: who is never idle in between keeps what is due to it. From this moment on:
+    // the one before it may have worked on since this thread looked at the clock.
+    count(contender, entry.rank(now), clock.nanoTime());
+    queue.remove(entry);
+    entry.item().isGranted = true;
+    waiting--;
   }
 
   /** Hands out what is free, and asks for one more if the next gets none. */
@@ -513,16 +579,16 @@ public final class Permits {
         .forEach(
             entry ->
                 counts.computeIfAbsent(entry.item().contender.label(), any -> new int[2])[1]++);
-    LoadEvent.tell(sample, device, held, queue.size(), slots.length(), preemptions);
+    LoadEvent.tell(sample, device, held, queue.size(), count, preemptions);
     counts.forEach((label, count) -> LoadEvent.tell(sample, device, label, count[0], count[1]));
   }
 
   /** Returns how many permits there are. */
   public int count() {
-    return slots.length();
+    return count;
   }
 
-  /** Returns how many permits are held. */
+  /** Returns how many permits are held, the place included that is lent. */
   public int held() {
     int held = 0;
     for (int i = 0; i < slots.length(); i++) {

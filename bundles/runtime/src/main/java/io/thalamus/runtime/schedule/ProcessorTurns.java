@@ -26,7 +26,7 @@ final class ProcessorTurns {
    * The length of a turn. Much longer ones delay the urgent; shorter ones gain nothing, since a
    * yield does not say to whom.
    */
-  static final long TURN_NANOS = 400_000L;
+  static final long TURN_NANOS = 200_000L;
 
   /** After two periods without an arrival of its priority, nothing is expected any more. */
   static final long PERIOD_NANOS = 1_000_000_000L;

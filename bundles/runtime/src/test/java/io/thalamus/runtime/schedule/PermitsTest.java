@@ -78,7 +78,12 @@ class PermitsTest {
   }
 
   private Permits permits(int count) {
-    return new Permits("device", count, MANY, clock::get, new ProcessorTurns(clock::get, NO_YIELD));
+    return permits(count, false);
+  }
+
+  private Permits permits(int count, boolean isLending) {
+    return new Permits(
+        "device", count, MANY, clock::get, isLending, new ProcessorTurns(clock::get, NO_YIELD));
   }
 
   private Thread start(Runnable task) {
@@ -207,6 +212,73 @@ class PermitsTest {
     assertEquals(0, permits.held());
   }
 
+  @Test
+  void whoBorrowsAPlaceBeginsAtOnceAndOneHolderMakesUpForIt() throws Exception {
+    Permits permits = permits(2, true);
+    List<Run> lows = List.of(new Run(A, Priority.LOW), new Run(A, Priority.LOW));
+    lows.forEach(low -> assertEquals(Turn.GRANTED, permits.acquire(low, true)));
+    Run high = new Run(A, Priority.HIGH);
+    assertEquals(Turn.GRANTED, permits.acquire(high, true), "nobody has stood back yet");
+    assertEquals(3, permits.held());
+    assertFalse(permits.tryAcquire(new Run(A, Priority.HIGH), true));
+    Thread paused = start(() -> assertEquals(Signal.CONTINUE, lows.getFirst().checkpoint()));
+    Eventually.that("one stands back", () -> permits.waiting() == 1);
+    assertEquals(2, permits.held());
+    assertEquals(Signal.CONTINUE, lows.getLast().checkpoint(), "one is enough");
+    assertEquals(Signal.CONTINUE, high.checkpoint());
+    assertTrue(paused.isAlive(), "it waits for the one that has borrowed");
+    permits.release(high);
+    joinAll();
+    assertEquals(2, permits.held());
+    assertEquals(1, permits.preemptions());
+    lows.forEach(permits::release);
+    assertEquals(0, permits.held());
+  }
+
+  @Test
+  void aPermitThatIsGivenBackMakesUpForABorrowedPlaceToo() throws Exception {
+    Permits permits = permits(1, true);
+    Run low = new Run(A, Priority.LOW);
+    assertEquals(Turn.GRANTED, permits.acquire(low, true));
+    Run high = new Run(A, Priority.HIGH);
+    assertEquals(Turn.GRANTED, permits.acquire(high, true));
+    permits.release(low);
+    List<String> turns = Collections.synchronizedList(new ArrayList<>());
+    queue(permits, new Run(A, Priority.LOW), "low", turns);
+    queue(permits, new Run(A, Priority.HIGH), "high", turns);
+    assertEquals(1, permits.held());
+    assertEquals(List.of(), turns, "the only permit is the one that was lent beforehand");
+    permits.release(high);
+    joinAll();
+    assertEquals(List.of("high", "low"), turns);
+    assertEquals(0, permits.held());
+  }
+
+  @Test
+  void oneAtATimeBorrowsAndNobodyBeforeThoseThatAreAsUrgent() throws Exception {
+    Permits permits = permits(2, true);
+    Run low = new Run(A, Priority.LOW);
+    Run medium = new Run(A, Priority.MEDIUM);
+    List.of(low, medium).forEach(run -> assertEquals(Turn.GRANTED, permits.acquire(run, true)));
+    List<String> turns = Collections.synchronizedList(new ArrayList<>());
+    queue(permits, new Run(A, Priority.LOW), "low", turns);
+    Run high = new Run(A, Priority.HIGH);
+    assertEquals(Turn.GRANTED, permits.acquire(high, true));
+    queue(permits, new Run(A, Priority.HIGH), "high", turns);
+    assertEquals(3, permits.held());
+    Thread paused = start(() -> assertEquals(Signal.CONTINUE, low.checkpoint()));
+    Eventually.that("the last in order stands back", () -> !low.isPauseWanted());
+    assertEquals(List.of(), turns, "it has stood back for the one that borrowed");
+    assertTrue(paused.isAlive());
+    permits.release(medium);
+    Eventually.that("the other one has its turn", () -> turns.contains("high"));
+    permits.release(high);
+    joinAll();
+    assertEquals("low", turns.getLast());
+    permits.release(low);
+    assertEquals(0, permits.held());
+  }
+
   /** The ends of a wait. */
   enum End {
     CANCELLED,
@@ -272,7 +344,7 @@ class PermitsTest {
 
   @Test
   void aFullQueueRefusesAtOnce() throws Exception {
-    Permits permits = new Permits("device", 1, 2, clock::get);
+    Permits permits = new Permits("device", 1, 2, clock::get, false);
     Run holder = new Run(A, Priority.HIGH);
     assertEquals(Turn.GRANTED, permits.acquire(holder, true));
     List<String> turns = Collections.synchronizedList(new ArrayList<>());
@@ -376,12 +448,13 @@ class PermitsTest {
     assertTrue(least < 10_000, "10,000 turns allocate " + least + " bytes");
   }
 
-  @Test
-  void randomTurnsNeitherHangNorLeak() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void randomTurnsNeitherHangNorLeak(boolean isLending) throws Exception {
     long seed = ThreadLocalRandom.current().nextLong();
     System.out.println("PermitsTest seed " + seed);
     Random random = new Random(seed);
-    Permits permits = new Permits("device", 2, MANY, System::nanoTime);
+    Permits permits = new Permits("device", 2, MANY, System::nanoTime, isLending);
     AtomicInteger holding = new AtomicInteger();
     AtomicInteger stopped = new AtomicInteger();
     for (int t = 0; t < 8; t++) {
@@ -389,7 +462,7 @@ class PermitsTest {
       start(
           () -> {
             for (int i = 0; i < 300; i++) {
-              turn(permits, own, holding, stopped);
+              turn(permits, own, isLending ? 3 : 2, holding, stopped);
             }
           });
     }
@@ -399,7 +472,8 @@ class PermitsTest {
     assertTrue(permits.preemptions() > 0 && stopped.get() > 0, () -> "seed " + seed);
   }
 
-  private void turn(Permits permits, Random random, AtomicInteger holding, AtomicInteger stopped) {
+  private void turn(
+      Permits permits, Random random, int most, AtomicInteger holding, AtomicInteger stopped) {
     Run run =
         new Run(
             random.nextBoolean() ? A : new Application("b", "" + random.nextInt(2)),
@@ -418,7 +492,7 @@ class PermitsTest {
     if (permits.acquire(run, random.nextInt(8) != 0) == Turn.GRANTED) {
       Signal signal = Signal.CONTINUE;
       for (int i = random.nextInt(20); i >= 0 && signal == Signal.CONTINUE; i--) {
-        assertTrue(holding.incrementAndGet() <= 2, "more hold a permit than there are");
+        assertTrue(holding.incrementAndGet() <= most, "more hold a permit than there are");
         Thread.yield();
         if (random.nextInt(16) == 0) {
           run.inherit(new Run(A, Priority.HIGH));

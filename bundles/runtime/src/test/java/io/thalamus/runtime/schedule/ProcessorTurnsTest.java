@@ -23,8 +23,8 @@ class ProcessorTurnsTest {
   private final AtomicLong clock = new AtomicLong(TimeUnit.HOURS.toNanos(1));
   private final AtomicInteger yields = new AtomicInteger();
   private final ProcessorTurns turns = new ProcessorTurns(clock::get, yields::incrementAndGet);
-  private final Permits permits = new Permits("device", 2, 10, clock::get, turns);
-  private final Permits others = new Permits("other device", 2, 10, clock::get, turns);
+  private final Permits permits = new Permits("device", 2, 10, clock::get, false, turns);
+  private final Permits others = new Permits("other device", 2, 10, clock::get, false, turns);
 
   private static final class Run extends Contender {
     Run(String application, Priority priority) {
@@ -98,7 +98,7 @@ class ProcessorTurnsTest {
   void theTimeThatOthersHadIsNoTimeOfTheExecution() {
     long others = TimeUnit.MILLISECONDS.toNanos(3);
     ProcessorTurns busy = new ProcessorTurns(clock::get, () -> clock.addAndGet(others));
-    Permits device = new Permits("device", 1, 10, clock::get, busy);
+    Permits device = new Permits("device", 1, 10, clock::get, false, busy);
     comesAndGoes(device, Priority.HIGH);
     Run low = new Run("a", Priority.LOW);
     device.acquire(low, true);

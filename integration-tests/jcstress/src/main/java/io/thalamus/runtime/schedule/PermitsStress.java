@@ -47,7 +47,11 @@ public final class PermitsStress {
     private final Queue<Run> released = new ConcurrentLinkedQueue<>();
 
     Watch(int count) {
-      permits = new Permits("stress", count, Integer.MAX_VALUE, this::nanoTime);
+      this(count, false);
+    }
+
+    Watch(int count, boolean isLending) {
+      permits = new Permits("stress", count, Integer.MAX_VALUE, this::nanoTime, isLending);
     }
 
     /**
@@ -309,6 +313,33 @@ public final class PermitsStress {
     @Arbiter
     public void end(LLI_Result r) {
       r.r3 = total - 1 + watch.wrong();
+    }
+  }
+
+  /** A holder passes checkpoints and gives its permit back while a more urgent one borrows. */
+  @JCStressTest
+  @Outcome(id = "CONTINUE, GRANTED, 0", expect = Expect.ACCEPTABLE, desc = "both had their turn")
+  @State
+  public static class PauseAndBorrow {
+    private final Watch watch = new Watch(1, true);
+    private final Run low = watch.holder(Priority.LOW);
+    private volatile boolean isOver;
+
+    @Actor
+    public void low(LLI_Result r) {
+      r.r1 = low.pass(() -> {}, () -> isOver).name();
+      watch.release(low);
+      watch.release(watch.holder(Priority.LOW));
+    }
+
+    @Actor
+    public void high(LLI_Result r) {
+      r.r2 = watch.await(new Run(Priority.HIGH), () -> isOver = true);
+    }
+
+    @Arbiter
+    public void end(LLI_Result r) {
+      r.r3 = watch.wrong();
     }
   }
 
