@@ -151,7 +151,7 @@ public final class PrioritiesProof extends FrameworkProof {
       return new Window(new long[count], new long[count], new long[count], new long[count]);
     }
 
-    /** Returns what was no computing: the waits for permits and processors, and the call itself. */
+    /** Returns the times without computing: the waits for permits and processors, and the call itself. */
     long[] waited() {
       long[] waited = new long[taken.length];
       Arrays.setAll(waited, i -> taken[i] - run[i]);
