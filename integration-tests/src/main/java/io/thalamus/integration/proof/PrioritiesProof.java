@@ -151,7 +151,10 @@ public final class PrioritiesProof extends FrameworkProof {
       return new Window(new long[count], new long[count], new long[count], new long[count]);
     }
 
-    /** Returns the times without computing: the waits for permits and processors, and the call itself. */
+    /**
+     * Returns the times without computing: the waits for permits and processors, and the call
+     * itself.
+     */
     long[] waited() {
       long[] waited = new long[taken.length];
       Arrays.setAll(waited, i -> taken[i] - run[i]);
@@ -258,8 +261,8 @@ public final class PrioritiesProof extends FrameworkProof {
   }
 
   /**
-   * Returns for how long this thread was ready to go on and had no processor, as Linux counts it;
-   * 0 where that is not known.
+   * Returns for how long this thread was ready to go on and had no processor, as Linux counts it; 0
+   * where that is not known.
    */
   private static long offNanos() {
     try {
@@ -369,7 +372,8 @@ public final class PrioritiesProof extends FrameworkProof {
     }
     for (Part part : Part.values()) {
       figures.decimal(
-          name + ".slowest" + part.suffix + ".meanMicros", sums[part.ordinal()] / PER_MICRO / count);
+          name + ".slowest" + part.suffix + ".meanMicros",
+          sums[part.ordinal()] / PER_MICRO / count);
     }
   }
 

@@ -3,8 +3,8 @@ package io.thalamus.runtime.caching;
 
 import io.thalamus.api.CompilationCache.Looks;
 import io.thalamus.runtime.events.CacheEvent;
-import io.thalamus.runtime.events.Recordings;
 import io.thalamus.runtime.events.CacheEvent.Outcome;
+import io.thalamus.runtime.events.Recordings;
 import java.util.List;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLongArray;

@@ -330,8 +330,7 @@ public final class Permits {
         return Signal.CONTINUE;
       }
       preemptions++;
-      event =
-          PreemptEvent.start(device, contender.label(), contender.execution(), first.label());
+      event = PreemptEvent.start(device, contender.label(), contender.execution(), first.label());
       waiter = new Waiter(contender);
       waiter.entry = new FairQueue.Entry<>(waiter, contender.number);
       Contender standing = contender.standing();
@@ -348,13 +347,11 @@ public final class Permits {
     if (event != null) {
       event.commit();
     }
-    return waiter.isGranted ? contender.status() : stopped(contender);
+    Signal signal = contender.status();
+    return waiter.isGranted || signal != Signal.CONTINUE ? signal : Signal.CANCELLED;
   }
 
-  /**
-   * Returns the one that has borrowed a place which this holder is to make up for; null if none
-   * has, or another holder has stood back for it already.
-   */
+  /** Returns the borrower that this holder is to make up for; null if there is none. */
   private Contender borrower(Contender holder, long now) {
     Contender borrower = slots.get(count);
     return borrower != null
@@ -380,16 +377,7 @@ public final class Permits {
 
   /** Returns how many permits nobody holds. */
   private int freeSlots() {
-    int free = 0;
-    for (int i = 0; i < count; i++) {
-      free += slots.get(i) == null ? 1 : 0;
-    }
-    return free;
-  }
-
-  private static Signal stopped(Contender contender) {
-    Signal signal = contender.status();
-    return signal == Signal.CONTINUE ? Signal.CANCELLED : signal;
+    return count - held() + (isLent() ? 1 : 0);
   }
 
   /** Looks again, since time has passed. */
