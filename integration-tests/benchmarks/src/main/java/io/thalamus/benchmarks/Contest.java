@@ -54,8 +54,7 @@ final class Contest {
    */
   record Result(
       String engine,
-      double openMillis,
-      double firstMillis,
+      Remote.Start start,
       Samples latencyMillis,
       Samples ratios,
       Samples overheadMicros,
@@ -173,8 +172,7 @@ final class Contest {
       results.add(
           new Result(
               remote.engine(),
-              remote.openMillis(),
-              remote.firstMillis(),
+              remote.start(),
               Samples.of(runs.get(remote)),
               Samples.of(ratios),
               Samples.of(overheads),

@@ -104,8 +104,10 @@ public final class Main {
       figure(name + ".p10Millis", decimal(result.latencyMillis().low()));
       figure(name + ".medianMillis", decimal(result.latencyMillis().median()));
       figure(name + ".runs", result.latencyMillis().sorted().length);
-      figure(name + ".firstMillis", decimal(result.firstMillis()));
-      figure(name + ".openMillis", decimal(result.openMillis()));
+      figure(name + ".firstMillis", decimal(result.start().firstMillis()));
+      figure(name + ".firstProcessorMillis", decimal(result.start().firstProcessorMillis()));
+      figure(name + ".openMillis", decimal(result.start().openMillis()));
+      figure(name + ".openProcessorMillis", decimal(result.start().openProcessorMillis()));
       figure(name + ".peakBytes", result.about().peakBytes());
       figure(name + ".note", result.about().note());
       figure(name + ".difference", String.format(Locale.ROOT, "%.2g", result.difference()));
@@ -141,8 +143,8 @@ public final class Main {
                 result.ratios().median(),
                 result.ratios().low(),
                 result.ratios().high()),
-        result.firstMillis(),
-        result.openMillis(),
+        result.start().firstMillis(),
+        result.start().openMillis(),
         result.about().peakBytes() / MEBI,
         result.difference());
   }

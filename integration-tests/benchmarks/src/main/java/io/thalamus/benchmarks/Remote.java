@@ -22,8 +22,7 @@ final class Remote implements AutoCloseable {
   private final Process process;
   private final PrintStream commands;
   private final BufferedReader answers;
-  private double openMillis;
-  private double firstMillis;
+  private Start start;
 
   /** An engine that cannot run a model. */
   static final class RefusedException extends Exception {
@@ -73,8 +72,12 @@ final class Remote implements AutoCloseable {
     Remote remote = new Remote(engine, process);
     try {
       String[] words = remote.answer("ready");
-      remote.openMillis = Long.parseLong(words[1]) / MILLION;
-      remote.firstMillis = Long.parseLong(words[2]) / MILLION;
+      remote.start =
+          new Start(
+              Long.parseLong(words[1]) / MILLION,
+              Long.parseLong(words[2]) / MILLION,
+              Long.parseLong(words[3]) / MILLION,
+              Long.parseLong(words[4]) / MILLION);
     } catch (IOException | RefusedException e) {
       remote.close();
       throw e;
@@ -101,14 +104,22 @@ final class Remote implements AutoCloseable {
     return engine;
   }
 
-  /** From the start of its work to a model that is ready to run. */
-  double openMillis() {
-    return openMillis;
+  Start start() {
+    return start;
   }
 
-  double firstMillis() {
-    return firstMillis;
-  }
+  /**
+   * The times until an engine has run once. Processor time is that of all threads, and not longer
+   * where other processes are busy.
+   *
+   * @param openMillis from the start of its work to a model that is ready to run
+   * @param firstMillis of the first run
+   */
+  record Start(
+      double openMillis,
+      double firstMillis,
+      double openProcessorMillis,
+      double firstProcessorMillis) {}
 
   /** Runs once untimed, then for about so long; the times in milliseconds. */
   List<Double> run(long millis) throws IOException, RefusedException {
