@@ -7,6 +7,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Subgraph;
 import io.thalamus.x86.compile.Constants;
 import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Program.Check;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
@@ -41,7 +42,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
   private static final int MAGIC = 'T' | 'X' << 8 | '8' << 16 | '6' << 24;
 
   /** Changes with the layout of the file. */
-  private static final int VERSION = 3;
+  private static final int VERSION = 4;
 
   private static final int SETTINGS = 32;
   private static final int FIXED = 2 * Integer.BYTES + SETTINGS;
@@ -85,6 +86,11 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
       out.writeLong(one.from());
       out.writeLong(one.to().offset());
       out.writeLong(one.to().bytes());
+    }
+    out.writeInt(program.checks().size());
+    for (Check check : program.checks()) {
+      out.writeLong(check.at());
+      out.writeInt(check.limit());
     }
     out.writeInt(program.groups().size());
     for (Group group : program.groups()) {
@@ -162,6 +168,10 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     for (int left = count(in, 3 * Long.BYTES); left > 0; left--) {
       copied.add(new Copied(in.getLong(), new Range(in.getLong(), in.getLong())));
     }
+    List<Check> checks = new ArrayList<>();
+    for (int left = count(in, Long.BYTES + Integer.BYTES); left > 0; left--) {
+      checks.add(new Check(in.getLong(), in.getInt()));
+    }
     List<Group> groups = new ArrayList<>();
     for (int left = count(in, Integer.BYTES + 1); left > 0; left--) {
       groups.add(new Group(in.getInt(), in.get() != 0));
@@ -191,6 +201,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
             List.copyOf(groups),
             memory,
             List.copyOf(copied),
+            List.copyOf(checks),
             from,
             to,
             arguments.shapes());

@@ -2,9 +2,11 @@
 package io.thalamus.x86;
 
 import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Program.Check;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
+import io.thalamus.x86.kernel.CheckedIndexes;
 import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
 import java.io.IOException;
@@ -51,6 +53,9 @@ final class ProgramBounds {
         within(
             range == null || fits(range.offset(), range.bytes(), program.memory()), "an argument");
       }
+    }
+    for (Check check : program.checks()) {
+      within(fits(check.at(), CheckedIndexes.STATUS, program.memory()), "a check");
     }
     for (Copied one : program.copied()) {
       within(

@@ -15,11 +15,14 @@ import io.thalamus.model.Timing;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.SystemCalls;
 import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Program.Check;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
+import io.thalamus.x86.kernel.CheckedIndexes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /**
@@ -93,6 +96,9 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
       bytesIn += from.byteSize();
     }
     Failed failure = call(frame, config);
+    if (failure == null) {
+      failure = check(frame.memory());
+    }
     if (failure != null) {
       return failure;
     }
@@ -107,6 +113,20 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     }
     Timing timing = config.measureTiming() ? since(startNanos) : Timing.NONE;
     return arguments.completed(timing, bytesIn, bytesOut);
+  }
+
+  /** Returns what is wrong with values of the run; null where nothing is. */
+  private Failed check(MemorySegment memory) {
+    for (Check check : program.checks()) {
+      long status = memory.get(ValueLayout.JAVA_LONG, check.at());
+      if (status != 0) {
+        return new Failed(
+            ErrorStatus.GENERAL_FAILURE,
+            "index %d is %d, outside of [0, %d)"
+                .formatted(CheckedIndexes.index(status), (int) status, check.limit()));
+      }
+    }
+    return null;
   }
 
   /**

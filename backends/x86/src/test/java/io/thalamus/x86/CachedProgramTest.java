@@ -139,6 +139,7 @@ class CachedProgramTest {
             program.groups(),
             program.memory(),
             program.copied(),
+            program.checks(),
             program.inputs(),
             program.outputs(),
             program.shapes());

@@ -14,18 +14,22 @@ import static io.thalamus.x86.RandomGraphs.floats;
 import static io.thalamus.x86.RandomGraphs.halves;
 import static io.thalamus.x86.RandomGraphs.one;
 import static io.thalamus.x86.RandomGraphs.shape;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
+import io.thalamus.tck.check.OutcomeException;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Places of elements, and elements by constant places, against the reference. */
+/** Places of elements, and elements by their places, against the reference. */
 class FindingTest {
   private static Quantization quantization(OperandCode type) {
     return type == TENSOR_QUANT8_ASYMM || type == TENSOR_QUANT8_ASYMM_SIGNED
@@ -78,6 +82,57 @@ class FindingTest {
               graph.output(TENSOR_INT32, NONE, result));
           return new byte[][] {data(type, random, shape)};
         });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void elementsAtComputedPlacesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          OperandCode type =
+              one(random, List.of(TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM));
+          int[] shape = shape(random);
+          int axis = random.nextInt(4);
+          int[] places = new int[1 + random.nextInt(70)];
+          for (int i = 0; i < places.length; i++) {
+            places[i] = random.nextInt(shape[axis]);
+          }
+          int[] result = shape.clone();
+          result[axis] = places.length;
+          graph.operation(
+              OperationCode.GATHER,
+              List.of(
+                  graph.input(type, quantization(type), shape),
+                  graph.int32(axis),
+                  graph.input(TENSOR_INT32, NONE, places.length)),
+              graph.output(type, quantization(type), result));
+          return new byte[][] {data(type, random, shape), TestGraph.bytes(places)};
+        });
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {-1, 3, Integer.MIN_VALUE, Integer.MAX_VALUE})
+  void theFirstIndexOutOfBoundsIsNamed(int wrong) throws Exception {
+    try (X86Device device = new X86Device("1.0.0");
+        TestGraph graph = new TestGraph()) {
+      graph.operation(
+          OperationCode.GATHER,
+          List.of(
+              graph.input(TENSOR_FLOAT32, NONE, 3, 2),
+              graph.int32(0),
+              graph.input(TENSOR_INT32, NONE, 4)),
+          graph.output(TENSOR_FLOAT32, NONE, 4, 2));
+      byte[] table = TestGraph.bytes(new float[6]);
+      byte[] places = TestGraph.bytes(new int[] {2, wrong, -7, 0});
+      OutcomeException failed =
+          assertThrows(
+              OutcomeException.class, () -> TestGraph.run(device, graph.model(), table, places));
+      assertTrue(
+          failed.getMessage().contains("index 1 is " + wrong + ", outside of [0, 3)"),
+          failed.getMessage());
+    }
   }
 
   @ParameterizedTest

@@ -11,15 +11,16 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Selection.Axis;
 import io.thalamus.operations.Slice.Lookup;
 import io.thalamus.x86.kernel.Cast.Type;
+import io.thalamus.x86.kernel.CheckedIndexes;
 import io.thalamus.x86.kernel.FoundRows;
 import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.GatheredRows;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
 import java.util.Arrays;
 
 /**
- * Places of elements, and elements by their places: ARGMAX and ARGMIN; GATHER and EMBEDDING_LOOKUP
- * where the places are constants.
+ * Places of elements, and elements by their places: ARGMAX and ARGMIN; GATHER and EMBEDDING_LOOKUP.
  */
 public final class Finding {
   /** Elements of a call. */
@@ -126,17 +127,52 @@ public final class Finding {
 
   private static boolean isLookupPossible(OperationView operation, Lookup lookup) {
     OperandView indexes = operation.input(lookup.indexInput());
-    return indexes.value().isPresent()
-        && Arrays.stream(indexes.int32s()).allMatch(index -> index >= 0 && index < lookup.rows())
+    // Wrong ones fail each run, which is for the reference to say.
+    boolean areGood =
+        indexes.value().isEmpty()
+            || Arrays.stream(indexes.int32s())
+                .allMatch(index -> index >= 0 && index < lookup.rows());
+    return areGood
         && (long) lookup.outer() * lookup.indexes() < MOST_CALLS * 16
         && Sizes.isPossible(operation.output());
+  }
+
+  /** Copies rows by indexes that are known in a run. */
+  private static void gather(
+      Lookup lookup, int size, Lowering.Operands operands, ProgramBuilder program) {
+    int row = lookup.rowLength() * size;
+    CheckedIndexes indexes = new CheckedIndexes(lookup.indexes(), lookup.rows(), row);
+    Place places = program.place(indexes.bytes());
+    program.call(
+        indexes.emit(program.emitter()), operands.input(lookup.indexInput()), 0, places, 0, 1);
+    program.check(places, lookup.rows());
+    long table = (long) lookup.rows() * row;
+    Function rows = new GatheredRows(table, row).emit(program.emitter());
+    int most = Math.max(1, LONGEST * Float.BYTES / row);
+    for (int outer = 0; outer < lookup.outer(); outer++) {
+      for (int first = 0; first < lookup.indexes(); first += most) {
+        program.call(
+            rows,
+            operands.input(lookup.valueInput()),
+            outer * table,
+            operands.output(),
+            ((long) outer * lookup.indexes() + first) * row,
+            places,
+            CheckedIndexes.STATUS + (long) first * Long.BYTES,
+            Math.min(most, lookup.indexes() - first));
+      }
+    }
   }
 
   private static void lookup(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Lookup lookup = operation.parameters(Lookup.class);
-    int[] indexes = operation.view().input(lookup.indexInput()).int32s();
     int size = operation.view().output().type().elementSize();
+    if (operation.view().input(lookup.indexInput()).value().isEmpty()) {
+      gather(lookup, size, operands, program);
+      return;
+    }
+    int[] indexes = operation.view().input(lookup.indexInput()).int32s();
     int row = lookup.rowLength() * size;
     Place source = operands.input(lookup.valueInput());
     for (int outer = 0; outer < lookup.outer(); outer++) {

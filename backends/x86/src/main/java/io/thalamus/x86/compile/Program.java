@@ -15,6 +15,7 @@ import java.util.List;
  * @param groups all calls, in their order
  * @param memory bytes of a run
  * @param copied constants that a run's memory begins with
+ * @param checks what a run finds wrong with its values, in the end
  * @param inputs by input of the graph; null where nothing reads it
  * @param outputs by output of the graph
  * @param shapes of the outputs
@@ -27,6 +28,7 @@ public record Program(
     List<Group> groups,
     long memory,
     List<Copied> copied,
+    List<Check> checks,
     Range[] inputs,
     Range[] outputs,
     List<Shape> shapes) {
@@ -43,6 +45,7 @@ public record Program(
         groups,
         memory,
         copied,
+        checks,
         inputs,
         outputs,
         shapes);
@@ -59,6 +62,13 @@ public record Program(
 
   /** Bytes of the memory of a run. */
   public record Range(long offset, long bytes) {}
+
+  /**
+   * Indexes that must be below a limit.
+   *
+   * @param at where a run's memory holds 0, or else what {@code CheckedIndexes} tells
+   */
+  public record Check(long at, int limit) {}
 
   /** A constant that stands in the memory of a run. */
   public record Copied(long from, Range to) {}

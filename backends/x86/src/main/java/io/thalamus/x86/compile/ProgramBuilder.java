@@ -5,6 +5,7 @@ import io.thalamus.driver.LifetimePlan;
 import io.thalamus.driver.LifetimePlan.Value;
 import io.thalamus.model.Shape;
 import io.thalamus.x86.asm.Level;
+import io.thalamus.x86.compile.Program.Check;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
@@ -40,6 +41,7 @@ final class ProgramBuilder {
   private final List<Place> places = new ArrayList<>();
   private final List<Call> calls = new ArrayList<>();
   private final List<Constant> copied = new ArrayList<>();
+  private final List<Checked> checked = new ArrayList<>();
   private Place zero;
   private int step;
 
@@ -59,6 +61,8 @@ final class ProgramBuilder {
       Place other,
       long o2,
       long blocks) {}
+
+  private record Checked(Place status, int limit) {}
 
   private record Constant(long from, Place to) {}
 
@@ -115,6 +119,13 @@ final class ProgramBuilder {
       zero = constantPlace(new byte[Long.BYTES]);
     }
     return zero;
+  }
+
+  /** Has a run fail in the end where a place begins with a number that is not 0. */
+  void check(Place status, int limit) {
+    status.use(step);
+    status.use(Integer.MAX_VALUE);
+    checked.add(new Checked(status, limit));
   }
 
   /** Returns where some bytes stand among the constants. */
@@ -245,6 +256,7 @@ final class ProgramBuilder {
         List.copyOf(ends),
         plan.size(),
         copied.stream().map(one -> new Copied(one.from(), range(one.to()))).toList(),
+        checked.stream().map(one -> new Check(one.status().offset(), one.limit())).toList(),
         ranges(inputs),
         ranges(outputs),
         shapes);

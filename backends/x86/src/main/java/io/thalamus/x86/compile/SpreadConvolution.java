@@ -6,8 +6,10 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
@@ -19,9 +21,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Float convolutions whose results do not stand beside each other: TRANSPOSE_CONV_2D, whose results
- * that lie a stride apart are a convolution with a part of the filter, and GROUPED_CONV_2D, each of
- * whose groups is one. Weights are constants.
+ * Convolutions whose results do not stand beside each other: TRANSPOSE_CONV_2D, whose results that
+ * lie a stride apart are a convolution with a part of the filter, and GROUPED_CONV_2D of floats,
+ * each of whose groups is one. Weights are constants.
  */
 public final class SpreadConvolution {
   /** Calls of an operation, at least. */
@@ -34,16 +36,23 @@ public final class SpreadConvolution {
     table
         .add(
             OperationCode.TRANSPOSE_CONV_2D,
-            operation ->
-                possible(operation)
-                    .filter(
-                        parameters ->
-                            covers(parameters.height())
-                                && covers(parameters.width())
-                                && lines(operation) * parameters.width().stride() < MOST_LINES)
-                    .isPresent(),
+            operation -> spread(operation).isPresent(),
             SpreadConvolution::transposed,
             TENSOR_FLOAT32)
+        .add(
+            OperationCode.TRANSPOSE_CONV_2D,
+            operation ->
+                spread(operation)
+                    .filter(
+                        parameters ->
+                            StoredConvolution.isExact(
+                                operation,
+                                parameters.quantized().orElseThrow(),
+                                operation.input(1).shape().elementCount()
+                                    / operation.input(1).shape().dimension(0)))
+                    .isPresent(),
+            SpreadConvolution::storedTransposed,
+            ElementTypes.quantized8())
         .add(
             OperationCode.GROUPED_CONV_2D,
             operation ->
@@ -62,6 +71,16 @@ public final class SpreadConvolution {
         ? StoredConvolution.parameters(operation, Parameters.class)
             .filter(parameters -> parameters.layout() == DataLayout.NHWC)
         : Optional.empty();
+  }
+
+  /** Returns the parameters of a transposed convolution whose results have a tap each. */
+  private static Optional<Parameters> spread(OperationView operation) {
+    return possible(operation)
+        .filter(
+            parameters ->
+                covers(parameters.height())
+                    && covers(parameters.width())
+                    && lines(operation) * parameters.width().stride() < MOST_LINES);
   }
 
   /** Returns true if each result has a tap. */
@@ -166,23 +185,81 @@ public final class SpreadConvolution {
     }
   }
 
+  /** The same of bytes: sums of integers have no order. */
+  private static void storedTransposed(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    Accumulation accumulation = parameters.quantized().orElseThrow();
+    Shape input = operation.inputShape(0);
+    Shape output = operation.outputShape(0);
+    List<Phase> rows = Phase.of(parameters.height(), output.dimension(1));
+    List<Phase> columns = Phase.of(parameters.width(), output.dimension(2));
+    Window height = margin(rows, input.dimension(1));
+    Window width = margin(columns, input.dimension(2));
+    StoredSource source = new StoredSource(program, operands.input(0));
+    StoredWeights weights =
+        StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint());
+    for (Phase row : rows) {
+      for (Phase column : columns) {
+        StoredLayer layer =
+            new StoredLayer(
+                input.dimension(0),
+                input.dimension(1),
+                input.dimension(2),
+                input.dimension(3),
+                row.results(),
+                column.results(),
+                output.dimension(3),
+                new Window(row.taps(), 1, 1, height.before(), height.after()),
+                new Window(column.taps(), 1, 1, width.before(), width.after()),
+                StoredConvolution.isSigned(operation.view()),
+                weights.chosen(
+                    taps(parameters, row, column),
+                    parameters.height().size() * parameters.width().size(),
+                    input.dimension(3)),
+                operation.view().input(2).int32s(),
+                accumulation);
+        Placement placement =
+            new Placement(
+                row.cell() - row.taps() + 1 + height.before(),
+                column.cell() - column.taps() + 1 + width.before(),
+                output.dimension(1),
+                output.dimension(2),
+                row.first(),
+                parameters.height().stride(),
+                column.first(),
+                parameters.width().stride());
+        new StoredProducts(program, layer, source, operands.output(), placement).emit();
+      }
+    }
+  }
+
   /** The taps that some results see, in the order of the cells. */
+  private static int[] taps(Parameters parameters, Phase row, Phase column) {
+    int[] taps = new int[row.taps() * column.taps()];
+    int at = 0;
+    for (int i = row.taps() - 1; i >= 0; i--) {
+      for (int j = column.taps() - 1; j >= 0; j--) {
+        int y = row.tap() + i * parameters.height().stride();
+        int x = column.tap() + j * parameters.width().stride();
+        taps[at++] = y * parameters.width().size() + x;
+      }
+    }
+    return taps;
+  }
+
+  /** The weights of those taps. */
   private static float[] part(
       float[] weights, Parameters parameters, Phase row, Phase column, int channels) {
-    int height = parameters.height().size();
-    int width = parameters.width().size();
-    int filters = weights.length / (height * width * channels);
-    float[] part = new float[filters * row.taps() * column.taps() * channels];
+    int all = parameters.height().size() * parameters.width().size();
+    int[] taps = taps(parameters, row, column);
+    int filters = weights.length / (all * channels);
+    float[] part = new float[filters * taps.length * channels];
     int at = 0;
     for (int filter = 0; filter < filters; filter++) {
-      for (int i = row.taps() - 1; i >= 0; i--) {
-        for (int j = column.taps() - 1; j >= 0; j--) {
-          int y = row.tap() + i * parameters.height().stride();
-          int x = column.tap() + j * parameters.width().stride();
-          int from = ((filter * height + y) * width + x) * channels;
-          System.arraycopy(weights, from, part, at, channels);
-          at += channels;
-        }
+      for (int tap : taps) {
+        System.arraycopy(weights, (filter * all + tap) * channels, part, at, channels);
+        at += channels;
       }
     }
     return part;

@@ -112,7 +112,7 @@ public final class StoredConvolution {
    *
    * @param depth products of a sum
    */
-  private static boolean isExact(OperationView operation, Accumulation accumulation, long depth) {
+  static boolean isExact(OperationView operation, Accumulation accumulation, long depth) {
     long largest = 0;
     for (int bias : operation.input(2).int32s()) {
       largest = Math.max(largest, Math.abs((long) bias));
@@ -177,7 +177,7 @@ public final class StoredConvolution {
     }
   }
 
-  private static boolean isSigned(OperationView operation) {
+  static boolean isSigned(OperationView operation) {
     return operation.input(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
   }
 }

@@ -17,15 +17,10 @@ final class StoredProducts {
 
   private final ProgramBuilder program;
   private final StoredLayer layer;
-  private final Place source;
+  private final StoredSource source;
   private final Place output;
+  private final Placement placement;
   private final Scaling scaling;
-
-  /** The source as words less the zero point, with its padding; null until a panel needs it. */
-  private Place words;
-
-  /** The source as bytes, with its padding; null until a panel needs it. */
-  private Place bytes;
 
   /** Elements of a tap that stand beside each other. */
   private final int run;
@@ -34,10 +29,26 @@ final class StoredProducts {
   private final int runs;
 
   StoredProducts(ProgramBuilder program, StoredLayer declared, Place source, Place output) {
+    this(
+        program,
+        declared.flat(),
+        new StoredSource(program, source),
+        output,
+        Placement.whole(declared.flat()));
+  }
+
+  /** A layer whose results stand where they are put. */
+  StoredProducts(
+      ProgramBuilder program,
+      StoredLayer layer,
+      StoredSource source,
+      Place output,
+      Placement placement) {
     this.program = program;
+    this.layer = layer;
     this.source = source;
     this.output = output;
-    layer = declared.flat();
+    this.placement = placement;
     scaling = layer.scaling();
     boolean isJoined = layer.width().dilation() == 1;
     run = layer.channels() * (isJoined ? layer.width().size() : 1);
@@ -98,18 +109,6 @@ final class StoredProducts {
     return form != Form.WORDS && layer.isSigned();
   }
 
-  /** Returns the source as a form reads it. */
-  private Place source(Form form) {
-    if (form == Form.WORDS) {
-      words = words == null ? layer.copy(program, source, true) : words;
-      return words;
-    }
-    if (bytes == null) {
-      bytes = layer.isPadded() ? layer.copy(program, source, false) : source;
-    }
-    return bytes;
-  }
-
   /** Returns the weights of a channel. */
   private int depth() {
     return layer.height().size() * runs * run;
@@ -132,7 +131,7 @@ final class StoredProducts {
         runs == 1 ? 0 : layer.width().dilation() * cell,
         run,
         layer.width().stride() * cell,
-        layer.resultChannels(),
+        placement.columnStep() * layer.resultChannels(),
         scaling.rescale());
   }
 
@@ -145,20 +144,28 @@ final class StoredProducts {
       int channel,
       long panel) {
     int batch = line / layer.resultHeight();
-    int row = line % layer.resultHeight() * layer.height().stride();
+    int index = line % layer.resultHeight();
+    int row = index * layer.height().stride() + placement.top();
     long from =
         (((long) batch * layer.paddedHeight() + row) * layer.paddedWidth()
-                + (long) result * layer.width().stride())
+                + (long) result * layer.width().stride()
+                + placement.left())
             * layer.channels()
             * product.form().bytes();
-    long to = ((long) line * layer.resultWidth() + result) * layer.resultChannels() + channel;
+    int resultLine = placement.line() + index * placement.lineStep();
+    long to =
+        (((long) batch * placement.lines() + resultLine) * placement.columns()
+                    + placement.column()
+                    + (long) result * placement.columnStep())
+                * layer.resultChannels()
+            + channel;
     long products =
         (long) product.rows() * product.channels() * product.height() * product.width() * run;
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
     for (int block = 0; block < blocks; block += most) {
       program.call(
           function,
-          source(product.form()),
+          source.of(product.form(), layer),
           from + (long) block * product.rows() * product.rowStep(),
           output,
           to + (long) block * product.rows() * product.resultStep(),

@@ -43,6 +43,26 @@ final class StoredWeights {
     return new StoredWeights(to, flip, zeroPoint);
   }
 
+  /**
+   * Returns those of some taps.
+   *
+   * @param taps in their new order
+   * @param of how many there are for each output channel
+   * @param channels of a tap
+   */
+  StoredWeights chosen(int[] taps, int of, int channels) {
+    int filters = stored.length / (of * channels);
+    byte[] to = new byte[filters * taps.length * channels];
+    int at = 0;
+    for (int filter = 0; filter < filters; filter++) {
+      for (int tap : taps) {
+        System.arraycopy(stored, (filter * of + tap) * channels, to, at, channels);
+        at += channels;
+      }
+    }
+    return new StoredWeights(to, flip, zeroPoint);
+  }
+
   /** Returns a weight, less the zero point. */
   int get(int index) {
     return (byte) (stored[index] ^ flip) - zeroPoint;

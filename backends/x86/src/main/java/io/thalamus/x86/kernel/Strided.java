@@ -73,7 +73,8 @@ public record Strided(
         false);
   }
 
-  private static void dense(Assembler a, Vector x, int bytes) {
+  /** Copies bytes from rdi to rsi, and moves both; changes rax and r10. */
+  static void dense(Assembler a, Vector x, int bytes) {
     int length = x.length().bytes();
     Loops.repeat(
         a,
