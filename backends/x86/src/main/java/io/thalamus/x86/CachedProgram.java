@@ -97,6 +97,10 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
       out.writeInt(group.end());
       out.writeBoolean(group.isShared());
     }
+    out.writeInt(program.operations().length);
+    for (int end : program.operations()) {
+      out.writeInt(end);
+    }
     Map<Function, Integer> functions = new LinkedHashMap<>();
     program.functions().forEach(function -> functions.putIfAbsent(function, functions.size()));
     out.writeInt(functions.size());
@@ -176,6 +180,10 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     for (int left = count(in, Integer.BYTES + 1); left > 0; left--) {
       groups.add(new Group(in.getInt(), in.get() != 0));
     }
+    int[] operations = new int[count(in, Integer.BYTES)];
+    for (int i = 0; i < operations.length; i++) {
+      operations[i] = in.getInt();
+    }
     List<Function> all = new ArrayList<>();
     for (int left = count(in, LEAST_FUNCTION); left > 0; left--) {
       all.add(new Function(in.getInt(), extent(in), extent(in), extent(in), in.get() != 0));
@@ -199,6 +207,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
             calls,
             functions,
             List.copyOf(groups),
+            operations,
             memory,
             List.copyOf(copied),
             List.copyOf(checks),

@@ -48,6 +48,12 @@ final class ProgramBounds {
       first = group.end();
     }
     within(first == count, "the last group of calls");
+    first = 0;
+    for (int end : program.operations()) {
+      within(end >= first && end <= count, "an operation");
+      first = end;
+    }
+    within(first == count, "the last operation");
     for (Range[] ranges : new Range[][] {program.inputs(), program.outputs()}) {
       for (Range range : ranges) {
         within(

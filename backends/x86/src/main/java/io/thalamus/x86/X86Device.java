@@ -252,7 +252,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
                     new DeviceException(
                         ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT,
                         "this system refuses memory for code"));
-    return new X86PreparedModel(model, program, code, workers, this);
+    return new X86PreparedModel(model, program, level(), code, workers, this);
   }
 
   private void checkRunning() throws DeviceException {

@@ -5,13 +5,19 @@ import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
 import io.thalamus.driver.tiles.Job;
 import io.thalamus.driver.tiles.Workers;
+import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionProfile;
 import io.thalamus.hal.ExecutionResult;
+import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
+import io.thalamus.hal.Request;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
+import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.SystemCalls;
 import io.thalamus.x86.compile.Program;
@@ -23,6 +29,7 @@ import io.thalamus.x86.kernel.CheckedIndexes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -30,7 +37,11 @@ import java.util.List;
  * given back when it is closed and the last run has ended.
  */
 final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
+  /** The times of operations, while a run is to tell them. */
+  private static final ScopedValue<long[]> PROFILED = ScopedValue.newInstance();
+
   private final Program program;
+  private final Level level;
   private final Workers workers;
   private final ExecutableMemory code;
   private final Arena arena = Arena.ofShared();
@@ -42,12 +53,19 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   /**
    * A prepared model.
    *
+   * @param level which instructions the code may use
    * @param code of the program, owned from now on
    * @param workers that help with long operations, owned by the device
    */
   X86PreparedModel(
-      Model model, Program program, ExecutableMemory code, Workers workers, X86Device device) {
+      Model model,
+      Program program,
+      Level level,
+      ExecutableMemory code,
+      Workers workers,
+      X86Device device) {
     super(model, device);
+    this.level = level;
     this.program = program.loaded();
     this.workers = workers;
     this.code = code;
@@ -129,6 +147,41 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     return null;
   }
 
+  /** Calls are made one after the other, and the last of an operation ends its time. */
+  @Override
+  public ExecutionProfile profile(Request request) throws DeviceException {
+    long[] nanos = new long[program.operations().length];
+    ExecutionResult result =
+        ScopedValue.where(PROFILED, nanos).call(() -> execute(request, ExecutionConfig.DEFAULT));
+    return switch (result) {
+      case Completed _ ->
+          new ExecutionProfile(
+              Arrays.stream(nanos).boxed().toList(),
+              Peak.measure(level, false),
+              Peak.measure(level, true));
+      case Failed failed -> throw new DeviceException(failed.status(), failed.message());
+      case OutputInsufficientSize _ ->
+          throw new DeviceException(
+              ErrorStatus.GENERAL_FAILURE, "an output of the request is too small");
+    };
+  }
+
+  private Failed profile(X86Frame frame, ExecutionConfig config) {
+    long[] nanos = PROFILED.get();
+    int first = 0;
+    for (int i = 0; i < nanos.length; i++) {
+      int end = program.operations()[i];
+      long start = System.nanoTime();
+      Failed stopped = callAll(frame, first, end, config);
+      if (stopped != null) {
+        return stopped;
+      }
+      nanos[i] = first == end ? 0 : System.nanoTime() - start;
+      first = end;
+    }
+    return null;
+  }
+
   /**
    * Passes a checkpoint before each call, which lasts a fraction of a millisecond. Calls that
    * others may help with are a step of the job.
@@ -137,6 +190,9 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     Job job = frame.job();
     int place = workers.register(job);
     try {
+      if (PROFILED.isBound()) {
+        return profile(frame, config);
+      }
       int first = 0;
       for (Group group : program.groups()) {
         Failed stopped =

@@ -137,6 +137,7 @@ class CachedProgramTest {
             calls,
             program.functions(),
             program.groups(),
+            program.operations(),
             program.memory(),
             program.copied(),
             program.checks(),

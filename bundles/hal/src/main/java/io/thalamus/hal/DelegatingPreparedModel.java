@@ -49,6 +49,11 @@ public abstract class DelegatingPreparedModel implements PreparedModel {
   }
 
   @Override
+  public ExecutionProfile profile(Request request) throws DeviceException {
+    return delegate.profile(request);
+  }
+
+  @Override
   public void close() {
     delegate.close();
   }

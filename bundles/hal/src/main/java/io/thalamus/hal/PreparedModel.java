@@ -48,6 +48,17 @@ public interface PreparedModel extends AutoCloseable {
     throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "this device does not serve bursts");
   }
 
+  /**
+   * Executes a request in the calling thread alone, and tells how long each operation took.
+   *
+   * @throws DeviceException with GENERAL_FAILURE where the device cannot tell, or where the
+   *     execution fails
+   */
+  default ExecutionProfile profile(Request request) throws DeviceException {
+    throw new DeviceException(
+        ErrorStatus.GENERAL_FAILURE, "this device does not tell how long operations take");
+  }
+
   /** Gives back what the device holds for the model. Calling it again does nothing. */
   @Override
   void close();

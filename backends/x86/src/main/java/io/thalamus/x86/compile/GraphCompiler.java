@@ -67,6 +67,7 @@ public final class GraphCompiler {
       } else {
         lowering.lower(operation, operands(declared), program);
       }
+      program.endOperation();
     }
     program.nextStep();
     List<Integer> outputs = graph.graph().outputIndexes();

@@ -13,6 +13,7 @@ import java.util.List;
  * @param calls five numbers each: entry, o0, o1, o2, blocks
  * @param functions by call, what it accesses
  * @param groups all calls, in their order
+ * @param operations by operation of the graph, the call behind its last one
  * @param memory bytes of a run
  * @param copied constants that a run's memory begins with
  * @param checks what a run finds wrong with its values, in the end
@@ -26,6 +27,7 @@ public record Program(
     long[] calls,
     List<Function> functions,
     List<Group> groups,
+    int[] operations,
     long memory,
     List<Copied> copied,
     List<Check> checks,
@@ -43,6 +45,7 @@ public record Program(
         calls,
         List.of(),
         groups,
+        operations,
         memory,
         copied,
         checks,

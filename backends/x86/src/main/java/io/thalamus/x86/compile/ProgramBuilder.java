@@ -45,6 +45,9 @@ final class ProgramBuilder {
   private Place zero;
   private int step;
 
+  /** By operation, the call behind its last one. */
+  private final List<Integer> operations = new ArrayList<>();
+
   /** The ends of groups of any duration. */
   private final List<Group> ends = new ArrayList<>();
 
@@ -81,6 +84,11 @@ final class ProgramBuilder {
   void nextStep() {
     barrier();
     step++;
+  }
+
+  /** Ends the calls of an operation of the graph. */
+  void endOperation() {
+    operations.add(calls.size());
   }
 
   /** Has calls wait for all that have been added. */
@@ -254,6 +262,7 @@ final class ProgramBuilder {
         numbers,
         calls.stream().map(Call::function).toList(),
         List.copyOf(ends),
+        operations.stream().mapToInt(Integer::intValue).toArray(),
         plan.size(),
         copied.stream().map(one -> new Copied(one.from(), range(one.to()))).toList(),
         checked.stream().map(one -> new Check(one.status().offset(), one.limit())).toList(),

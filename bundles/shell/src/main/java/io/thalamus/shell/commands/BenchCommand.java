@@ -4,6 +4,7 @@ package io.thalamus.shell.commands;
 import io.thalamus.api.CacheOptions;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
@@ -16,11 +17,16 @@ import io.thalamus.console.Invocation;
 import io.thalamus.console.Progress;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceDriver;
+import io.thalamus.hal.DeviceException;
 import io.thalamus.shell.execution.Bench;
+import io.thalamus.shell.execution.Profiler;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
 import io.thalamus.shell.model.ReadChoices;
 import io.thalamus.shell.results.BenchResult;
+import io.thalamus.shell.results.ProfileResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -28,6 +34,9 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.InvalidSyntaxException;
+import org.osgi.framework.ServiceReference;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
@@ -61,11 +70,17 @@ public final class BenchCommand extends Command {
                           "P2",
                           "the same by another policy, by turns, and the ratio",
                           Candidates.of(Kind.POLICIES))
+                      .flag(
+                          "profile",
+                          null,
+                          "the time of each operation on a device that has the whole model, and"
+                              + " its share of what a thread could do")
                       .option("mean", "M", "pictures: see nn:run")
                       .option("std", "S", "pictures: see nn:run"))));
 
   private static final double USUAL_SECONDS = 3;
 
+  private final BundleContext context;
   private final NeuralNetworks networks;
   private final Models models;
   private final CompilationCache cache;
@@ -73,10 +88,12 @@ public final class BenchCommand extends Command {
   /** Called by the component runtime. */
   @Activate
   public BenchCommand(
+      BundleContext context,
       @Reference NeuralNetworks networks,
       @Reference Models models,
       @Reference CompilationCache cache) {
     super(SYNTAX);
+    this.context = context;
     this.networks = networks;
     this.cache = cache;
     this.models = models;
@@ -115,6 +132,9 @@ public final class BenchCommand extends Command {
               model.loaded().file(),
               words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words);
       model.fit(values);
+      if (arguments.has("profile")) {
+        return profile(invocation, model, values, options, time);
+      }
       Optional<CacheOptions> caching = CacheFolder.asked(invocation, model.loaded());
       caching.ifPresent(value -> contenders.replaceAll(contender -> contender.with(value)));
       List<Bench.Figures> figures =
@@ -122,6 +142,57 @@ public final class BenchCommand extends Command {
               .run(contenders, time, progress::say);
       return new BenchResult(
           model.loaded().path().toString(), threads, figures, invocation.style());
+    }
+  }
+
+  /** The first device that has all operations; those that are asked for come in their order. */
+  private Result profile(
+      Invocation invocation,
+      OpenModel model,
+      List<Tensor> values,
+      CompilationOptions options,
+      Duration time)
+      throws CommandException {
+    Profiler profiler = new Profiler(model.model(), values);
+    List<String> wanted = options.devices();
+    if (wanted.isEmpty()) {
+      wanted = networks.devices().stream().map(DeviceDescription::id).toList();
+    }
+    List<String> refusals = new ArrayList<>();
+    for (String id : wanted) {
+      ServiceReference<Device> reference = reference(id);
+      Device device = reference == null ? null : context.getService(reference);
+      if (device == null) {
+        refusals.add(id + " is not here");
+        continue;
+      }
+      try {
+        if (profiler.isWholeOn(device)) {
+          return ProfileResult.of(
+              model.loaded().path().toString(),
+              id,
+              model.model().main(),
+              profiler.profile(device, time),
+              invocation.style());
+        }
+        refusals.add(id + " does not take all operations");
+      } catch (DeviceException e) {
+        refusals.add(id + ": " + e.getMessage());
+      } finally {
+        context.ungetService(reference);
+      }
+    }
+    throw new CommandException("no device can be profiled: " + String.join("; ", refusals));
+  }
+
+  private ServiceReference<Device> reference(String id) {
+    try {
+      return context.getServiceReferences(Device.class, null).stream()
+          .filter(device -> id.equals(device.getProperty(DeviceDriver.NAMESPACE)))
+          .findFirst()
+          .orElse(null);
+    } catch (InvalidSyntaxException e) {
+      throw new IllegalStateException(e); // there is no filter
     }
   }
 

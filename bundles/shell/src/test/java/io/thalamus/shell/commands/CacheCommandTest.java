@@ -56,7 +56,7 @@ class CacheCommandTest {
             new CacheCommand(cache, models),
             new ModelsCommand(models, Kept.in(folder)),
             new RunCommand(models),
-            new BenchCommand(networks, models, cache));
+            new BenchCommand(null, networks, models, cache));
     SubgraphBuilder builder = new SubgraphBuilder();
     int in = builder.input("x", OperandCode.TENSOR_FLOAT32, Shape.of(4), Quantization.NONE);
     int out = builder.output("y", OperandCode.TENSOR_FLOAT32, Shape.of(4), Quantization.NONE);

@@ -89,7 +89,7 @@ class JsonContractTest {
             new RunCommand(models),
             new PlanCommand(networks, models, new FakeDryRuns()),
             new MeasureCommand(networks, models),
-            new BenchCommand(networks, models, cache),
+            new BenchCommand(null, networks, models, cache),
             new BurstCommand(networks, models),
             new CacheCommand(cache, models),
             new ModelsCommand(models, Kept.in(folder)),

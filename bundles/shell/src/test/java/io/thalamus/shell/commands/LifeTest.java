@@ -45,7 +45,7 @@ class LifeTest {
             new RunCommand(models),
             new InfoCommand(models),
             new PlanCommand(networks, models, new FakeDryRuns()),
-            new BenchCommand(networks, models, new FakeCache()),
+            new BenchCommand(null, networks, models, new FakeCache()),
             new BurstCommand(networks, models));
     SubgraphBuilder builder = new SubgraphBuilder();
     OperandCode type = OperandCode.TENSOR_FLOAT32;
