@@ -8,8 +8,8 @@ import java.util.Optional;
 
 /**
  * The formats of single elements, with access to them: little-endian, without padding, at any
- * alignment. Stateless. The formats of operands are found by {@link #of}; {@link #FLOAT64} and
- * {@link #INT64} occur in files of tensors only.
+ * alignment. Stateless. The formats of operands are found by {@link #of}; those of {@link
+ * WideTypes} are among them.
  *
  * <p>A double holds each element exactly, those of {@link #INT64} beyond 2^53 aside. Values are
  * converted as Java's casts do it: a float is rounded to the nearest one, an integer keeps its low
@@ -189,19 +189,31 @@ public enum Elements {
     this.most = most;
   }
 
-  /** Returns the format of an operand's elements; empty for an extension's type and SUBGRAPH. */
+  /**
+   * Returns the format of an operand's elements; empty for SUBGRAPH, and for an extension's type
+   * unless it is one of {@link WideTypes}.
+   */
   public static Optional<Elements> find(OperandType type) {
-    return type instanceof OperandCode code && code != OperandCode.SUBGRAPH
-        ? Optional.of(of(code))
-        : Optional.empty();
+    return type == OperandCode.SUBGRAPH
+            || type instanceof ExtensionOperandType extension
+                && !WideTypes.all().contains(extension)
+        ? Optional.empty()
+        : Optional.of(of(type));
   }
 
   /**
    * Returns the format of an operand's elements.
    *
-   * @throws IllegalArgumentException for an extension's type and SUBGRAPH
+   * @throws IllegalArgumentException for SUBGRAPH, and for an extension's type unless it is one of
+   *     {@link WideTypes}
    */
   public static Elements of(OperandType type) {
+    if (type.equals(WideTypes.TENSOR_INT64)) {
+      return INT64;
+    }
+    if (type.equals(WideTypes.TENSOR_FLOAT64)) {
+      return FLOAT64;
+    }
     if (!(type instanceof OperandCode code)) {
       throw new IllegalArgumentException("the elements of " + type.text() + " are no numbers");
     }

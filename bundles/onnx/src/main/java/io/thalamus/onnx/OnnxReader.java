@@ -2,13 +2,14 @@
 package io.thalamus.onnx;
 
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Model;
 import io.thalamus.model.reader.Companions;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ModelReader;
 import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.onnx.convert.Converters;
-import io.thalamus.onnx.convert.GraphConverter;
+import io.thalamus.onnx.convert.OpenInputs;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.OnnxFileReader;
 import io.thalamus.onnx.file.OnnxModel;
@@ -87,12 +88,10 @@ public final class OnnxReader implements ModelReader {
     try {
       DataFiles files = new DataFiles(file, companions);
       OnnxModel content = OnnxFileReader.read(files);
-      return new ModelFile(
-          GraphConverter.convert(content, files, Standard.CONVERTERS, options.shapes()),
-          FORMAT,
-          content.description(),
-          Map.of(),
-          List.of());
+      OpenInputs open = OpenInputs.of(content);
+      Model model = open.convert(content, files, Standard.CONVERTERS, options.shapes());
+      return new ModelFile(model, FORMAT, content.description(), Map.of(), List.of())
+          .withOpenInputs(open.of(model));
     } catch (ModelFormatException e) {
       // Names out of a damaged file may hold anything; a message is one line.
       throw new ModelFormatException(e.getMessage().replaceAll("\\p{Cntrl}", "?"), e);

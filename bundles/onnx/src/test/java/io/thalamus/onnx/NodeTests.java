@@ -123,7 +123,7 @@ final class NodeTests {
     if (!operand.shape().equals(Shape.of(shape))) {
       return "shape " + operand.shape() + " instead of " + Shape.of(shape);
     }
-    if (expected.type().argument().orElse(null) != operand.type()) {
+    if (!operand.type().equals(expected.type().argument().orElse(null))) {
       return "type " + operand.type() + " instead of " + expected.type();
     }
     Elements elements = Elements.of(operand.type());

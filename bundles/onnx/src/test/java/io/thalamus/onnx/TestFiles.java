@@ -7,6 +7,7 @@ import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tck.check.TestGraph;
@@ -24,9 +25,14 @@ final class TestFiles {
 
   /** The same, with dimensions for inputs. */
   static Model read(byte[] file, Map<String, Shape> shapes) throws ModelFormatException {
+    return readFile(file, shapes).model();
+  }
+
+  /** The same, with what else is known of the file. */
+  static ModelFile readFile(byte[] file, Map<String, Shape> shapes) throws ModelFormatException {
     SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, Math.max(1, file.length));
     memory.segment().copyFrom(MemorySegment.ofArray(file));
-    return new OnnxReader().read(memory, ReadOptions.DEFAULT.withShapes(shapes)).model();
+    return new OnnxReader().read(memory, ReadOptions.DEFAULT.withShapes(shapes));
   }
 
   /** What the reference device computes of these numbers for the only input and output. */

@@ -10,8 +10,8 @@ import com.google.flatbuffers.FlexBuffersBuilder;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
+import io.thalamus.model.WideTypes;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.TfliteFileBuilder.Quantized;
 import java.nio.ByteBuffer;
@@ -208,14 +208,19 @@ class FunctionConversionTest {
   }
 
   @Test
-  void indexOfTheLargestFits32Bits() throws ModelFormatException {
+  void indexOfTheLargestIsWidenedForTheCaller() throws ModelFormatException {
     int x = file.floats("x", 2, 4);
     int axis = file.scalar("axis", -1);
     int y = file.tensor("y", TensorType.INT64, null, 2);
     file.operator(BuiltinOperator.ARG_MAX, new int[] {x, axis}, y).graph(new int[] {x}, y);
     Model model = read();
-    assertEquals("ARGMAX(x, 1) -> y", ModelText.of(model));
-    assertEquals(OperandCode.TENSOR_INT32, model.main().output(0).type());
+    assertEquals(
+        """
+        ARGMAX(x, 1) -> y
+        io.thalamus/CAST(y) -> y\
+        """,
+        ModelText.of(model));
+    assertEquals(WideTypes.TENSOR_INT64, model.main().output(0).type());
   }
 
   @Test

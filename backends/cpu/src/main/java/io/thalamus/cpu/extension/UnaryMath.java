@@ -4,11 +4,13 @@ package io.thalamus.cpu.extension;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.WideTypes;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
 
-/** Functions of one element, computed in double and rounded once. */
+/** Functions of one element, computed in double and rounded once; changes of its type. */
 final class UnaryMath {
   private static final double TWO_OVER_ROOT_PI = 2 / Math.sqrt(Math.PI);
 
@@ -18,7 +20,38 @@ final class UnaryMath {
   private UnaryMath() {}
 
   static void register(KernelTable.Builder table) {
-    table.add(ThalamusExtension.ERF, UnaryMath::erf, ElementTypes.floats());
+    table
+        .add(ThalamusExtension.ERF, UnaryMath::erf, ElementTypes.floats())
+        .add(
+            ThalamusExtension.CAST,
+            UnaryMath::cast,
+            WideTypes.TENSOR_INT64,
+            WideTypes.TENSOR_FLOAT64,
+            OperandCode.TENSOR_INT32,
+            OperandCode.TENSOR_FLOAT32,
+            OperandCode.TENSOR_QUANT8_ASYMM,
+            OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+            OperandCode.TENSOR_QUANT16_SYMM);
+  }
+
+  /** Java's casts from double cut fractions off and saturate. */
+  private static Kernel cast(ResolvedOperation operation) {
+    Elements from = Elements.of(operation.view().input(0).type());
+    Elements to = Elements.of(operation.view().output().type());
+    long count = operation.outputShape(0).elementCount();
+    return (in, out, scratch, work) -> {
+      for (long i = 0; i < count; i++) {
+        work.done(1);
+        double number = from.getDouble(in[0], i);
+        if (to.isFloat() || to == Elements.INT64) {
+          to.setDouble(out[0], i, number);
+        } else if (from.isFloat()) {
+          to.setInt(out[0], i, (int) Math.clamp(number, to.least(), to.most()));
+        } else {
+          to.setInt(out[0], i, (int) number);
+        }
+      }
+    };
   }
 
   private static Kernel erf(ResolvedOperation operation) {

@@ -45,6 +45,7 @@ public final class Converters {
     Recurrent.addTo(table);
     Scatter.addTo(table);
     GridSampling.addTo(table);
+    RegionAlign.addTo(table);
     LinearAttention.addTo(table);
     return table;
   }

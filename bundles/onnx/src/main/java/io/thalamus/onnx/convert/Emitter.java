@@ -2,9 +2,11 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
@@ -22,6 +24,7 @@ import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -252,9 +255,12 @@ class Emitter {
   }
 
   /** Converts an operand to another type of real numbers. */
-  int convert(int operand, OperandCode type) throws ModelFormatException {
+  int convert(int operand, OperandType type) throws ModelFormatException {
+    boolean isWide =
+        type instanceof ExtensionOperandType
+            || builder.get(operand).type() instanceof ExtensionOperandType;
     int output = builder.temporary("", type, Shape.NONE, Quantization.NONE);
-    add(OperationCode.CAST, List.of(operand), List.of(output));
+    add(isWide ? ThalamusExtension.CAST : OperationCode.CAST, List.of(operand), List.of(output));
     return output;
   }
 

@@ -4,7 +4,7 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
@@ -140,7 +140,7 @@ public final class GraphConverter {
                       Lifetime.SUBGRAPH_INPUT,
                       input.name()));
       inputs.add(operand);
-      if (type == DataType.FLOAT16) {
+      if (!type.argument().equals(type.operand())) {
         operand = ops.convert(operand, Emitter.code(type));
       }
       scope.put(input.name(), Value.of(type, shape, operand));
@@ -329,8 +329,9 @@ public final class GraphConverter {
     for (OnnxValue output : file.graph().outputs()) {
       Value value = scope.get(output.name());
       int operand = value.stored().isPresent() ? value.stored().getAsInt() : ops.operand(value);
-      if (value.type() == DataType.FLOAT16) {
-        operand = ops.convert(operand, OperandCode.TENSOR_FLOAT16);
+      OperandType type = value.type().argument().orElseThrow();
+      if (!type.equals(ops.builder().get(operand).type())) {
+        operand = ops.convert(operand, type);
       }
       boolean isComputed =
           ops.builder().get(operand).lifetime().equals(Lifetime.TEMPORARY_VARIABLE);

@@ -139,15 +139,19 @@ class MoveOps extends Emitter {
       if (value.isConstant()) {
         return gatherKnown(value, axis, indexes.constant(), shape);
       }
+      if (indexes.count() == 1) {
+        return reshape(part(value, axis, (int) indexes.constant().integer(0), 1), shape);
+      }
     }
     int index = operand(indexes);
     if (value.type() == DataType.BOOL) {
       require(axis == 0, "truth values can be gathered along the first axis alone");
       Value column = reshape(indexes, Dims.insert(indexes.shape(), indexes.rank(), 1));
-      return as(
+      return reshape(
           emit(value.type(), ThalamusExtension.GATHER_ND, operand(value), operand(column)), shape);
     }
-    return as(emit(value.type(), OperationCode.GATHER, operand(value), int32(axis), index), shape);
+    return reshape(
+        emit(value.type(), OperationCode.GATHER, operand(value), int32(axis), index), shape);
   }
 
   private Value gatherKnown(Value value, int axis, Tensor indexes, int[] shape)

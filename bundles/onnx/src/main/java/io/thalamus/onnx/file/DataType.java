@@ -3,6 +3,8 @@ package io.thalamus.onnx.file;
 
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.WideTypes;
 import java.util.Optional;
 
 /** The element types of ONNX that this reader knows, by their numbers. */
@@ -49,8 +51,13 @@ public enum DataType {
   }
 
   /** The type of operands by which a caller gives and gets such values. */
-  public Optional<OperandCode> argument() {
-    return this == FLOAT16 ? Optional.of(OperandCode.TENSOR_FLOAT16) : operand();
+  public Optional<OperandType> argument() {
+    return switch (this) {
+      case FLOAT16 -> Optional.of(OperandCode.TENSOR_FLOAT16);
+      case INT64 -> Optional.of(WideTypes.TENSOR_INT64);
+      case DOUBLE -> Optional.of(WideTypes.TENSOR_FLOAT64);
+      default -> Optional.ofNullable(operand);
+    };
   }
 
   /** Returns whether elements are real numbers. */

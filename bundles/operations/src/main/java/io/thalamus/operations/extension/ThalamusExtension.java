@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations.extension;
 
+import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.ExtensionOperationType;
+import io.thalamus.model.WideTypes;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationExtension;
 import java.util.List;
@@ -78,6 +80,13 @@ public final class ThalamusExtension implements OperationExtension {
    */
   public static final ExtensionOperationType CONCATENATION = type(10, "CONCATENATION");
 
+  /**
+   * Numbers as stored in another type, element by element, of 64 bits too: a fraction is cut off,
+   * and what is beyond the other type becomes its least or largest number; but an integer keeps its
+   * low 8 or 16 bits where the other type has no more. Input: a tensor.
+   */
+  public static final ExtensionOperationType CAST = type(11, "CAST");
+
   private static ExtensionOperationType type(int code, String name) {
     return new ExtensionOperationType(NAME, code, name);
   }
@@ -85,6 +94,11 @@ public final class ThalamusExtension implements OperationExtension {
   @Override
   public String name() {
     return NAME;
+  }
+
+  @Override
+  public List<ExtensionOperandType> operandTypes() {
+    return WideTypes.all();
   }
 
   @Override

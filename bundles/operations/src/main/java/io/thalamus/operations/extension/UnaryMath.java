@@ -6,18 +6,42 @@ import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.ArgumentType.T;
 
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.WideTypes;
 import io.thalamus.operations.ElementwiseDefinition;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.Signature;
 import io.thalamus.operations.TypeLevels;
 import java.util.List;
+import java.util.stream.Stream;
 
-/** Functions of single numbers: ERF. They have no parameters. */
+/** Functions of single numbers: CAST, ERF. They have no parameters. */
 final class UnaryMath {
   private UnaryMath() {}
 
+  private static final TypeLevels COMPUTED =
+      TypeLevels.since(
+          V1_2,
+          OperandCode.TENSOR_FLOAT32,
+          OperandCode.TENSOR_INT32,
+          OperandCode.TENSOR_QUANT8_ASYMM,
+          OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+          OperandCode.TENSOR_QUANT16_SYMM);
+
+  private static final OperandType[] WIDE = WideTypes.all().toArray(OperandType[]::new);
+
+  private static final OperandType[] RESULTS =
+      Stream.concat(Stream.of(WIDE), COMPUTED.types().stream()).toArray(OperandType[]::new);
+
   static List<OperationDefinition> definitions() {
     return List.of(
+        ElementwiseDefinition.of(
+            ThalamusExtension.CAST,
+            Signature.since(V1_2)
+                .inputs(data("input", COMPUTED))
+                .inputs(argument("input", WIDE))
+                .outputs(argument("output", RESULTS).shapedAs("input"))),
         ElementwiseDefinition.of(
             ThalamusExtension.ERF,
             Signature.since(V1_2)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.serving.server;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.serving.Datatype;
@@ -95,32 +95,30 @@ final class Signature {
 
   private static Datatype datatype(String kind, String name, Operand operand)
       throws ServingException {
-    if (operand.type() instanceof OperandCode code && code != OperandCode.SUBGRAPH) {
-      return datatype(code);
-    }
-    throw new ServingException(
-        Failure.UNSUPPORTED,
-        kind
-            + " '"
-            + name
-            + "' is of type "
-            + operand.type().text()
-            + ", for which the protocol has no datatype");
-  }
-
-  private static Datatype datatype(OperandCode code) {
-    return switch (code) {
-      case FLOAT32, TENSOR_FLOAT32 -> Datatype.FP32;
-      case FLOAT16, TENSOR_FLOAT16 -> Datatype.FP16;
-      case INT32, TENSOR_INT32 -> Datatype.INT32;
+    Elements elements =
+        Elements.find(operand.type())
+            .orElseThrow(
+                () ->
+                    new ServingException(
+                        Failure.UNSUPPORTED,
+                        kind
+                            + " '"
+                            + name
+                            + "' is of type "
+                            + operand.type().text()
+                            + ", for which the protocol has no datatype"));
+    return switch (elements) {
+      case FLOAT32 -> Datatype.FP32;
+      case FLOAT16 -> Datatype.FP16;
+      case FLOAT64 -> Datatype.FP64;
+      case INT8 -> Datatype.INT8;
+      case UINT8 -> Datatype.UINT8;
+      case INT16 -> Datatype.INT16;
+      case UINT16 -> Datatype.UINT16;
+      case INT32 -> Datatype.INT32;
       case UINT32 -> Datatype.UINT32;
-      case BOOL, TENSOR_BOOL8 -> Datatype.BOOL;
-      case TENSOR_QUANT8_ASYMM -> Datatype.UINT8;
-      case TENSOR_QUANT8_SYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL, TENSOR_QUANT8_ASYMM_SIGNED ->
-          Datatype.INT8;
-      case TENSOR_QUANT16_SYMM -> Datatype.INT16;
-      case TENSOR_QUANT16_ASYMM -> Datatype.UINT16;
-      case SUBGRAPH -> throw new IllegalArgumentException("a subgraph has no value");
+      case INT64 -> Datatype.INT64;
+      case BOOL8 -> Datatype.BOOL;
     };
   }
 

@@ -29,6 +29,11 @@ final class Assignments {
     order.add(key);
   }
 
+  /** Assigns another operand to a key that has one. */
+  void replace(int key, int operand) {
+    operands.replace(key, operand);
+  }
+
   int size() {
     return order.size();
   }

@@ -16,6 +16,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.TensorType;
 
 /**
@@ -102,6 +103,21 @@ final class Constants {
     return of(floatValues(tensor), tensor);
   }
 
+  /** The same, where the numbers of each scale are multiplied by a factor too. */
+  Lifetime.Constant floats(FlatTensor tensor, double[] factors) throws ModelFormatException {
+    int count = elementCount(tensor);
+    allocate(4L * count, tensor);
+    float[] values = new float[count];
+    dequantize(tensor, bytes(tensor), values, factors);
+    return of(values, tensor);
+  }
+
+  /** As many integers as wanted, from 0 on. */
+  int[] range(int count, FlatTensor reason) throws ModelFormatException {
+    allocate(4L * count, reason);
+    return IntStream.range(0, count).toArray();
+  }
+
   /** A constant of these floats. */
   Lifetime.Constant of(float[] values, FlatTensor reason) throws ModelFormatException {
     ByteBuffer out = buffer(4L * values.length, reason);
@@ -122,8 +138,8 @@ final class Constants {
       for (int i = 0; i < count; i++) {
         values[i] = format.getFloat(bytes, i);
       }
-    } else if (tensor.is8Bit()) {
-      dequantize(tensor, bytes, values);
+    } else if (tensor.is8Bit() || tensor.scales().length > 0) {
+      dequantize(tensor, bytes, values, new double[0]);
     } else {
       throw new ModelFormatException(
           tensor.text() + " is " + tensor.typeName() + " and cannot be read as floats");
@@ -131,24 +147,38 @@ final class Constants {
     return values;
   }
 
-  private static void dequantize(FlatTensor tensor, MemorySegment bytes, float[] values)
+  private static void dequantize(
+      FlatTensor tensor, MemorySegment bytes, float[] values, double[] factors)
       throws ModelFormatException {
     int channels = tensor.scales().length;
     if (channels == 0) {
       throw new ModelFormatException(tensor.text() + " has no scale");
     }
-    float[] scales = new float[channels];
+    double[] scales = new double[channels];
     int[] zeroPoints = new int[channels];
     for (int c = 0; c < channels; c++) {
-      scales[c] = TensorTypes.checkedScale(tensor, c);
+      scales[c] = TensorTypes.checkedScale(tensor, c) * (factors.length > 0 ? factors[c] : 1);
       zeroPoints[c] = TensorTypes.zeroPoint(tensor, c);
     }
     int inner = channels == 1 ? values.length : channelStride(tensor);
-    Elements format = tensor.is(TensorType.UINT8) ? Elements.UINT8 : Elements.INT8;
+    Elements format = TensorTypes.integers(tensor);
     for (int i = 0; i < values.length; i++) {
       int channel = i / inner % channels;
-      values[i] = scales[channel] * (format.getInt(bytes, i) - zeroPoints[channel]);
+      values[i] = (float) (scales[channel] * (format.getDouble(bytes, i) - zeroPoints[channel]));
     }
+  }
+
+  /** The integers of a constant, each times the factor of its place among the factors. */
+  Lifetime.Constant scaled(FlatTensor tensor, double... factors) throws ModelFormatException {
+    MemorySegment bytes = bytes(tensor);
+    Elements format = TensorTypes.integers(tensor);
+    int count = elementCount(tensor);
+    allocate(4L * count, tensor);
+    float[] values = new float[count];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = (float) (format.getDouble(bytes, i) * factors[i % factors.length]);
+    }
+    return of(values, tensor);
   }
 
   /** Counts the elements between two indexes of the quantized dimension. */

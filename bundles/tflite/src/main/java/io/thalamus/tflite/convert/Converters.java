@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
 /**
@@ -53,6 +54,7 @@ public final class Converters {
     Softmax.addTo(table);
     Rfft.addTo(table);
     UnaryMath.addTo(table);
+    Volume.addTo(table);
     return table;
   }
 
@@ -83,6 +85,14 @@ public final class Converters {
     if (custom.put(name, converter) != null) {
       throw new IllegalStateException("two converters for custom operator " + name);
     }
+  }
+
+  /** The operators that are known, by name; the custom ones last. */
+  public List<String> operators() {
+    return Stream.concat(
+            builtin.keySet().stream().map(BuiltinOperator::name).sorted(),
+            custom.keySet().stream().sorted())
+        .toList();
   }
 
   Optional<OperatorConverter> find(Kind kind) {

@@ -114,7 +114,7 @@ final class Convolution {
   }
 
   /** Left out where it is 1, so that the oldest form of the operation does. */
-  private static void addDilation(Node node, int width, int height, List<Integer> inputs) {
+  static void addDilation(Node node, int width, int height, List<Integer> inputs) {
     if (width != 1 || height != 1) {
       inputs.add(node.bool(false));
       inputs.add(node.int32(width));

@@ -62,6 +62,10 @@ final class Elementwise {
       int first = node.in(0);
       int second = node.in(1);
       int output = node.out(0);
+      if (code == OperationCode.DIV && Integers.isInteger(node.operand(first))) {
+        Integers.divide(node, first, second, output);
+        return;
+      }
       if (!isTooFine(node, code, first, second, output)) {
         node.emit(code, List.of(first, second, fused), output);
         return;

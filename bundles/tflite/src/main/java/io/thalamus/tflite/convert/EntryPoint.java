@@ -25,6 +25,7 @@ import java.util.stream.Collectors;
  * @param openInputs by number of the input, those with open dimensions, which are 0
  * @param outputs indexes of tensors
  * @param outputNames by index of the tensor, where they are not those of the tensors
+ * @param isMain whether it is what the user calls, and not another graph
  */
 public record EntryPoint(
     FlatGraph graph,
@@ -32,11 +33,12 @@ public record EntryPoint(
     List<Shape> inputShapes,
     Map<Integer, Shape> openInputs,
     int[] outputs,
-    Map<Integer, String> outputNames) {
+    Map<Integer, String> outputNames,
+    boolean isMain) {
 
   /** A graph that another one refers to. */
   static EntryPoint of(FlatGraph graph) throws ModelFormatException {
-    return of(graph, Map.of(), Map.of(), ReadOptions.DEFAULT);
+    return of(graph, Map.of(), Map.of(), ReadOptions.DEFAULT, false);
   }
 
   /**
@@ -47,12 +49,12 @@ public record EntryPoint(
    */
   public static EntryPoint of(FlatModel file, ReadOptions options) throws ModelFormatException {
     if (options.signature().isEmpty()) {
-      return of(file.graphs().getFirst(), Map.of(), Map.of(), options);
+      return of(file.graphs().getFirst(), Map.of(), Map.of(), options, true);
     }
     for (FlatSignature signature : file.signatures()) {
       if (signature.name().equals(options.signature())) {
         FlatGraph graph = file.graphs().get(signature.graph());
-        return of(graph, signature.inputs(), signature.outputs(), options);
+        return of(graph, signature.inputs(), signature.outputs(), options, true);
       }
     }
     String known =
@@ -69,7 +71,8 @@ public record EntryPoint(
       FlatGraph graph,
       Map<Integer, String> inputNames,
       Map<Integer, String> outputNames,
-      ReadOptions options)
+      ReadOptions options,
+      boolean isMain)
       throws ModelFormatException {
     List<String> names = new ArrayList<>();
     List<Shape> stated = new ArrayList<>();
@@ -98,6 +101,6 @@ public record EntryPoint(
         Arrays.stream(graph.outputs())
             .filter(output -> outputNames.isEmpty() || outputNames.containsKey(output))
             .toArray();
-    return new EntryPoint(graph, names, shapes, open, outputs, outputNames);
+    return new EntryPoint(graph, names, shapes, open, outputs, outputNames, isMain);
   }
 }

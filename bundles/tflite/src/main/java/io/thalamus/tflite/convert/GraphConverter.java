@@ -10,11 +10,13 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.WideTypes;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.convert.Rfft.Complex;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatOperator;
@@ -69,6 +71,15 @@ final class GraphConverter {
       }
       inputs.add(define(tensor(index), entry.inputNames().get(i), entry.inputShapes().get(i)));
     }
+    for (int index : graph.inputs()) {
+      FlatTensor tensor = tensor(index);
+      int given = operandOfTensor.get(index);
+      if (isWide(tensor)) {
+        operandOfTensor.replace(index, narrowed(given));
+      } else if (isStored16(tensor)) {
+        operandOfTensor.replace(index, Wide16.real(this, tensor, given));
+      }
+    }
     for (int index : entry.outputs()) {
       graphOutputs.add(index);
     }
@@ -103,6 +114,7 @@ final class GraphConverter {
     int[] sizes = {operandOfTensor.size(), floatsOfTensor.size(), realOfOperand.size()};
     try {
       converter.convert(node);
+      node.quantizeOutputs();
     } catch (ModelFormatException e) {
       Node real = new Node(this, operator, true);
       if (!FloatFallback.isPossible(real)) {
@@ -183,7 +195,7 @@ final class GraphConverter {
               ? tensor.text() + " keeps its value from call to call, which NNAPI does not have"
               : "the file is damaged: " + tensor.text() + " is read before it is computed");
     }
-    int operand = constant(tensor);
+    int operand = Wide16.isQuantized(tensor) ? readFloats(tensor) : constant(tensor);
     operandOfTensor.put(tensor.index(), operand);
     return operand;
   }
@@ -250,7 +262,7 @@ final class GraphConverter {
       throws ModelFormatException {
     checkUnwritten(tensor);
     Lifetime lifetime =
-        graphOutputs.contains(tensor.index())
+        graphOutputs.contains(tensor.index()) && !isWide(tensor) && !isStored16(tensor)
             ? Lifetime.SUBGRAPH_OUTPUT
             : Lifetime.TEMPORARY_VARIABLE;
     String name = entry.outputNames().getOrDefault(tensor.index(), tensor.name());
@@ -276,13 +288,59 @@ final class GraphConverter {
     }
   }
 
+  /** Returns whether a caller gives or gets a tensor in 64 bits; graphs compute with 32. */
+  private boolean isWide(FlatTensor tensor) {
+    return entry.isMain() && tensor.is(TensorType.INT64);
+  }
+
+  /** Returns whether a caller gives or gets a tensor in 16 bits; graphs compute with reals. */
+  private boolean isStored16(FlatTensor tensor) {
+    return entry.isMain() && Wide16.isQuantized(tensor);
+  }
+
+  /** Adds an operation whose result has the shape that it computes, and returns the result. */
+  int compute(OperationType operation, OperandCode type, List<Integer> inputs)
+      throws ModelFormatException {
+    int result = builder.temporary("", type, shape(inputs.getFirst()), Quantization.NONE);
+    emit(operation, inputs, List.of(result));
+    return result;
+  }
+
+  /** An output of the graph that has the shape of an operand. */
+  int output(OperandCode type, int like, float scale, String name) {
+    return builder.operand(
+        new Operand(type, shape(like), Quantization.of(scale, 0), Lifetime.SUBGRAPH_OUTPUT, name));
+  }
+
+  private int narrowed(int wide) throws ModelFormatException {
+    int operand = builder.temporary("", OperandCode.TENSOR_INT32, shape(wide), Quantization.NONE);
+    emit(ThalamusExtension.CAST, List.of(wide), List.of(operand));
+    return operand;
+  }
+
+  private int widened(int operand, String name) throws ModelFormatException {
+    int wide =
+        builder.operand(
+            new Operand(
+                WideTypes.TENSOR_INT64,
+                shape(operand),
+                Quantization.NONE,
+                Lifetime.SUBGRAPH_OUTPUT,
+                name));
+    emit(ThalamusExtension.CAST, List.of(operand), List.of(wide));
+    return wide;
+  }
+
   private int define(FlatTensor tensor, String name, Shape shape) throws ModelFormatException {
+    boolean isInner16 = Wide16.isQuantized(tensor) && !entry.isMain();
     int operand =
         builder.operand(
             new Operand(
-                TensorTypes.code(tensor),
+                isWide(tensor)
+                    ? WideTypes.TENSOR_INT64
+                    : isInner16 ? OperandCode.TENSOR_FLOAT32 : TensorTypes.code(tensor),
                 shape,
-                TensorTypes.quantization(tensor),
+                isInner16 ? Quantization.NONE : TensorTypes.quantization(tensor),
                 Lifetime.SUBGRAPH_INPUT,
                 name));
     operandOfTensor.put(tensor.index(), operand);
@@ -350,6 +408,15 @@ final class GraphConverter {
     List<Integer> outputs = new ArrayList<>();
     for (int index : entry.outputs()) {
       int operand = read(tensor(index));
+      String name = entry.outputNames().getOrDefault(index, tensor(index).name());
+      if (isWide(tensor(index))) {
+        outputs.add(widened(operand, name));
+        continue;
+      }
+      if (isStored16(tensor(index))) {
+        outputs.add(Wide16.stored(this, tensor(index), operand, name));
+        continue;
+      }
       Operand found = builder.get(operand);
       boolean usable = found.lifetime().equals(Lifetime.SUBGRAPH_OUTPUT);
       outputs.add(usable && !outputs.contains(operand) ? operand : copy(operand));

@@ -35,6 +35,9 @@ final class Node {
   private static final ValueLayout.OfInt INT =
       ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
+  private static final ValueLayout.OfFloat FLOAT =
+      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
   private final GraphConverter graph;
   private final FlatOperator operator;
   private final boolean real;
@@ -55,7 +58,7 @@ final class Node {
   private record Quantized(int operand, FlatTensor tensor) {}
 
   private boolean isReal(FlatTensor tensor) {
-    return real && FloatFallback.isQuantized(tensor);
+    return real && FloatFallback.isQuantized(tensor) || Wide16.isQuantized(tensor);
   }
 
   // ---- the operator ----
@@ -189,6 +192,20 @@ final class Node {
     return MemorySegment.ofArray(derived(operand).orElseThrow().value()).toArray(INT);
   }
 
+  /** The real numbers of an input whose values are known now. */
+  float[] floats(int input) throws ModelFormatException {
+    FlatTensor tensor = input(input);
+    if (tensor.isConstant()) {
+      return constants().floatValues(tensor);
+    }
+    require(
+        graph.isDefined(tensor)
+            && derived(graph.read(tensor)).isPresent()
+            && operand(graph.read(tensor)).type() == OperandCode.TENSOR_FLOAT32,
+        tensor.text() + " is not constant");
+    return MemorySegment.ofArray(derived(graph.read(tensor)).orElseThrow().value()).toArray(FLOAT);
+  }
+
   /** The only integer of a constant input. */
   int onlyInt(int input) throws ModelFormatException {
     int[] values = ints(input);
@@ -238,7 +255,16 @@ final class Node {
   /** Writes the outputs that were computed as FLOAT32 in their quantization. */
   void quantizeOutputs() throws ModelFormatException {
     for (Quantized result : quantized) {
-      emit(OperationCode.QUANTIZE, List.of(result.operand()), graph.write(result.tensor()));
+      FlatTensor tensor = result.tensor();
+      if (Wide16.isQuantized(tensor)) {
+        graph.alias(
+            tensor,
+            Wide16.isOnGrid(this, tensor)
+                ? result.operand()
+                : Wide16.rounded(graph, tensor, result.operand()));
+        continue;
+      }
+      emit(OperationCode.QUANTIZE, List.of(result.operand()), graph.write(tensor));
     }
   }
 
@@ -255,6 +281,11 @@ final class Node {
   int out(int output, OperandCode type, Shape shape, Quantization quantization)
       throws ModelFormatException {
     return graph.write(output(output), type, shape, quantization);
+  }
+
+  /** Returns whether an output is computed as real numbers and quantized afterwards. */
+  boolean isRealOutput(int output) throws ModelFormatException {
+    return isReal(output(output));
   }
 
   /** Lets an output stand for an operand that exists. */

@@ -6,6 +6,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -36,7 +37,11 @@ final class Quantize {
     boolean toBool = to.type() == OperandCode.TENSOR_BOOL8;
     boolean fromBool = from.type() == OperandCode.TENSOR_BOOL8;
     if (toBool == fromBool) {
-      node.emit(OperationCode.CAST, List.of(input), output);
+      boolean isSmall = isSmall(from) || isSmall(to);
+      node.emit(
+          isSmall && !from.type().equals(to.type()) ? ThalamusExtension.CAST : OperationCode.CAST,
+          List.of(input),
+          output);
     } else if (toBool) {
       int zero = number(node, from, Shape.of(1), 0);
       node.emit(OperationCode.NOT_EQUAL, List.of(input, zero), output);
@@ -45,6 +50,12 @@ final class Quantize {
       int one = number(node, to, shape, 1);
       node.emit(OperationCode.SELECT, List.of(input, one, number(node, to, shape, 0)), output);
     }
+  }
+
+  /** Returns whether an operand holds integers that NNAPI casts to their own type only. */
+  private static boolean isSmall(Operand operand) {
+    return operand.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+        || operand.type() == OperandCode.TENSOR_QUANT16_SYMM;
   }
 
   /** A constant full of one number that is stored as such. */
@@ -62,6 +73,10 @@ final class Quantize {
   /** From one quantization to another through real numbers, since NNAPI has no direct way. */
   private static void quantize(Node node) throws ModelFormatException {
     int real = FloatFallback.dequantized(node, node.in(0));
+    if (node.isRealOutput(0)) {
+      node.alias(0, real);
+      return;
+    }
     node.emit(OperationCode.QUANTIZE, List.of(real), node.out(0));
   }
 
@@ -73,6 +88,10 @@ final class Quantize {
       return;
     }
     Operand data = node.inOperand(0);
+    if (data.type() == OperandCode.TENSOR_FLOAT32) {
+      node.alias(0, node.in(0));
+      return;
+    }
     OperationCode code =
         data.type() == OperandCode.TENSOR_FLOAT16 ? OperationCode.CAST : OperationCode.DEQUANTIZE;
     node.emit(code, List.of(node.in(0)), node.out(0));

@@ -55,6 +55,10 @@ final class RankReduction {
     if (takesAnyRank && !isReduced) {
       return false;
     }
+    if (!isReduced && areShapesKnown(node, inputs, target)) {
+      emitSpread(node, operation, inputs, output);
+      return true;
+    }
     node.require(isReduced, "it has " + target.shape().rank() + " dimensions; NNAPI has at most 4");
     List<Integer> reshaped = new ArrayList<>();
     for (int i = 0; i < inputs.size(); i++) {
@@ -68,6 +72,27 @@ final class RankReduction {
     node.emit(operation, reshaped, result);
     Strided.reshape(node, result, target.shape(), output);
     return true;
+  }
+
+  /** Adds the operation on single rows, for which each input is repeated to the whole shape. */
+  private static void emitSpread(
+      Node node, OperationType operation, List<Integer> inputs, int output)
+      throws ModelFormatException {
+    Operand target = node.operand(output);
+    Shape row = Shape.of(Math.toIntExact(target.shape().elementCount()));
+    List<Integer> rows = new ArrayList<>();
+    for (int input : inputs) {
+      Operand operand = node.operand(input);
+      int whole = input;
+      if (operand.type().isTensor() && !operand.shape().equals(target.shape())) {
+        whole = node.temporary(operand, target.shape());
+        Strided.broadcast(node, input, target.shape(), whole);
+      }
+      rows.add(operand.type().isTensor() ? Reshape.reshaped(node, whole, row) : input);
+    }
+    int result = node.temporary(target, row);
+    node.emit(operation, rows, result);
+    Strided.reshape(node, result, target.shape(), output);
   }
 
   private static boolean areShapesKnown(Node node, List<Integer> inputs, Operand target) {

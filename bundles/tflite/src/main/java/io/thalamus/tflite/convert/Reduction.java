@@ -46,6 +46,10 @@ final class Reduction {
     FloatFallback.unlessQuantizedAlike(
         node,
         (input, output) -> {
+          if (Integers.reduces(node.operand(input), code)) {
+            Integers.reduce(node, code, input, axes, output);
+            return;
+          }
           if (node.operand(input).shape().rank() > MAX_RANK) {
             reduceJoined(node, code, input, axes, output);
             return;

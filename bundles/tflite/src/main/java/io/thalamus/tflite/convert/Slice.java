@@ -15,13 +15,14 @@ final class Slice {
   static void addTo(Converters table) {
     table.add(BuiltinOperator.SLICE, Slice::slice);
     table.add(BuiltinOperator.STRIDED_SLICE, StridedSlice::convert);
+    table.add(BuiltinOperator.DYNAMIC_UPDATE_SLICE, Computed::update);
     table.add(BuiltinOperator.SPLIT, Slice::split);
     table.add(BuiltinOperator.SPLIT_V, Slice::splitUnevenly);
   }
 
   private static void slice(Node node) throws ModelFormatException {
     if (!node.isKnown(1) || !node.isKnown(2)) {
-      node.emit(OperationCode.SLICE, List.of(node.in(0), node.in(1), node.in(2)), node.out(0));
+      Computed.slice(node);
       return;
     }
     int[] begin = node.ints(1);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -11,6 +13,7 @@ import org.tensorflow.lite.schema.SoftmaxOptions;
 final class Softmax {
   private static final float SCALE = 1f / 256;
   private static final int LAST = -1;
+  private static final int MAX_RANK = 4;
 
   private Softmax() {}
 
@@ -28,19 +31,47 @@ final class Softmax {
         0,
         -128,
         (input, output) ->
-            node.emit(
-                OperationCode.SOFTMAX,
-                List.of(input, node.floatFor(node.operand(input), beta)),
-                output));
+            flat(
+                node,
+                input,
+                output,
+                (from, to) ->
+                    node.emit(
+                        OperationCode.SOFTMAX,
+                        List.of(from, node.floatFor(node.operand(from), beta)),
+                        to)));
   }
 
   private static void logSoftmax(Node node) throws ModelFormatException {
     FloatFallback.always(
         node,
         (input, output) ->
-            node.emit(
-                OperationCode.LOG_SOFTMAX,
-                List.of(input, node.floatFor(node.operand(input), 1), node.int32(LAST)),
-                output));
+            flat(
+                node,
+                input,
+                output,
+                (from, to) ->
+                    node.emit(
+                        OperationCode.LOG_SOFTMAX,
+                        List.of(from, node.floatFor(node.operand(from), 1), node.int32(LAST)),
+                        to)));
+  }
+
+  /** The operation on rows where there are more dimensions than NNAPI has. */
+  private static void flat(Node node, int input, int output, FloatFallback.Unary operation)
+      throws ModelFormatException {
+    Operand data = node.operand(input);
+    Shape shape = data.shape();
+    if (shape.rank() <= MAX_RANK) {
+      operation.emit(input, output);
+      return;
+    }
+    node.require(shape.isFullySpecified(), "its data have shape " + shape);
+    int last = shape.dimension(shape.rank() - 1);
+    Shape rows = Shape.of(Math.toIntExact(shape.elementCount() / last), last);
+    int result = node.temporary(node.operand(output), rows);
+    operation.emit(Reshape.reshaped(node, input, rows), result);
+    node.builder().reshape(output, shape);
+    Strided.reshape(node, result, shape, output);
   }
 }

@@ -51,6 +51,10 @@ final class StridedSlice {
   }
 
   static void convert(Node node) throws ModelFormatException {
+    if (!node.isKnown(1) || !node.isKnown(2) || !node.isKnown(3)) {
+      Computed.stridedSlice(node);
+      return;
+    }
     StridedSlice slice = new StridedSlice(node);
     boolean plain = slice.ellipsisMask == 0 && slice.newAxisMask == 0;
     if (plain && !Strided.isBeyond(node.inOperand(0))) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
@@ -102,6 +103,20 @@ final class TensorTypes {
               + " is quantized per channel, which NNAPI has for convolution filters only");
     }
     return Quantization.of(checkedScale(tensor, 0), zeroPoint(tensor, 0));
+  }
+
+  /** The format of stored integers. */
+  static Elements integers(FlatTensor tensor) throws ModelFormatException {
+    return switch (tensor.type()) {
+      case TensorType.UINT8 -> Elements.UINT8;
+      case TensorType.INT8 -> Elements.INT8;
+      case TensorType.INT16 -> Elements.INT16;
+      case TensorType.INT32 -> Elements.INT32;
+      case TensorType.INT64 -> Elements.INT64;
+      default ->
+          throw new ModelFormatException(
+              tensor.text() + " is " + tensor.typeName() + " and holds no integers");
+    };
   }
 
   /** The scale at an index, which is positive and finite. */

@@ -25,6 +25,7 @@ final class UnaryMath {
     table.add(BuiltinOperator.SQUARE, UnaryMath::square);
     table.add(BuiltinOperator.CEIL, UnaryMath::ceil);
     table.add(BuiltinOperator.COS, UnaryMath::cos);
+    table.add(BuiltinOperator.ROUND, UnaryMath::round);
     table.add(BuiltinOperator.SIGN, UnaryMath::sign);
   }
 
@@ -47,6 +48,30 @@ final class UnaryMath {
     int floor =
         node.compute(OperationCode.FLOOR, input, node.compute(OperationCode.NEG, input, input));
     node.emit(OperationCode.NEG, List.of(floor), node.out(0));
+  }
+
+  /**
+   * The nearest whole number, of two that are as near the even one: the next one up where the rest
+   * is above a half, which for an odd number is a half less the step of a float there.
+   */
+  private static void round(Node node) throws ModelFormatException {
+    int input = node.in(0);
+    Operand data = node.operand(input);
+    int none = node.int32(0);
+    int whole = node.compute(OperationCode.FLOOR, input, input);
+    int rest = node.compute(OperationCode.SUB, input, input, whole, none);
+    int half = node.number(data, 0.5f);
+    int pairs =
+        node.compute(
+            OperationCode.FLOOR, input, node.compute(OperationCode.MUL, input, whole, half, none));
+    int even = node.compute(OperationCode.ADD, input, pairs, pairs, none);
+    int odd = node.compute(OperationCode.SUB, input, whole, even, none);
+    int step = node.number(data, Math.ulp(0.25f));
+    int less = node.compute(OperationCode.MUL, input, odd, step, none);
+    int bound = node.compute(OperationCode.SUB, input, half, less, none);
+    int isAbove = compared(node, OperationCode.GREATER, rest, bound);
+    int next = node.compute(OperationCode.ADD, input, whole, node.number(data, 1), none);
+    node.emit(OperationCode.SELECT, List.of(isAbove, next, whole), node.out(0));
   }
 
   /** One with the sign of a number; 0 and what is no number stay as they are. */

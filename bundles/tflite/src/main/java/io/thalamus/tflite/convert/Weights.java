@@ -8,6 +8,7 @@ import io.thalamus.model.Quantization.PerChannel;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
+import java.util.Optional;
 import org.tensorflow.lite.schema.TensorType;
 
 /**
@@ -22,7 +23,46 @@ import org.tensorflow.lite.schema.TensorType;
  * and takes part in nothing.
  */
 final class Weights {
+  private static final int FILTER = 1;
+  private static final int BIAS = 2;
+  private static final int BIAS_OF_TRANSPOSED = 3;
+
   private Weights() {}
+
+  /** Returns whether a layer has 16-bit activations, and constant weights of 8 bits. */
+  private static boolean isWide(Node node, FlatTensor data, FlatTensor filter)
+      throws ModelFormatException {
+    return Wide16.isQuantized(data)
+        && Wide16.isQuantized(node.output(0))
+        && filter.isConstant()
+        && filter.scales().length > 0;
+  }
+
+  /** The weights of a layer of 16-bit activations. */
+  private static int wideFilter(
+      Node node, FlatTensor data, FlatTensor filter, Optional<FlatTensor> bias)
+      throws ModelFormatException {
+    return node.constant(
+        OperandCode.TENSOR_FLOAT32,
+        TensorTypes.shape(filter),
+        Quantization.NONE,
+        node.constants().floats(filter, Wide16.roundings(node, data, filter, bias)));
+  }
+
+  /** The bias of one: integers of up to 64 bits in units of the products. */
+  private static int wideBias(Node node, FlatTensor data, FlatTensor filter, FlatTensor bias)
+      throws ModelFormatException {
+    double[] factors = Wide16.roundings(node, data, filter, Optional.of(bias));
+    for (int i = 0; i < factors.length; i++) {
+      factors[i] *=
+          (double) TensorTypes.checkedScale(data, 0) * TensorTypes.checkedScale(filter, i);
+    }
+    return node.constant(
+        OperandCode.TENSOR_FLOAT32,
+        TensorTypes.shape(bias),
+        Quantization.NONE,
+        node.constants().scaled(bias, factors));
+  }
 
   /**
    * The operand of a filter.
@@ -33,6 +73,14 @@ final class Weights {
   static int filter(Node node, int dataInput, int input, int channel) throws ModelFormatException {
     FlatTensor filter = node.input(input);
     Operand data = node.inOperand(dataInput);
+    if (isWide(node, node.input(dataInput), filter)) {
+      int bias = dataInput == 0 ? BIAS : BIAS_OF_TRANSPOSED;
+      return wideFilter(
+          node,
+          node.input(dataInput),
+          filter,
+          node.has(bias) ? Optional.of(node.input(bias)) : Optional.empty());
+    }
     if (filter.is8Bit() && !FloatFallback.isQuantized8(data)) {
       node.require(
           data.type() == OperandCode.TENSOR_FLOAT32 && filter.isConstant(),
@@ -107,6 +155,9 @@ final class Weights {
           node.constants().zeros((long) channels * type.elementSize(), node.output(0)));
     }
     FlatTensor bias = node.input(input);
+    if (isWide(node, node.input(dataInput), node.input(FILTER)) && bias.isConstant()) {
+      return wideBias(node, node.input(dataInput), node.input(FILTER), bias);
+    }
     if (!quantized) {
       return bias.isConstant() && !bias.is(TensorType.FLOAT16)
           ? node.inFloats(input)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataFiles;
+import io.thalamus.onnx.file.OnnxModel;
+import io.thalamus.onnx.file.OnnxValue;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The inputs of a file that have open dimensions. Until an execution says which ones it has, they
+ * are 1, or where the operators allow no such small ones, the first of some usual sizes that they
+ * allow; a leading one, which is mostly the batch, is 1 all the same. Immutable.
+ */
+public final class OpenInputs {
+  private static final int[] SIZES = {1, 64, 224, 512};
+
+  private final Map<String, Shape> open;
+
+  private OpenInputs(Map<String, Shape> open) {
+    this.open = open;
+  }
+
+  /** Returns those of a file whose number of dimensions is stated. */
+  public static OpenInputs of(OnnxModel file) {
+    Map<String, Shape> open = new LinkedHashMap<>();
+    for (OnnxValue input : file.graph().inputs()) {
+      boolean isOpen =
+          !file.graph().constants().containsKey(input.name())
+              && input.dims() != null
+              && Arrays.stream(input.dims()).anyMatch(size -> size < 0)
+              && Arrays.stream(input.dims()).noneMatch(size -> size == 0 || size != (int) size);
+      if (isOpen) {
+        int[] sizes =
+            Arrays.stream(input.dims()).mapToInt(size -> (int) Math.max(0, size)).toArray();
+        open.put(input.name(), Shape.of(sizes));
+      }
+    }
+    return new OpenInputs(open);
+  }
+
+  /**
+   * Converts a file.
+   *
+   * @param given dimensions of inputs by name
+   * @throws ModelFormatException as {@link GraphConverter#convert}
+   */
+  public Model convert(
+      OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> given)
+      throws ModelFormatException {
+    List<String> names = file.graph().inputs().stream().map(OnnxValue::name).toList();
+    boolean isGiven =
+        given.keySet().containsAll(open.keySet()) || !names.containsAll(given.keySet());
+    ModelFormatException first = null;
+    for (int size : isGiven ? new int[] {1} : SIZES) {
+      try {
+        return GraphConverter.convert(file, files, converters, with(given, size));
+      } catch (ModelFormatException e) {
+        first = first == null ? e : first;
+      }
+    }
+    throw isGiven
+        ? first
+        : new ModelFormatException(
+            first.getMessage() + " (open dimensions were taken as 1; give others by their input)",
+            first);
+  }
+
+  private Map<String, Shape> with(Map<String, Shape> given, int size) {
+    Map<String, Shape> shapes = new HashMap<>(given);
+    open.forEach(
+        (name, shape) -> {
+          int[] sizes = shape.toArray();
+          for (int i = 0; i < sizes.length; i++) {
+            sizes[i] = sizes[i] > 0 ? sizes[i] : i == 0 ? 1 : size;
+          }
+          shapes.putIfAbsent(name, Shape.of(sizes));
+        });
+    return shapes;
+  }
+
+  /** Returns their dimensions by index among the inputs of the model, 0 for an open one. */
+  public Map<Integer, Shape> of(Model model) {
+    Map<Integer, Shape> found = new HashMap<>();
+    List<Integer> inputs = model.main().inputIndexes();
+    for (int i = 0; i < inputs.size(); i++) {
+      Shape shape = open.get(model.main().input(i).name());
+      if (shape != null) {
+        found.put(i, shape);
+      }
+    }
+    return found;
+  }
+}

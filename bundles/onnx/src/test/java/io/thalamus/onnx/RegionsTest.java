@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx;
+
+import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.INT64;
+import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
+import io.thalamus.cpu.CpuDevice;
+import io.thalamus.model.Model;
+import io.thalamus.tck.check.TestGraph;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Regions of images, and parts of tensors at one place. */
+class RegionsTest {
+  private final OnnxFileBuilder file = new OnnxFileBuilder();
+
+  /**
+   * An image that grows by 1 from left to right and by 10 downwards: a cell's mean is the value at
+   * its middle, which for the region from (1, 1) to (3, 3) less half a pixel are (1, 1) and (2, 2).
+   */
+  @Test
+  void aRegionsCellsAreTheMeansOfTheirSamples() throws Exception {
+    float[] image = new float[25];
+    for (int i = 0; i < image.length; i++) {
+      image[i] = i / 5 * 10 + i % 5;
+    }
+    file.input("x", FLOAT, 1, 1, 5, 5)
+        .floats("boxes", new long[] {1, 4}, 1, 1, 3, 3)
+        .integers("batch", new long[] {1}, 0)
+        .node(
+            "RoiAlign",
+            List.of("x", "boxes", "batch"),
+            "y",
+            integer("output_height", 2),
+            integer("output_width", 2),
+            integer("sampling_ratio", 2))
+        .output("y", FLOAT, 1, 1, 2, 2);
+    assertArrayEquals(new float[] {11, 12, 21, 22}, TestFiles.run(file, image), 1e-5f);
+  }
+
+  /** The axis of a single place is gone for what comes after, wherever it was. */
+  @Test
+  void onePlaceOfAnInnerAxisLeavesNoAxis() throws Exception {
+    file.input("x", FLOAT, 2, 2, 2)
+        .integers("place", new long[] {}, 1)
+        .node("Gather", List.of("x", "place"), "part", integer("axis", 1))
+        .node("Add", List.of("part", "part"), "y")
+        .output("y", FLOAT, 2, 2);
+    float[] sums = TestFiles.run(file, 0, 1, 2, 3, 4, 5, 6, 7);
+    assertArrayEquals(new float[] {4, 6, 12, 14}, sums);
+  }
+
+  @Test
+  void integersOf64BitsComeOutAsSuch() throws Exception {
+    file.input("x", INT64, 2).node("Neg", List.of("x"), "y").output("y", INT64, 2);
+    Model model = TestFiles.read(file.build());
+    ByteBuffer in = ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN).putLong(5).putLong(-7);
+    byte[] out = TestGraph.run(new CpuDevice("1.0.0"), model, in.array());
+    ByteBuffer read = ByteBuffer.wrap(out).order(ByteOrder.LITTLE_ENDIAN);
+    assertArrayEquals(new long[] {-5, 7}, new long[] {read.getLong(), read.getLong()});
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.benchmarks.zoo;
+
+import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.Network;
+import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.Tensor;
+import io.thalamus.benchmarks.engine.Container;
+import io.thalamus.hal.Device;
+import io.thalamus.model.Elements;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ReadOptions;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Thalamus with the devices of its distribution that are not simulated. */
+final class Ours implements Peer, AutoCloseable {
+  /** The folder of the distribution; set by {@code integration-tests/run}. */
+  private static final String HOME = "thalamus.home";
+
+  private final Container container;
+  private final NeuralNetworks networks;
+  private String note = "";
+
+  private Ours(Container container, NeuralNetworks networks) {
+    this.container = container;
+    this.networks = networks;
+  }
+
+  static Ours start(Set<String> devices) throws Exception {
+    Container container = Container.start(Path.of(System.getProperty(HOME)), devices, Set.of(), 1);
+    for (String device : devices) {
+      container.service(Device.class, "(thalamus.device=" + device + ")");
+    }
+    return new Ours(container, container.service(NeuralNetworks.class, "(objectClass=*)"));
+  }
+
+  @Override
+  public String name() {
+    return "thalamus";
+  }
+
+  /** Returns the inputs as the file has them; open dimensions are 0. */
+  List<Operand> inputs(Path file) throws Exception {
+    try (var model = networks.load(file)) {
+      List<Operand> inputs = new ArrayList<>();
+      for (int i = 0; i < model.model().main().inputIndexes().size(); i++) {
+        inputs.add(model.file().input(i));
+      }
+      return inputs;
+    }
+  }
+
+  @Override
+  public Loaded load(Path file, List<Input> inputs) throws Exception {
+    Map<String, Shape> open = new HashMap<>();
+    for (int i = 0; i < inputs.size(); i++) {
+      if (inputs.get(i).isOpen()) {
+        open.put(inputs.get(i).name(), inputs.get(i).shape());
+      }
+    }
+    Network network =
+        Network.open(
+            networks, file, ReadOptions.DEFAULT.withShapes(open), CompilationOptions.DEFAULT);
+    long left =
+        network.compilation().plan().operations().stream()
+            .filter(operation -> operation.device().equals("cpu"))
+            .count();
+    note = left + "/" + network.compilation().plan().operations().size();
+    return new Loaded() {
+      @Override
+      public List<Value> run(List<double[]> numbers) throws Exception {
+        List<Tensor> tensors = new ArrayList<>();
+        for (Operand operand : network.inputs()) {
+          double[] values = numbers.get(Ours.find(inputs, operand.name(), tensors.size()));
+          tensors.add(
+              Tensor.of(
+                  operand, Value.of(Elements.of(operand.type()), operand.shape(), values).bytes()));
+        }
+        List<Value> outputs = new ArrayList<>();
+        for (Tensor output : network.run(tensors.toArray(Tensor[]::new)).outputs()) {
+          outputs.add(
+              new Value(
+                  Elements.of(output.type()),
+                  output.shape(),
+                  output.toBytes(),
+                  output.quantization().scale()));
+        }
+        return outputs;
+      }
+
+      @Override
+      public void close() {
+        network.close();
+      }
+    };
+  }
+
+  private static int find(List<Input> inputs, String name, int otherwise) {
+    for (int i = 0; i < inputs.size(); i++) {
+      if (inputs.get(i).name().equals(name)) {
+        return i;
+      }
+    }
+    return otherwise;
+  }
+
+  /** Returns how many operations of the last model are the reference device's, of how many. */
+  String note() {
+    return note;
+  }
+
+  @Override
+  public void close() {
+    container.close();
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.benchmarks.zoo;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/** An engine that some format comes from, or this one. Used by one thread. */
+interface Peer {
+  /** Returns the word in tables. */
+  String name();
+
+  /**
+   * Loads a model until it could run.
+   *
+   * @throws Exception whatever the engine objects to
+   */
+  Loaded load(Path file, List<Input> inputs) throws Exception;
+
+  /** A model that is ready to run. */
+  interface Loaded extends AutoCloseable {
+    /**
+     * Runs once.
+     *
+     * @param numbers by input, in the order of the file
+     */
+    List<Value> run(List<double[]> numbers) throws Exception;
+
+    @Override
+    void close();
+  }
+}
