@@ -26,7 +26,7 @@ import java.util.Set;
  * A compiled model as it stands in the cache. Steps are objects over vectors of this processor, so
  * the model cache holds the graph, of which they are made again in little time, and the shapes of
  * the packed weights. The data cache holds the values of constants, without those that were packed,
- * and behind them the packed weights. Immutable.
+ * and behind them the packed weights, those of integers in a byte each. Immutable.
  *
  * <p>Its reader has been told by the caching engine that the device wrote these bytes.
  *
@@ -37,7 +37,7 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
   private static final int MAGIC = 'T' | 'S' << 8 | 'M' << 16 | 'D' << 24;
 
   /** Changes with the layout of the files. */
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
 
   private static final int SETTINGS = 32;
   private static final int FIXED = 2 * Integer.BYTES + SETTINGS;
@@ -57,10 +57,7 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
    * @param most bytes of a file: empty if it needs more
    */
   Optional<CacheContents> write(String version, long most) {
-    long packed = 0;
-    for (Weights one : weights) {
-      packed += one.matrix().data().byteSize();
-    }
+    List<Packed> packed = weights.stream().map(one -> Packed.of(one.matrix())).toList();
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     ByteArrayOutputStream values = new ByteArrayOutputStream();
     try (DataOutputStream out = new DataOutputStream(bytes)) {
@@ -68,21 +65,16 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
       out.writeInt(VERSION);
       out.write(settings(version));
       CachedGraph.write(graph, onlyPacked(), out, values);
-      write(out);
+      write(packed, out);
     } catch (IOException e) {
       throw new UncheckedIOException("memory cannot be written", e);
     }
-    if (values.size() + packed > most) {
+    if (values.size() + packed.stream().mapToLong(Packed::size).sum() > most) {
       return Optional.empty();
     }
-    byte[] data = Arrays.copyOf(values.toByteArray(), values.size() + (int) packed);
-    int at = values.size();
-    for (Weights one : weights) {
-      MemorySegment from = one.matrix().data();
-      MemorySegment.copy(from, ValueLayout.JAVA_BYTE, 0, data, at, (int) from.byteSize());
-      at += (int) from.byteSize();
-    }
-    return Optional.of(new CacheContents(List.of(bytes.toByteArray()), List.of(data)));
+    packed.forEach(one -> values.writeBytes(one.bytes()));
+    return Optional.of(
+        new CacheContents(List.of(bytes.toByteArray()), List.of(values.toByteArray())));
   }
 
   /** Returns the operands of whose values nothing but the packed form is read. */
@@ -99,13 +91,35 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
     return omitted;
   }
 
-  private void write(DataOutputStream out) throws IOException {
+  /**
+   * Packed weights as they are stored.
+   *
+   * @param least what a byte of 0 stands for where each element is a byte
+   * @param bytes narrow, or those of floats
+   */
+  private record Packed(boolean isNarrow, int least, byte[] bytes) {
+    static Packed of(PackedMatrix matrix) {
+      return matrix
+          .narrow()
+          .map(narrow -> new Packed(true, narrow.least(), narrow.bytes()))
+          .orElseGet(() -> new Packed(false, 0, matrix.data().toArray(ValueLayout.JAVA_BYTE)));
+    }
+
+    long size() {
+      return bytes.length;
+    }
+  }
+
+  private void write(List<Packed> packed, DataOutputStream out) throws IOException {
     out.writeInt(weights.size());
-    for (Weights one : weights) {
+    for (int i = 0; i < weights.size(); i++) {
+      Weights one = weights.get(i);
       out.writeInt(one.operand());
       out.writeInt(one.matrix().rows());
       out.writeInt(one.matrix().columns());
-      out.writeInt((int) one.matrix().data().byteSize());
+      out.writeInt(packed.get(i).bytes().length);
+      out.writeBoolean(packed.get(i).isNarrow());
+      out.writeInt(packed.get(i).least());
       out.writeInt(one.parts() == null ? 0 : one.parts().bounds().size());
       if (one.parts() != null) {
         out.writeLong(one.parts().largest());
@@ -131,17 +145,22 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
     if (!Arrays.equals(settings, settings(version))) {
       throw new IOException("the cache was made by another version, or for other vectors");
     }
-    ByteBuffer values = ByteBuffer.wrap(contents.dataCache().getFirst());
+    byte[] data = contents.dataCache().getFirst();
+    ByteBuffer values = ByteBuffer.wrap(data);
     Subgraph graph = CachedGraph.read(in, values);
     List<Weights> weights = new ArrayList<>();
-    MemorySegment data = MemorySegment.ofArray(contents.dataCache().getFirst());
-    long at = values.position();
+    int at = values.position();
     for (int left = in.getInt(); left > 0; left--) {
       int operand = in.getInt();
       int rows = in.getInt();
       int columns = in.getInt();
       int bytes = in.getInt();
-      PackedMatrix matrix = PackedMatrix.of(rows, columns, data.asSlice(at, bytes));
+      boolean isNarrow = in.get() != 0;
+      int least = in.getInt();
+      PackedMatrix matrix =
+          isNarrow
+              ? PackedMatrix.of(rows, columns, least, data, at)
+              : PackedMatrix.of(rows, columns, MemorySegment.ofArray(data).asSlice(at, bytes));
       weights.add(new Weights(operand, matrix, readParts(in)));
       at += bytes;
     }

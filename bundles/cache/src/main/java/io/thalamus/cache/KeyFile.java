@@ -2,6 +2,7 @@
 package io.thalamus.cache;
 
 import io.thalamus.memory.files.AtomicFiles;
+import io.thalamus.memory.files.Digests;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -11,14 +12,12 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermission;
-import java.security.InvalidKeyException;
-import java.security.NoSuchAlgorithmException;
+import java.security.MessageDigest;
 import java.security.SecureRandom;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Optional;
 import java.util.Set;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * The key that authenticates what the engine keeps: 32 random bytes in a file that only the user
@@ -26,7 +25,13 @@ import javax.crypto.spec.SecretKeySpec;
  * no copy stays in memory.
  */
 final class KeyFile {
-  private static final String ALGORITHM = "HmacSHA256";
+  /** Bytes that SHA-256 takes at a time. */
+  private static final int BLOCK = 64;
+
+  /** The values that each byte of the key is mixed with, before and after the text. */
+  private static final byte INNER = 0x36;
+
+  private static final byte OUTER = 0x5c;
   private static final int SIZE = 32;
 
   /** Bytes of a MAC. */
@@ -61,19 +66,30 @@ final class KeyFile {
         parts);
   }
 
-  private static byte[] mac(byte[] key, String nameSpace, byte[]... parts) {
-    try {
-      Mac mac = Mac.getInstance(ALGORITHM);
-      mac.init(new SecretKeySpec(key, ALGORITHM));
-      mac.update(nameSpace.getBytes(StandardCharsets.UTF_8));
-      mac.update((byte) 0);
-      for (byte[] part : parts) {
-        mac.update(part);
-      }
-      return mac.doFinal();
-    } catch (NoSuchAlgorithmException | InvalidKeyException e) {
-      throw new IllegalStateException(e); // every JDK has it
+  /**
+   * HMAC-SHA-256 (RFC 2104) of a name space, a zero byte and parts. From digests alone: in a new
+   * process the JDK's providers of ciphers take longer to load than most caches to be read.
+   *
+   * @param key of at most {@link #BLOCK} bytes
+   */
+  static byte[] mac(byte[] key, String nameSpace, byte[]... parts) {
+    MessageDigest inner = begin(key, INNER);
+    inner.update(nameSpace.getBytes(StandardCharsets.UTF_8));
+    inner.update((byte) 0);
+    for (byte[] part : parts) {
+      inner.update(part);
     }
+    return begin(key, OUTER).digest(inner.digest());
+  }
+
+  private static MessageDigest begin(byte[] key, byte pad) {
+    byte[] block = Arrays.copyOf(key, BLOCK);
+    for (int i = 0; i < BLOCK; i++) {
+      block[i] ^= pad;
+    }
+    MessageDigest digest = Digests.sha256();
+    digest.update(block);
+    return digest;
   }
 
   /** The key; empty where there is none, or one that others could have read or cut short. */

@@ -4,6 +4,7 @@ package io.thalamus.simd.kernel;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Optional;
 
 /**
  * A constant right matrix, packed once for the kernels: panels of some vectors of columns, row
@@ -18,6 +19,12 @@ import java.lang.foreign.ValueLayout;
 public final class PackedMatrix {
   /** Bytes of a cache line. */
   private static final long ALIGNMENT = 64;
+
+  /** Values of a byte. */
+  private static final int VALUES = 256;
+
+  /** Elements that are made narrow or wide at a time. */
+  private static final int CHUNK = 4096;
 
   /** Rows that are packed at a time. */
   private static final int PACKED_ROWS = 64;
@@ -90,6 +97,76 @@ public final class PackedMatrix {
     PackedMatrix matrix = new PackedMatrix(rows, columns);
     MemorySegment.copy(packed, 0, matrix.data, 0, matrix.data.byteSize());
     return matrix;
+  }
+
+  /**
+   * The elements of a matrix of integers as bytes, in the order of its {@link #data}: a quarter of
+   * the room.
+   *
+   * @param least of the elements, which a byte of 0 stands for
+   */
+  public record Narrow(int least, byte[] bytes) {}
+
+  /** Returns the elements as bytes, where all are integers and no two are further apart. */
+  public Optional<Narrow> narrow() {
+    float[] chunk = new float[CHUNK];
+    float least = Float.POSITIVE_INFINITY;
+    float most = Float.NEGATIVE_INFINITY;
+    boolean isWhole = true;
+    int size = (int) (data.byteSize() / Float.BYTES);
+    for (int at = 0; at < size; at += CHUNK) {
+      int count = Math.min(CHUNK, size - at);
+      MemorySegment.copy(data, ValueLayout.JAVA_FLOAT, (long) at * Float.BYTES, chunk, 0, count);
+      for (int i = 0; i < count; i++) {
+        least = Math.min(least, chunk[i]);
+        most = Math.max(most, chunk[i]);
+        // By bits: a zero may be negative.
+        isWhole &= Float.floatToIntBits(chunk[i]) == Float.floatToIntBits((int) chunk[i]);
+      }
+    }
+    if (!isWhole || !(most - least < VALUES) || Math.abs(least) > VALUES) {
+      return Optional.empty();
+    }
+    byte[] bytes = new byte[size];
+    for (int at = 0; at < size; at += CHUNK) {
+      int count = Math.min(CHUNK, size - at);
+      MemorySegment.copy(data, ValueLayout.JAVA_FLOAT, (long) at * Float.BYTES, chunk, 0, count);
+      for (int i = 0; i < count; i++) {
+        bytes[at + i] = (byte) (chunk[i] - least);
+      }
+    }
+    return Optional.of(new Narrow((int) least, bytes));
+  }
+
+  /**
+   * A matrix that was packed before and made {@link #narrow}.
+   *
+   * @param least as it was told there
+   * @param from index of the first of its bytes
+   * @throws IndexOutOfBoundsException if these are not the bytes of such a matrix
+   */
+  public static PackedMatrix of(int rows, int columns, int least, byte[] bytes, int from) {
+    PackedMatrix matrix = new PackedMatrix(rows, columns);
+    float[] values = new float[VALUES];
+    for (int i = 0; i < VALUES; i++) {
+      values[i] = least + i;
+    }
+    float[] chunk = new float[CHUNK];
+    int size = (int) (matrix.data.byteSize() / Float.BYTES);
+    for (int at = 0; at < size; at += CHUNK) {
+      int count = Math.min(CHUNK, size - at);
+      widen(bytes, from + at, values, chunk, count);
+      MemorySegment.copy(
+          chunk, 0, matrix.data, ValueLayout.JAVA_FLOAT, (long) at * Float.BYTES, count);
+    }
+    return matrix;
+  }
+
+  /** A method of its own: called often, it is soon compiled in a new process. */
+  private static void widen(byte[] bytes, int from, float[] values, float[] out, int count) {
+    for (int i = 0; i < count; i++) {
+      out[i] = values[bytes[from + i] & 0xff];
+    }
   }
 
   /** Returns what decides about the places of elements: it is the same where matrices are. */
