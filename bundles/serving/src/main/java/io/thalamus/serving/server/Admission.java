@@ -14,8 +14,11 @@ import java.util.function.LongSupplier;
  * once when to try again, so that all that is computed is of use to somebody. Thread-safe.
  */
 final class Admission {
-  /** The part of its limit that a request may be expected to take: estimates are no promises. */
-  private static final double USED = 0.75;
+  /**
+   * The part of its limit that a request may be expected to take. Where others use the machine too,
+   * half of the speed may be lost at any time; a shorter queue costs nothing.
+   */
+  private static final double USED = 0.5;
 
   /** No queue takes as long. */
   private static final Duration ENDLESS = Duration.ofDays(1);

@@ -19,6 +19,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -30,12 +31,18 @@ final class LoadedVersion {
   private final Compilation compilation;
   private final Signature signature;
   private final String digest;
+  private final Optional<Joiner> joiner;
   private final CompletableFuture<Void> closed = new CompletableFuture<>();
 
   /** The requests that use it, and one more until it is replaced. */
   private int users = 1;
 
-  private LoadedVersion(LoadedModel loaded, Compilation compilation, Signature signature) {
+  private LoadedVersion(
+      LoadedModel loaded,
+      Compilation compilation,
+      Signature signature,
+      Optional<Joiner> joiner) {
+    this.joiner = joiner;
     this.loaded = loaded;
     this.compilation = compilation;
     this.signature = signature;
@@ -46,11 +53,16 @@ final class LoadedVersion {
    * Reads, compiles and warms a file.
    *
    * @param states the names of outputs to the names of inputs that they become
+   * @param joins how its requests are joined; empty if they are not
    * @throws NeuralNetworksException if the runtime cannot
    * @throws ServingException if the protocol cannot speak of its tensors
    */
   static LoadedVersion load(
-      NeuralNetworks networks, Path file, CompilationOptions options, Map<String, String> states)
+      NeuralNetworks networks,
+      Path file,
+      CompilationOptions options,
+      Map<String, String> states,
+      Optional<Joiner.Terms> joins)
       throws NeuralNetworksException, ServingException {
     LoadedModel loaded = networks.load(file);
     Compilation compilation = null;
@@ -59,8 +71,12 @@ final class LoadedVersion {
       Signature signature = new Signature(loaded.model().main(), states);
       compilation = networks.compile(loaded.model(), options);
       warm(compilation);
+      Optional<Joiner> joiner =
+          joins.isPresent()
+              ? Optional.of(Joiner.of(compilation, signature, joins.get()))
+              : Optional.empty();
       isDone = true;
-      return new LoadedVersion(loaded, compilation, signature);
+      return new LoadedVersion(loaded, compilation, signature, joiner);
     } finally {
       if (!isDone) {
         if (compilation != null) {
@@ -101,6 +117,11 @@ final class LoadedVersion {
 
   Compilation compilation() {
     return compilation;
+  }
+
+  /** Returns the joiner of its requests, if they are to be joined. */
+  Optional<Joiner> joiner() {
+    return joiner;
   }
 
   Signature signature() {

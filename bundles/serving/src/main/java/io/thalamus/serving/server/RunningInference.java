@@ -80,6 +80,10 @@ final class RunningInference implements PendingInference {
   private SequenceState states;
 
   private int starts;
+
+  /** True if the execution is counted for another one that it was joined with. */
+  private boolean isRider;
+
   private long startedNanos;
   private long inferNanos;
   private Optional<ExecutionReport> last = Optional.empty();
@@ -138,19 +142,107 @@ final class RunningInference implements PendingInference {
         inputs[i] = new Input(each.name(), each.datatype(), each.shape(), value);
       }
       wanted = loaded.signature().wanted(request.outputs());
-      outputs = new MemorySegment[loaded.signature().outputs().size()];
-      targets = outputs.clone();
-      for (int index : wanted) {
-        Operand operand = loaded.signature().output(index);
-        allocate(index, operand.isSizeKnown() ? operand.byteSize() : FIRST_GUESS);
+      if (turn == null && loaded.joiner().isPresent() && isOfEqualRows()) {
+        loaded.joiner().get().add(this);
+      } else {
+        begin();
       }
-      compute();
+    } catch (ServingException e) {
+      fail(e);
+    } catch (RuntimeException e) {
+      fail(fault(e));
+    }
+  }
+
+  /** Executes it by itself, though it could have been joined with others. */
+  void alone() {
+    try {
+      begin();
     } catch (ServingException e) {
       fail(e);
     } catch (RuntimeException e) {
       // Of an allocator, or a fault of ours: whoever waits must learn of it.
       fail(fault(e));
     }
+  }
+
+  /** Returns true if all inputs have as many rows. */
+  private boolean isOfEqualRows() {
+    return Arrays.stream(inputs).allMatch(each -> each.shape().getFirst() == rows());
+  }
+
+  InferenceRequest request() {
+    return request;
+  }
+
+  /** Returns the first dimension of its inputs. */
+  long rows() {
+    return inputs[0].shape().getFirst();
+  }
+
+  MemorySegment input(int place) {
+    return inputs[place].value();
+  }
+
+  /** Returns the time that is left of its limit. */
+  Optional<Duration> left() {
+    return timeout.map(time -> time.minusNanos(System.nanoTime() - request.arrivalNanos()));
+  }
+
+  /** Notes that a joint execution begins. */
+  void begun() {
+    startedNanos = System.nanoTime();
+  }
+
+  /**
+   * Ends it with its rows of a joint execution.
+   *
+   * @param values its rows of all outputs, copied before this returns
+   * @param isCounted whether it is the one for which the execution is counted
+   */
+  void joined(ExecutionReport report, MemorySegment[] values, boolean isCounted) {
+    try {
+      if (isCancelled) {
+        throw cancelled();
+      }
+      starts = 1;
+      isRider = !isCounted;
+      last = Optional.of(report);
+      for (StepReport step : report.steps()) {
+        inferNanos += step.duration().toNanos();
+      }
+      Signature signature = loaded.signature();
+      outputs = new MemorySegment[values.length];
+      targets = outputs.clone();
+      List<OutputShape> shapes = new ArrayList<>(report.outputs());
+      for (int i = 0; i < values.length; i++) {
+        int place = signature.outputIndex(i);
+        int[] dimensions = shapes.get(place).shape().toArray();
+        dimensions[0] = Math.toIntExact(rows());
+        shapes.set(place, new OutputShape(Shape.of(dimensions), true));
+        if (wanted.contains(i)) {
+          allocate(i, values[i].byteSize());
+          outputs[i].asSlice(0, values[i].byteSize()).copyFrom(values[i]);
+        }
+      }
+      answer(
+          new ExecutionReport(
+              report.code(), report.message(), shapes, report.timing(), report.steps()));
+    } catch (ServingException e) {
+      fail(e);
+    } catch (RuntimeException e) {
+      fail(fault(e));
+    }
+  }
+
+  private void begin() throws ServingException {
+    outputs = new MemorySegment[loaded.signature().outputs().size()];
+    targets = outputs.clone();
+    for (int index : wanted) {
+      Operand operand = loaded.signature().output(index);
+      allocate(index, operand.isSizeKnown() ? operand.byteSize() : FIRST_GUESS);
+    }
+    compute();
   }
 
   private void allocate(int index, long bytes) throws ServingException {
@@ -167,8 +259,7 @@ final class RunningInference implements PendingInference {
     }
     Execution next = loaded.compilation().createExecution();
     next.setPriority(request.priority()).setClient(request.client().orElse(""));
-    Optional<Duration> left =
-        timeout.map(time -> time.minusNanos(System.nanoTime() - request.arrivalNanos()));
+    Optional<Duration> left = left();
     if (left.isPresent()) {
       if (!left.get().isPositive()) {
         throw new ServingException(
@@ -307,7 +398,7 @@ final class RunningInference implements PendingInference {
       // A sequence holds it until its end.
       loaded.release();
     }
-    version.counters().ended(failure, starts, times);
+    version.counters().ended(failure, isRider ? starts - 1 : starts, times);
     announcer.ended(
         new EndedRequest(request, version.number(), failure, message, last, starts, times));
     end.ended(failure.isEmpty());

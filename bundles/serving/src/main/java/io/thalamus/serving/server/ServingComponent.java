@@ -20,6 +20,7 @@ import io.thalamus.serving.ServingListener.EndedRequest;
 import io.thalamus.serving.server.Sequences.Turn;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -55,6 +56,8 @@ public final class ServingComponent implements InferenceServer {
   private static final Duration LAST_REQUESTS = Duration.ofSeconds(10);
 
   private static final Pattern STATE = Pattern.compile("([^:]+):([^=]+)=(.+)");
+
+  private static final Pattern JOIN = Pattern.compile("([^=]+)=(\\d{1,9})");
 
   private static final List<String> EXTENSIONS =
       List.of(
@@ -97,9 +100,15 @@ public final class ServingComponent implements InferenceServer {
             : CompilationOptions.DEFAULT.withPolicy(settings.policy());
     Duration retry = Duration.ofMillis(settings.retryMillis());
     Map<String, Map<String, String>> states = states(settings.states());
+    Map<String, Joiner.Terms> joins = joins(settings.joinRows(), settings.joins());
     ServedModel.Loader loader =
         (model, file) ->
-            LoadedVersion.load(networks, file, options, states.getOrDefault(model, Map.of()));
+            LoadedVersion.load(
+                networks,
+                file,
+                options,
+                states.getOrDefault(model, Map.of()),
+                Optional.ofNullable(joins.get(model)));
     this.sequences =
         new Sequences(settings.sequences(), Duration.ofMillis(settings.sequenceIdleMillis()));
     this.models =
@@ -123,6 +132,19 @@ public final class ServingComponent implements InferenceServer {
           .put(parts.group(2), parts.group(3));
     }
     return states;
+  }
+
+  private static Map<String, Joiner.Terms> joins(int rows, String... settings) {
+    Map<String, Joiner.Terms> joins = new HashMap<>();
+    for (String setting : settings) {
+      Matcher parts = JOIN.matcher(setting);
+      if (!parts.matches()) {
+        throw new IllegalArgumentException("join " + setting + ": expected MODEL=MICROSECONDS");
+      }
+      Duration delay = Duration.of(Long.parseLong(parts.group(2)), ChronoUnit.MICROS);
+      joins.put(parts.group(1), new Joiner.Terms(delay, rows));
+    }
+    return joins;
   }
 
   /** Adds a listener. */

@@ -50,6 +50,19 @@ public @interface ServingSettings {
   String[] states() default {};
 
   @AttributeDefinition(
+      name = "Joins",
+      description =
+          "MODEL=MICROSECONDS: requests of the model that come within this time are executed as one;"
+              + " a model whose rows know of each other is not served then")
+  String[] joins() default {};
+
+  @AttributeDefinition(
+      name = "Rows of joined requests",
+      description = "As many rows are not waited for longer",
+      min = "2")
+  int joinRows() default 32;
+
+  @AttributeDefinition(
       name = "Sequences",
       description = "How many sequences there may be at a time",
       min = "1")

@@ -30,13 +30,13 @@ class AdmissionTest {
 
   @Test
   void whoWouldBeLateIsToldWhenThereIsRoom() throws Exception {
-    for (int i = 0; i < 149; i++) {
+    for (int i = 0; i < 99; i++) {
       admission.enter(Priority.MEDIUM, OWN, SECOND);
     }
     ServingException first = refused(Priority.MEDIUM, SECOND);
     assertEquals(Failure.BUSY, first.failure());
     assertEquals(
-        "what waits before the request takes about 745 ms: it has 1000 ms left",
+        "what waits before the request takes about 495 ms: it has 1000 ms left",
         first.getMessage());
     long second = refused(Priority.MEDIUM, SECOND).retryAfter().orElseThrow().toNanos();
     assertEquals(

@@ -33,6 +33,7 @@ abstract class ServerTest {
   final FakeNetworks fake = new FakeNetworks();
   ServingComponent server;
   String[] states = {};
+  String[] joins = {};
 
   @BeforeEach
   void open() {
@@ -75,6 +76,16 @@ abstract class ServerTest {
       @Override
       public String[] states() {
         return states;
+      }
+
+      @Override
+      public String[] joins() {
+        return joins;
+      }
+
+      @Override
+      public int joinRows() {
+        return 4;
       }
 
       @Override
