@@ -7,7 +7,6 @@ import io.grpc.LoadBalancerRegistry;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
-import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.NameResolverRegistry;
 import io.grpc.Status;
 import io.grpc.internal.DnsNameResolverProvider;
@@ -17,8 +16,6 @@ import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.grpc.wire.MessageWriter;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.net.ConnectException;
 import java.time.Duration;
@@ -33,29 +30,6 @@ import java.util.logging.Logger;
 final class GrpcCaller implements Caller {
   private static final Metadata.Key<byte[]> DETAILS =
       Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
-
-  private static final MethodDescriptor.Marshaller<byte[]> BYTES =
-      new MethodDescriptor.Marshaller<>() {
-        @Override
-        public InputStream stream(byte[] value) {
-          return new ByteArrayInputStream(value);
-        }
-
-        @Override
-        public byte[] parse(InputStream stream) {
-          try {
-            return stream.readAllBytes();
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
-        }
-      };
-
-  private static final MethodDescriptor<byte[], byte[]> INFER =
-      MethodDescriptor.newBuilder(BYTES, BYTES)
-          .setType(MethodType.UNARY)
-          .setFullMethodName("inference.GRPCInferenceService/ModelInfer")
-          .build();
 
   private static final Logger LOG = Logger.getLogger("io.grpc");
 
@@ -79,6 +53,7 @@ final class GrpcCaller implements Caller {
         NettyChannelBuilder.forAddress(
                 address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)))
             .usePlaintext()
+            .maxInboundMessageSize(64 << 20)
             .build();
   }
 
@@ -99,9 +74,18 @@ final class GrpcCaller implements Caller {
     if (question.priority() > 0) {
       request.entry(4, "priority", new MessageWriter().integer(2, question.priority()));
     }
-    byte[] message = request.message(5, tensor).bytes(7, question.value()).toBytes();
-    Answer answer = new Answer();
-    ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
+    return call(GrpcMessages.INFER, request.message(5, tensor).bytes(7, question.value()).toBytes());
+  }
+
+  /** Has bytes given back by a server of echoes. */
+  void echo(byte[] message) throws InterruptedException {
+    call(GrpcMessages.ECHO, message);
+  }
+
+  private Reply call(MethodDescriptor<byte[], byte[]> method, byte[] message)
+      throws InterruptedException {
+    Answer answer = new Answer(method == GrpcMessages.ECHO);
+    ClientCall<byte[], byte[]> call = channel.newCall(method, CallOptions.DEFAULT);
     call.start(answer, new Metadata());
     call.request(1);
     call.sendMessage(message);
@@ -115,7 +99,12 @@ final class GrpcCaller implements Caller {
 
   private static final class Answer extends ClientCall.Listener<byte[]> {
     final CompletableFuture<Reply> reply = new CompletableFuture<>();
+    private final boolean isEcho;
     private byte[] message = new byte[0];
+
+    Answer(boolean isEcho) {
+      this.isEcho = isEcho;
+    }
 
     @Override
     public void onMessage(byte[] message) {
@@ -125,7 +114,10 @@ final class GrpcCaller implements Caller {
     @Override
     public void onClose(Status status, Metadata trailers) {
       try {
-        reply.complete(status.isOk() ? read(message) : refusal(status, trailers));
+        reply.complete(
+            !status.isOk()
+                ? refusal(status, trailers)
+                : isEcho ? Reply.without(Outcome.ANSWERED, "", Optional.empty()) : read(message));
       } catch (IOException e) {
         reply.completeExceptionally(e);
       }

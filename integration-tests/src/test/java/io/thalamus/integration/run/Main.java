@@ -24,6 +24,7 @@ public final class Main {
           new ServedPage(),
           new ServingFuzz(),
           new ServingOverload(),
+          new ServingOverhead(),
           new ServingLeaving(),
           new ServingEndings(),
           new InFramework(

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.integration.run;
+
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.MethodType;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+
+/** The calls that proofs make, whose messages are bytes. */
+public final class GrpcMessages {
+  /** Gives back what it gets. */
+  public static final MethodDescriptor<byte[], byte[]> ECHO = method("thalamus.Echo/Echo");
+
+  static final MethodDescriptor<byte[], byte[]> INFER =
+      method("inference.GRPCInferenceService/ModelInfer");
+
+  private GrpcMessages() {}
+
+  private static MethodDescriptor<byte[], byte[]> method(String name) {
+    MethodDescriptor.Marshaller<byte[]> bytes =
+        new MethodDescriptor.Marshaller<>() {
+          @Override
+          public InputStream stream(byte[] value) {
+            return new ByteArrayInputStream(value);
+          }
+
+          @Override
+          public byte[] parse(InputStream stream) {
+            try {
+              return stream.readAllBytes();
+            } catch (IOException e) {
+              throw new UncheckedIOException(e);
+            }
+          }
+        };
+    return MethodDescriptor.newBuilder(bytes, bytes)
+        .setType(MethodType.UNARY)
+        .setFullMethodName(name)
+        .build();
+  }
+}
