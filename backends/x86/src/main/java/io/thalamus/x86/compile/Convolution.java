@@ -31,6 +31,9 @@ import java.util.Optional;
 
 /** Float convolutions and products of matrices. */
 public final class Convolution {
+  /** Bytes that stay in a cache of the second level beside others. */
+  private static final long MOST_KEPT = 1 << 18;
+
   /** Products of a call: about a tenth of a millisecond. */
   private static final long MOST_PRODUCTS = 1 << 22;
 
@@ -429,25 +432,59 @@ public final class Convolution {
     return panels;
   }
 
-  /** Emits the functions of all panels, and their calls panel by panel: weights stay in a cache. */
+  /**
+   * Emits the functions of all panels, and their calls panel by panel: weights stay in a cache.
+   * Where there are few of them, all panels follow for a part of the results before the next part:
+   * then it is the part that stays there, while its panels read and write it again and again.
+   */
   private void emit(List<Panel> panels) {
     int most = Taps.mostRows(program.emitter(), vectors);
     int blocks = Math.ceilDiv(layer.results(), most);
     int rows = Math.ceilDiv(layer.results(), blocks);
     int whole = layer.results() / rows;
     int rest = layer.results() % rows;
-    for (Panel panel : panels) {
-      Taps taps = taps(rows, panel);
-      Function function = taps.emit(program.emitter());
-      Taps last = rest > 0 ? taps(rest, panel) : taps;
-      Function lastFunction = last.emit(program.emitter());
-      for (int line = 0; line < layer.lines(); line++) {
-        call(taps, function, line, 0, whole, panel);
-        if (rest > 0) {
-          call(last, lastFunction, line, whole * rows, 1, panel);
+    long bytes = bytesOfResult();
+    boolean isParted = panels.size() > 1 && bytesOfWeights() <= MOST_KEPT;
+    int lines =
+        isParted
+            ? Math.clamp(MOST_KEPT / (bytes * layer.results()), 1, layer.lines())
+            : layer.lines();
+    int part = isParted ? Math.clamp(MOST_KEPT / (bytes * rows), 1, whole) : whole;
+    List<Block> full = panels.stream().map(panel -> block(rows, panel)).toList();
+    List<Block> last =
+        rest > 0 ? panels.stream().map(panel -> block(rest, panel)).toList() : List.of();
+    for (int line = 0; line < layer.lines(); line += lines) {
+      for (int block = 0; block < whole; block += part) {
+        int blocksOfPart = Math.min(part, whole - block);
+        boolean isLast = rest > 0 && block + part >= whole;
+        for (int panel = 0; panel < panels.size(); panel++) {
+          for (int i = line; i < Math.min(line + lines, layer.lines()); i++) {
+            call(full.get(panel), i, block * rows, blocksOfPart);
+            if (isLast) {
+              call(last.get(panel), i, whole * rows, 1);
+            }
+          }
         }
       }
     }
+  }
+
+  /** Some results of a line with the channels of a panel. */
+  private record Block(Taps taps, Function function, Panel panel) {}
+
+  private Block block(int rows, Panel panel) {
+    Taps taps = taps(rows, panel);
+    return new Block(taps, taps.emit(program.emitter()), panel);
+  }
+
+  /** Returns the bytes that a result adds to what is read and written. */
+  private long bytesOfResult() {
+    long read = (long) layer.channels() * layer.height().stride() * layer.width().stride();
+    return (read + layer.resultChannels()) * Float.BYTES;
+  }
+
+  private long bytesOfWeights() {
+    return layer.depth() * (long) layer.resultChannels() * Float.BYTES;
   }
 
   private Taps taps(int rows, Panel panel) {
@@ -472,7 +509,10 @@ public final class Convolution {
         layer.activation());
   }
 
-  private void call(Taps taps, Function function, int line, int result, int blocks, Panel panel) {
+  private void call(Block called, int line, int result, int blocks) {
+    Taps taps = called.taps();
+    Function function = called.function();
+    Panel panel = called.panel();
     int batch = line / layer.linesOfBatch();
     int row = line % layer.linesOfBatch() * layer.height().stride();
     long cell = layer.channels() * (long) Float.BYTES;
