@@ -131,6 +131,8 @@ class ConversionTest {
     file.input("x", FLOAT, -1, 3).node("Relu", List.of("x"), "y").output("y", FLOAT, -1, 3);
     Model model = TestFiles.read(file.build(), Map.of("x", Shape.of(2, 3)));
     assertEquals(Shape.of(2, 3), model.main().output(0).shape());
+    Model numbered = TestFiles.read(file.build(), Map.of("0", Shape.of(4, 3)));
+    assertEquals(Shape.of(4, 3), numbered.main().output(0).shape());
     String wrong =
         assertThrows(
                 ModelFormatException.class,

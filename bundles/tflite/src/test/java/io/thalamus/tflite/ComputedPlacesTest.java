@@ -3,6 +3,7 @@ package io.thalamus.tflite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.WideTypes;
@@ -13,6 +14,7 @@ import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptions;
 import org.tensorflow.lite.schema.ReducerOptions;
+import org.tensorflow.lite.schema.ResizeBilinearOptions;
 import org.tensorflow.lite.schema.StridedSliceOptions;
 import org.tensorflow.lite.schema.TensorType;
 
@@ -205,5 +207,24 @@ class ComputedPlacesTest {
         """);
     assertEquals(
         OperandCode.TENSOR_QUANT16_SYMM, TestFiles.read(file).model().main().input(0).type());
+  }
+
+  /** From 2 rows to 3, in steps of 683 of 1024. */
+  @Test
+  void placesOf16BitImagesAreCountedIn1024ths() throws ModelFormatException {
+    int x = file.tensor("x", TensorType.INT16, Quantized.of(1f, 0), 1, 2, 1, 1);
+    int size = file.ints("size", 3, 1);
+    int y = file.tensor("y", TensorType.INT16, Quantized.of(1f, 0), 1, 3, 1, 1);
+    file.operator(
+            BuiltinOperator.RESIZE_BILINEAR,
+            BuiltinOptions.ResizeBilinearOptions,
+            flat -> ResizeBilinearOptions.createResizeBilinearOptions(flat, false, false),
+            new int[] {x, size},
+            y)
+        .graph(new int[] {x}, y);
+    String text = ModelText.of(TestFiles.read(file).model());
+    // (1024 * 2 + 1) / 3 is 683: the places are 0, 683 and 1366, of which the last is the last row.
+    String weights = "[1.0, 0.0, %s, %s, 0.0, 1.0]".formatted(1 - 683 / 1024f, 683 / 1024f);
+    assertTrue(text.contains("io.thalamus/BATCH_MATMUL(" + weights), text);
   }
 }

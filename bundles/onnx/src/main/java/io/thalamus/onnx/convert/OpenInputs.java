@@ -48,13 +48,19 @@ public final class OpenInputs {
   /**
    * Converts a file.
    *
-   * @param given dimensions of inputs by name
+   * @param chosen dimensions of inputs by name, or by number where no input is called so
    * @throws ModelFormatException as {@link GraphConverter#convert}
    */
   public Model convert(
-      OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> given)
+      OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> chosen)
       throws ModelFormatException {
-    List<String> names = file.graph().inputs().stream().map(OnnxValue::name).toList();
+    List<String> names =
+        file.graph().inputs().stream()
+            .map(OnnxValue::name)
+            .filter(name -> !file.graph().constants().containsKey(name))
+            .toList();
+    Map<String, Shape> given = new HashMap<>();
+    chosen.forEach((name, shape) -> given.put(named(name, names), shape));
     boolean isGiven =
         given.keySet().containsAll(open.keySet()) || !names.containsAll(given.keySet());
     ModelFormatException first = null;
@@ -70,6 +76,15 @@ public final class OpenInputs {
         : new ModelFormatException(
             first.getMessage() + " (open dimensions were taken as 1; give others by their input)",
             first);
+  }
+
+  private static String named(String name, List<String> names) {
+    for (int i = 0; i < names.size() && !names.contains(name); i++) {
+      if (name.equals(Integer.toString(i))) {
+        return names.get(i);
+      }
+    }
+    return name;
   }
 
   private Map<String, Shape> with(Map<String, Shape> given, int size) {

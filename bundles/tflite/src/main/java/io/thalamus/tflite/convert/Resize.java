@@ -23,6 +23,12 @@ final class Resize {
     ResizeBilinearOptions options = node.options(new ResizeBilinearOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
+    if (Wide16.isQuantized(node.input(0))) {
+      int[] size = node.ints(1);
+      node.require(size.length == 2, "its size is not height and width");
+      WideResize.convert(node, size, align, half);
+      return;
+    }
     emit(
         node,
         output -> {

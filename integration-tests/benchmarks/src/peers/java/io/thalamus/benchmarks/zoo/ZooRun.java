@@ -2,6 +2,7 @@
 package io.thalamus.benchmarks.zoo;
 
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.model.Elements;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -167,7 +168,11 @@ public final class ZooRun {
       }
       boolean isTflite = format.equals("tflite");
       Comparison comparison =
-          Comparison.of(values, expected, isTflite && isHybrid(file), isTflite && isHalf(file));
+          Comparison.of(
+              values,
+              expected,
+              isTflite && isHybrid(file),
+              isTflite ? isHalf(file) : isHalf(expected));
       ratio(format + ".loading", millis / peerMillis);
       String text =
           "%s; reference %s; loading %.2f"
@@ -215,6 +220,12 @@ public final class ZooRun {
       }
     }
     return false;
+  }
+
+  private static boolean isHalf(List<List<Value>> results) {
+    return results.stream()
+        .flatMap(List::stream)
+        .anyMatch(value -> value.elements() == Elements.FLOAT16);
   }
 
   private static boolean isHybrid(Path file) throws IOException {
