@@ -9,7 +9,6 @@ import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.model.Elements;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
@@ -20,11 +19,8 @@ import io.thalamus.vectors.ConformanceData;
 import io.thalamus.vectors.ModelCase;
 import io.thalamus.vectors.ModelCase.Difference;
 import io.thalamus.vectors.ModelDirectory;
-import io.thalamus.vectors.StoredTensor;
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -81,12 +77,6 @@ class PublicModelsTest {
     }
   }
 
-  /** Integers of 64 bits are given in 32. */
-  private static byte[] value(StoredTensor tensor, int step) throws IOException {
-    byte[] bytes = tensor.read(step);
-    return tensor.type() == Elements.INT64 ? Arrays.copyOf(bytes, Integer.BYTES) : bytes;
-  }
-
   private static void assertSteps(Model model, ModelDirectory directory) throws Exception {
     try (PreparedModel prepared = new CpuDevice("1.0.0").prepare(model, PrepareConfig.DEFAULT)) {
       for (ModelCase one : directory.cases()) {
@@ -99,10 +89,13 @@ class PublicModelsTest {
             inputs[i] =
                 isCarried
                     ? outputs.get(input.stateOf().getAsInt())
-                    : value(
-                        input.tensor(),
-                        Math.min(input.tensor().steps(), input.stateOf().isPresent() ? 1 : step + 1)
-                            - 1);
+                    : input
+                        .tensor()
+                        .read(
+                            Math.min(
+                                    input.tensor().steps(),
+                                    input.stateOf().isPresent() ? 1 : step + 1)
+                                - 1);
           }
           outputs = TestGraph.run(prepared, model.main(), inputs);
           for (int i = 0; i < outputs.size(); i++) {
