@@ -31,8 +31,7 @@ class ProfileTest {
       int shaped = graph.temporary(TENSOR_FLOAT32, NONE, 6);
       graph.operation(OperationCode.ABS, List.of(input), between);
       graph.operation(OperationCode.RESHAPE, List.of(between, graph.int32Vector(6)), shaped);
-      graph.operation(
-          OperationCode.NEG, List.of(shaped), graph.output(TENSOR_FLOAT32, NONE, 6));
+      graph.operation(OperationCode.NEG, List.of(shaped), graph.output(TENSOR_FLOAT32, NONE, 6));
       try (PreparedModel prepared = device.prepare(graph.model(), PrepareConfig.DEFAULT);
           TestRequest request =
               TestRequest.of(

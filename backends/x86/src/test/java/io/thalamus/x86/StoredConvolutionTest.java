@@ -225,8 +225,7 @@ class StoredConvolutionTest {
           sizes[i] = strides[i] + random.nextInt(3);
           padding[2 * i] = random.nextInt(sizes[i]);
           padding[2 * i + 1] = random.nextInt(3);
-          results[i] =
-              (cells[i] - 1) * strides[i] + sizes[i] - padding[2 * i] - padding[2 * i + 1];
+          results[i] = (cells[i] - 1) * strides[i] + sizes[i] - padding[2 * i] - padding[2 * i + 1];
         } while (results[i] <= 0);
       }
       int channels = pick(random, CHANNELS);

@@ -83,9 +83,7 @@ enum Coding {
       default ->
           throw new HttpException(
               415,
-              "Content-Encoding is "
-                  + Texts.quote(name)
-                  + ": expected gzip, deflate or identity",
+              "Content-Encoding is " + Texts.quote(name) + ": expected gzip, deflate or identity",
               Map.of("Accept-Encoding", "gzip, deflate"));
     };
   }

@@ -74,7 +74,8 @@ final class GrpcCaller implements Caller {
     if (question.priority() > 0) {
       request.entry(4, "priority", new MessageWriter().integer(2, question.priority()));
     }
-    return call(GrpcMessages.INFER, request.message(5, tensor).bytes(7, question.value()).toBytes());
+    return call(
+        GrpcMessages.INFER, request.message(5, tensor).bytes(7, question.value()).toBytes());
   }
 
   /** Has bytes given back by a server of echoes. */

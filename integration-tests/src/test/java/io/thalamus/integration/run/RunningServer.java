@@ -59,8 +59,7 @@ final class RunningServer implements AutoCloseable {
         new ProcessBuilder(command).redirectError(folder.resolve("errors").toFile()).start();
     BufferedReader out = process.inputReader();
     String line = out.readLine();
-    Matcher uri =
-        Pattern.compile("(http://\\S+) grpc://(\\S+)").matcher(String.valueOf(line));
+    Matcher uri = Pattern.compile("(http://\\S+) grpc://(\\S+)").matcher(String.valueOf(line));
     if (!uri.find()) {
       process.destroyForcibly();
       throw new IOException(

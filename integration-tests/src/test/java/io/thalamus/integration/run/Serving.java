@@ -20,9 +20,9 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Requests over each protocol while the model and the device {@code simd} are updated, some files of models
- * being damaged or half written. None may fail, be wrong, or be answered by a version after its
- * replacement was announced; then the server is told to end under load, and loses none.
+ * Requests over each protocol while the model and the device {@code simd} are updated, some files
+ * of models being damaged or half written. None may fail, be wrong, or be answered by a version
+ * after its replacement was announced; then the server is told to end under load, and loses none.
  */
 final class Serving implements Proof {
   private static final int INPUT_BYTES = 28 * 28;

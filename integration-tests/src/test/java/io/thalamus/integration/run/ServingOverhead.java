@@ -40,9 +40,9 @@ final class ServingOverhead implements Proof {
 
   @Override
   public String purpose() {
-    return "requests beside bare echoes, and what several clients are answered (--rounds 40 --each 50"
-        + " --clients 1,8,64 --seconds 5 --models kws_dscnn_int8,mobilenet_v2_100_224_uint8"
-        + " --device cpu,simd)";
+    return "requests beside bare echoes, and what several clients are answered (--rounds 40 --each"
+        + " 50 --clients 1,8,64 --seconds 5 --models"
+        + " kws_dscnn_int8,mobilenet_v2_100_224_uint8 --device cpu,simd)";
   }
 
   @Override
@@ -75,8 +75,7 @@ final class ServingOverhead implements Proof {
         networks.add(ServedModel.put(name, models));
       }
       String[] echoes = echo.inputReader().readLine().split(" ");
-      try (RunningServer server =
-              RunningServer.startWith(devices, folder, models, "--grace", "0");
+      try (RunningServer server = RunningServer.startWith(devices, folder, models, "--grace", "0");
           HttpClient http = HttpClient.newHttpClient();
           GrpcCaller grpc = new GrpcCaller(echoes[1])) {
         for (int size : SIZES) {
@@ -105,8 +104,7 @@ final class ServingOverhead implements Proof {
             .message(1, new MessageWriter().integer(1, 1))
             .message(1, new MessageWriter().integer(1, elements));
     MessageWriter type =
-        new MessageWriter()
-            .message(1, new MessageWriter().integer(1, 1).message(2, dimensions));
+        new MessageWriter().message(1, new MessageWriter().integer(1, 1).message(2, dimensions));
     MessageWriter node = new MessageWriter().text(1, "x").text(2, "y").text(4, "Relu");
     MessageWriter graph =
         new MessageWriter()

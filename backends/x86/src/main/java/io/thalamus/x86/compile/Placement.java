@@ -14,14 +14,7 @@ package io.thalamus.x86.compile;
  * @param columnStep from a result to the next one beside it
  */
 record Placement(
-    int top,
-    int left,
-    int lines,
-    int columns,
-    int line,
-    int lineStep,
-    int column,
-    int columnStep) {
+    int top, int left, int lines, int columns, int line, int lineStep, int column, int columnStep) {
   /** Returns that of results that fill their tensor. */
   static Placement whole(StoredLayer layer) {
     return new Placement(0, 0, layer.resultHeight(), layer.resultWidth(), 0, 1, 0, 1);

@@ -136,8 +136,7 @@ final class Calls {
         "ModelInfer",
         MethodType.UNARY,
         Access.INFER,
-        (call, headers, client) ->
-            new InferCall(call, inferences(headers, client), executor));
+        (call, headers, client) -> new InferCall(call, inferences(headers, client), executor));
     add(
         "ModelStreamInfer",
         MethodType.BIDI_STREAMING,

@@ -97,10 +97,12 @@ final class InferReader {
 
     private void dimension(long value) throws ServingException {
       if (shape.size() == MOST_DIMENSIONS) {
-        throw ServingException.invalid(what() + " has more than " + MOST_DIMENSIONS + " dimensions");
+        throw ServingException.invalid(
+            what() + " has more than " + MOST_DIMENSIONS + " dimensions");
       }
       if (value < 0) {
-        throw ServingException.invalid(what() + " has a dimension of " + value + ": expected at least 0");
+        throw ServingException.invalid(
+            what() + " has a dimension of " + value + ": expected at least 0");
       }
       shape.add(value);
     }

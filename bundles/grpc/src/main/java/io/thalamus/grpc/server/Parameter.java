@@ -84,11 +84,6 @@ record Parameter(String name, Object value) {
   ServingException wrong(String expected) {
     return new ServingException(
         Failure.INVALID_ARGUMENT,
-        "parameter "
-            + name
-            + " is "
-            + Texts.cut(String.valueOf(value))
-            + ": expected "
-            + expected);
+        "parameter " + name + " is " + Texts.cut(String.valueOf(value)) + ": expected " + expected);
   }
 }

@@ -105,7 +105,9 @@ final class Joiner {
         MemorySegment[] alone = memory(arena, signature.outputs(), rows);
         for (int row = 0; row < rows; row++) {
           execute(
-              rows(signature.inputs(), inputs, row, 1), rows(signature.outputs(), alone, row, 1), 1);
+              rows(signature.inputs(), inputs, row, 1),
+              rows(signature.outputs(), alone, row, 1),
+              1);
         }
         for (int i = 0; i < alone.length; i++) {
           if (alone[i].mismatch(together[i]) >= 0) {
@@ -185,8 +187,7 @@ final class Joiner {
     for (int i = 0; i < signature.outputs().size(); i++) {
       int place = signature.outputIndex(i);
       Shape wanted = shape(signature.outputs().get(i), rows);
-      if (place >= report.outputs().size()
-          || !report.outputs().get(place).shape().equals(wanted)) {
+      if (place >= report.outputs().size() || !report.outputs().get(place).shape().equals(wanted)) {
         return false;
       }
     }
@@ -278,8 +279,7 @@ final class Joiner {
       long row = 0;
       for (RunningInference member : group.members) {
         if (isDone) {
-          member.joined(
-              report, rows(signature.outputs(), outputs, row, member.rows()), row == 0);
+          member.joined(report, rows(signature.outputs(), outputs, row, member.rows()), row == 0);
         }
         row += member.rows();
       }

@@ -38,10 +38,7 @@ final class LoadedVersion {
   private int users = 1;
 
   private LoadedVersion(
-      LoadedModel loaded,
-      Compilation compilation,
-      Signature signature,
-      Optional<Joiner> joiner) {
+      LoadedModel loaded, Compilation compilation, Signature signature, Optional<Joiner> joiner) {
     this.joiner = joiner;
     this.loaded = loaded;
     this.compilation = compilation;

@@ -52,8 +52,8 @@ public @interface ServingSettings {
   @AttributeDefinition(
       name = "Joins",
       description =
-          "MODEL=MICROSECONDS: requests of the model that come within this time are executed as one;"
-              + " a model whose rows know of each other is not served then")
+          "MODEL=MICROSECONDS: requests of the model that come within this time are executed as"
+              + " one; a model whose rows know of each other is not served then")
   String[] joins() default {};
 
   @AttributeDefinition(

@@ -64,8 +64,7 @@ class JoinerTest extends ServerTest {
   void requestsTooLargeToBeJoinedAreAnswered() throws Exception {
     serve("m=1000", "times 2");
     PendingInference small = server.infer(request("m", x(1, 2)));
-    PendingInference large =
-        server.infer(request("m", x(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)));
+    PendingInference large = server.infer(request("m", x(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)));
     assertArrayEquals(new float[] {2, 4}, values(small));
     assertEquals(12, values(large).length);
   }

@@ -94,8 +94,7 @@ public final class Profiler {
       allocate(bytes, memories);
       out.add(location(memories));
     }
-    return new Request(
-        in, out, memories.stream().<MemoryPool>map(MemoryPool.Shared::new).toList());
+    return new Request(in, out, memories.stream().<MemoryPool>map(MemoryPool.Shared::new).toList());
   }
 
   private static SharedMemory allocate(long bytes, List<SharedMemory> memories) {

@@ -25,11 +25,7 @@ class ProfileResultTest {
                   OptionalLong.of(60_000_000),
                   OptionalDouble.of(0.5)),
               new Part(
-                  "RESHAPE",
-                  "b TENSOR_FLOAT32 2",
-                  0,
-                  OptionalLong.of(0),
-                  OptionalDouble.empty()),
+                  "RESHAPE", "b TENSOR_FLOAT32 2", 0, OptionalLong.of(0), OptionalDouble.empty()),
               new Part(
                   "TANH",
                   "c TENSOR_FLOAT32 2",
