@@ -114,7 +114,10 @@ class InteractiveTest {
     await("", "installed io.thalamus.npu");
     await("inspect cap service", "rows = 8");
     Files.writeString(file, "rows=I\"4\"\nlanes=I\"16\"\n");
+    FileTime written = FileTime.fromMillis(System.currentTimeMillis() + 5000);
+    Files.setLastModifiedTime(file, written);
     await("inspect cap service", "rows = 4");
+    assertEquals(written, Files.getLastModifiedTime(file), "nobody else writes the user's file");
     await("nn:devices", "isolated in process");
   }
 

@@ -226,6 +226,8 @@ public final class Main {
       properties.put("felix.fileinstall.dir", storage.resolve("deploy").toString());
       properties.put("felix.fileinstall.tmpdir", storage.resolve("deploy/.tmp").toString());
       properties.put("felix.fileinstall.poll", "500");
+      // A file that it writes back is empty for a moment, in which its own next look may read it.
+      properties.put("felix.fileinstall.enableConfigSave", "false");
       properties.put("felix.fileinstall.noInitialDelay", "true");
       properties.put("felix.fileinstall.start.level", "10");
       properties.put("felix.fileinstall.bundles.new.start", "true");
