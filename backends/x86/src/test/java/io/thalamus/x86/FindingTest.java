@@ -25,6 +25,7 @@ import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import java.util.List;
 import java.util.Random;
+import java.util.function.IntSupplier;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -99,15 +100,13 @@ class FindingTest {
           for (int i = 0; i < places.length; i++) {
             places[i] = random.nextInt(shape[axis]);
           }
-          int[] result = shape.clone();
-          result[axis] = places.length;
-          graph.operation(
-              OperationCode.GATHER,
-              List.of(
-                  graph.input(type, quantization(type), shape),
-                  graph.int32(axis),
-                  graph.input(TENSOR_INT32, NONE, places.length)),
-              graph.output(type, quantization(type), result));
+          gather(
+              graph,
+              type,
+              shape,
+              axis,
+              places.length,
+              () -> graph.input(TENSOR_INT32, NONE, places.length));
           return new byte[][] {data(type, random, shape), TestGraph.bytes(places)};
         });
   }
@@ -151,16 +150,20 @@ class FindingTest {
             boolean isNext = i > 0 && random.nextBoolean() && places[i - 1] + 1 < shape[axis];
             places[i] = isNext ? places[i - 1] + 1 : random.nextInt(shape[axis]);
           }
-          int[] result = shape.clone();
-          result[axis] = places.length;
-          graph.operation(
-              OperationCode.GATHER,
-              List.of(
-                  graph.input(type, quantization(type), shape),
-                  graph.int32(axis),
-                  graph.int32Vector(places)),
-              graph.output(type, quantization(type), result));
+          gather(graph, type, shape, axis, places.length, () -> graph.int32Vector(places));
           return new byte[][] {data(type, random, shape)};
         });
+  }
+
+  /** Adds a GATHER; its indexes become an operand behind the others. */
+  private static void gather(
+      TestGraph graph, OperandCode type, int[] shape, int axis, int count, IntSupplier indexes) {
+    int[] result = shape.clone();
+    result[axis] = count;
+    graph.operation(
+        OperationCode.GATHER,
+        List.of(
+            graph.input(type, quantization(type), shape), graph.int32(axis), indexes.getAsInt()),
+        graph.output(type, quantization(type), result));
   }
 }
