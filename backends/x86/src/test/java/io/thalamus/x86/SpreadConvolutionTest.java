@@ -27,41 +27,27 @@ class SpreadConvolutionTest {
         level,
         1e-5,
         (graph, random) -> {
-          int[] cells = new int[2];
-          int[] strides = new int[2];
-          int[] sizes = new int[2];
-          int[] paddings = new int[4];
-          int[] results = new int[2];
-          for (int i = 0; i < 2; i++) {
-            do {
-              cells[i] = 1 + random.nextInt(7);
-              strides[i] = 1 + random.nextInt(3);
-              sizes[i] = strides[i] + random.nextInt(3);
-              paddings[2 * i] = random.nextInt(sizes[i]);
-              paddings[2 * i + 1] = random.nextInt(3);
-              results[i] =
-                  (cells[i] - 1) * strides[i] + sizes[i] - paddings[2 * i] - paddings[2 * i + 1];
-            } while (results[i] <= 0);
-          }
+          SpreadShape spread = new SpreadShape(random);
           int batches = 1 + random.nextInt(2);
           int channels = 1 + random.nextInt(9);
           int filters = 1 + random.nextInt(40);
-          int[] shape = {batches, cells[0], cells[1], channels};
+          int[] shape = {batches, spread.cells[0], spread.cells[1], channels};
           graph.operation(
               OperationCode.TRANSPOSE_CONV_2D,
               List.of(
                   graph.input(TENSOR_FLOAT32, NONE, shape),
-                  constant(graph, random, filters, sizes[0], sizes[1], channels),
+                  constant(graph, random, filters, spread.sizes[0], spread.sizes[1], channels),
                   constant(graph, random, filters),
-                  graph.int32(paddings[2]),
-                  graph.int32(paddings[3]),
-                  graph.int32(paddings[0]),
-                  graph.int32(paddings[1]),
-                  graph.int32(strides[1]),
-                  graph.int32(strides[0]),
+                  graph.int32(spread.padding[2]),
+                  graph.int32(spread.padding[3]),
+                  graph.int32(spread.padding[0]),
+                  graph.int32(spread.padding[1]),
+                  graph.int32(spread.strides[1]),
+                  graph.int32(spread.strides[0]),
                   graph.int32(random.nextInt(4)),
                   graph.bool(false)),
-              graph.output(TENSOR_FLOAT32, NONE, batches, results[0], results[1], filters));
+              graph.output(
+                  TENSOR_FLOAT32, NONE, batches, spread.results[0], spread.results[1], filters));
           return new byte[][] {floats(random, 1, shape)};
         });
   }

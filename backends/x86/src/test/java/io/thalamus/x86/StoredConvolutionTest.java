@@ -213,36 +213,27 @@ class StoredConvolutionTest {
     Random random = new Random(seed);
     for (int round = 0; round < ROUNDS; round++) {
       int batch = 1 + random.nextInt(2);
-      int[] cells = new int[2];
-      int[] strides = new int[2];
-      int[] sizes = new int[2];
-      int[] padding = new int[4]; // top, bottom, left, right
-      int[] results = new int[2];
-      for (int i = 0; i < 2; i++) {
-        do {
-          cells[i] = 1 + random.nextInt(7);
-          strides[i] = 1 + random.nextInt(3);
-          sizes[i] = strides[i] + random.nextInt(3);
-          padding[2 * i] = random.nextInt(sizes[i]);
-          padding[2 * i + 1] = random.nextInt(3);
-          results[i] = (cells[i] - 1) * strides[i] + sizes[i] - padding[2 * i] - padding[2 * i + 1];
-        } while (results[i] <= 0);
-      }
+      SpreadShape shape = new SpreadShape(random);
       int channels = pick(random, CHANNELS);
       int outputs = pick(random, CHANNELS);
-      try (Layer layer = new Layer(random, true, batch, cells[0], cells[1], channels)) {
+      try (Layer layer = new Layer(random, true, batch, shape.cells[0], shape.cells[1], channels)) {
         TestGraph graph = layer.graph;
-        int filter = layer.filter(0, outputs, outputs, sizes[0], sizes[1], channels);
+        int filter = layer.filter(0, outputs, outputs, shape.sizes[0], shape.sizes[1], channels);
         List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
         for (int side : new int[] {2, 3, 0, 1}) {
-          in.add(graph.int32(padding[side]));
+          in.add(graph.int32(shape.padding[side]));
         }
-        in.add(graph.int32(strides[1]));
-        in.add(graph.int32(strides[0]));
+        in.add(graph.int32(shape.strides[1]));
+        in.add(graph.int32(shape.strides[0]));
         in.add(graph.int32(pick(random, ACTIVATIONS)));
         in.add(graph.bool(false));
         int output =
-            layer.output(sizes[0] * sizes[1] * channels, batch, results[0], results[1], outputs);
+            layer.output(
+                shape.sizes[0] * shape.sizes[1] * channels,
+                batch,
+                shape.results[0],
+                shape.results[1],
+                outputs);
         graph.operation(OperationCode.TRANSPOSE_CONV_2D, in, output);
         compare(level, layer, "round " + round + ", seed " + seed);
       }
