@@ -5,7 +5,6 @@ import io.thalamus.hal.BufferRole.Direction;
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PreparedModel;
-import io.thalamus.memory.BulkCopy;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.ReferenceCount;
 import io.thalamus.memory.SharedMemory;
@@ -237,7 +236,7 @@ public final class ManagedBuffer implements DeviceBuffer {
       long version = beginRead();
       MemorySegment contents = bytes();
       checkSize(destination, contents.byteSize());
-      BulkCopy.copy(contents, 0, destination.segment(), 0, contents.byteSize());
+      destination.segment().copyFrom(contents);
       if (!isUnchanged(version)) {
         throw new DeviceException(
             ErrorStatus.GENERAL_FAILURE, name() + " was written or lost while it was copied");
@@ -257,8 +256,7 @@ public final class ManagedBuffer implements DeviceBuffer {
       try (SharedMemory.Lease _ = lend(source)) {
         checkShape(shape);
         checkSize(source, isOpen() ? BufferPlan.bytes(declared(), shape) : plan.bytes());
-        MemorySegment contents = isOpen() ? resize(shape) : bytes();
-        BulkCopy.copy(source.segment(), 0, contents, 0, source.size());
+        (isOpen() ? resize(shape) : bytes()).copyFrom(source.segment());
         isCopied = true;
       } finally {
         holds = endWrite(begun, isCopied, isOpen() ? shape : declared().shape());

@@ -26,7 +26,7 @@ public final class StoredConvolution {
   private static final int MOST_TAPS = 128;
 
   /** The product of a stored value and a weight, each less its zero point. */
-  static final long LARGEST_PRODUCT = 255 * 255;
+  private static final long LARGEST_PRODUCT = 255 * 255;
 
   private StoredConvolution() {}
 
@@ -45,7 +45,6 @@ public final class StoredConvolution {
         StoredConvolution::isProductPossible,
         StoredConvolution::product,
         ElementTypes.quantized8());
-    StoredMatrices.register(table);
   }
 
   private static boolean isConvolutionPossible(OperationView operation) {
@@ -109,12 +108,16 @@ public final class StoredConvolution {
   }
 
   /**
-   * Returns true if sums can be rescaled as the reference does it.
+   * Returns true if no sum can overflow.
    *
    * @param depth products of a sum
    */
   static boolean isExact(OperationView operation, Accumulation accumulation, long depth) {
-    return Scaling.isPossible(accumulation, operation.input(2).int32s(), depth * LARGEST_PRODUCT);
+    long largest = 0;
+    for (int bias : operation.input(2).int32s()) {
+      largest = Math.max(largest, Math.abs((long) bias));
+    }
+    return Scaling.isPossible(accumulation.output(), largest + depth * LARGEST_PRODUCT);
   }
 
   private static void product(

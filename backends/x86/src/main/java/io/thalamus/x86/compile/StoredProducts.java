@@ -118,7 +118,6 @@ final class StoredProducts {
       Length length, Form form, int correction, int vectors, int channels, int rows) {
     int cell = layer.channels() * form.bytes();
     return new StoredProduct(
-        true,
         length,
         form,
         isFlipped(form),

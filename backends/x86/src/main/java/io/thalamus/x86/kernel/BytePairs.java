@@ -66,7 +66,9 @@ public record BytePairs(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    emitter.arguments(false);
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
     Label again = new Label();
     a.bind(again);
     run(emitter);

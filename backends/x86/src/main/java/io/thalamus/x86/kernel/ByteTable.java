@@ -21,13 +21,14 @@ public record ByteTable(int count) {
 
   /** Returns the function: o0 is the source, o1 the result, o2 the table. */
   public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
+    return emitter.function(this, () -> write(emitter.assembler()));
   }
 
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
+  private Function write(Assembler a) {
     final int entry = a.position();
-    emitter.arguments(true);
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
     int rounds = count / UNROLLED;
     if (rounds > 0) {
       a.mov(Gpr.R9, rounds);

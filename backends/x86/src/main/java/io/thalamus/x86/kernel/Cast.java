@@ -61,7 +61,8 @@ public record Cast(Type from, Type to, int count) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    emitter.arguments();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
     Loops.repeat(
         a,
         Gpr.R9,

@@ -27,13 +27,14 @@ public record Chosen(int size, int count) {
 
   /** Returns the function: o0 has truth values, o1 is the result, o2 what replaces it. */
   public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
+    return emitter.function(this, () -> write(emitter.assembler()));
   }
 
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
+  private Function write(Assembler a) {
     final int entry = a.position();
-    emitter.arguments(false);
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
     if (size == Float.BYTES) {
       a.emit(Binary.VXORPS, ZERO, ZERO, ZERO);
       Loops.repeat(

@@ -46,7 +46,8 @@ public record FoundRows(boolean isLargest, int count) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    emitter.arguments();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
     int bytes = emitter.length().bytes();
     int tail = count % emitter.lanes();
     if (tail > 0) {

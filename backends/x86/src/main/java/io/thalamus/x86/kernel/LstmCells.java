@@ -47,7 +47,9 @@ public record LstmCells(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    emitter.arguments(false);
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
     int bytes = emitter.length().bytes();
     int vectors = cells / emitter.lanes();
     int tail = cells % emitter.lanes();

@@ -55,7 +55,8 @@ public record Mapped(Kind kind, int count, float parameter) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    emitter.arguments();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
     Vector x = emitter.vector(X);
     int vectors = count / emitter.lanes();
     if (vectors > 0) {

@@ -77,7 +77,9 @@ public record Pairs(
     int lanes = length.bytes() / Float.BYTES;
     int vectors = count / lanes;
     int tail = count % lanes;
-    emitter.arguments(false);
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
     emitter.loadBounds(activation, new Vector(length, LOW), new Vector(length, HIGH));
     if (tail > 0) {
       emitter.setTail(tail, new Vector(length, TAIL));

@@ -35,7 +35,8 @@ public record Strided(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    emitter.arguments();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
     if (readStep < 0) {
       a.emit(Alu.SUB, Gpr.RDX, (count - 1) * readStep);
     }

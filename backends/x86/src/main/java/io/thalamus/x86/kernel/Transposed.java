@@ -26,13 +26,13 @@ public record Transposed(int rows, int columns, int readStep, int writeStep) {
 
   /** Returns the function: o0 is the source, o1 the result. */
   public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
+    return emitter.function(this, () -> write(emitter.assembler()));
   }
 
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
+  private Function write(Assembler a) {
     final int entry = a.position();
-    emitter.arguments();
+    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
     Label again = new Label();
     a.bind(again);
     Loops.repeat(a, Gpr.R10, rows / SIDE, () -> strip(a, SIDE));

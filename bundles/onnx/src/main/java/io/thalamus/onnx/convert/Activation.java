@@ -127,19 +127,23 @@ final class Activation {
   }
 
   private static void gelu(Node node) throws ModelFormatException {
-    Ops ops = node.ops();
-    Value value = node.in(0);
     String approximation = node.text("approximate", "none");
-    Value inner;
-    if (approximation.equals("tanh")) {
-      Value cube = ops.mul(ops.square(value), value);
-      Value sum = ops.add(value, ops.mul(cube, 0.044715));
-      inner = ops.unary(Unary.TANH, ops.mul(sum, Math.sqrt(2 / Math.PI)));
-    } else {
-      node.require(approximation.equals("none"), "it is approximated by " + approximation);
-      inner = ops.unary(Unary.ERF, ops.mul(value, Math.sqrt(0.5)));
-    }
-    node.out(ops.mul(ops.mul(value, 0.5), ops.add(inner, 1)));
+    boolean isTanh = approximation.equals("tanh");
+    node.require(isTanh || approximation.equals("none"), "it is approximated by " + approximation);
+    node.out(isTanh ? tanhGelu(node.ops(), node.in(0)) : gelu(node.ops(), node.in(0)));
+  }
+
+  static Value gelu(Ops ops, Value value) throws ModelFormatException {
+    Value inner = ops.unary(Unary.ERF, ops.mul(value, Math.sqrt(0.5)));
+    return ops.mul(ops.mul(value, 0.5), ops.add(inner, 1));
+  }
+
+  /** The same, with the error function approximated by a hyperbolic tangent. */
+  static Value tanhGelu(Ops ops, Value value) throws ModelFormatException {
+    Value cube = ops.mul(ops.square(value), value);
+    Value sum = ops.add(value, ops.mul(cube, 0.044715));
+    Value inner = ops.unary(Unary.TANH, ops.mul(sum, Math.sqrt(2 / Math.PI)));
+    return ops.mul(ops.mul(value, 0.5), ops.add(inner, 1));
   }
 
   private static void swish(Node node) throws ModelFormatException {

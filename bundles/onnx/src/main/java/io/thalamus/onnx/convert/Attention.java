@@ -24,10 +24,11 @@ final class Attention {
 
   /** Heads as the second dimension: {@code [batch, heads, length, size]}. */
   private static Value heads(Node node, Value value, String setting) throws ModelFormatException {
-    if (value.rank() == 4) {
-      return value;
-    }
-    int heads = node.setting(setting, 0);
+    return value.rank() == 4 ? value : heads(node, value, node.setting(setting, 0));
+  }
+
+  /** So many heads as the second dimension of a value of three. */
+  static Value heads(Node node, Value value, int heads) throws ModelFormatException {
     node.require(
         value.rank() == 3 && heads > 0 && value.dim(2) % heads == 0,
         heads + " heads do not fit " + value.text());
@@ -192,18 +193,28 @@ final class Attention {
     int rotated = part == 0 ? size : part;
     Value cos = angles(node, 1, rotated / 2);
     Value sin = angles(node, 2, rotated / 2);
-    Value turned = ops.part(value, 3, 0, rotated);
-    boolean isInterleaved = node.flag("interleaved", false);
+    Value result = turned(ops, value, rotated, cos, sin, node.flag("interleaved", false));
+    node.out(isFlat ? ops.reshape(ops.transpose(result, 0, 2, 1, 3), input.shape()) : result);
+  }
+
+  /** The first numbers of each head, pair by pair turned by an angle; the others as they are. */
+  static Value turned(
+      Ops ops, Value value, int rotated, Value cos, Value sin, boolean isInterleaved)
+      throws ModelFormatException {
+    int size = value.dim(3);
+    Emitter.require(
+        rotated % 2 == 0 && rotated <= size, rotated + " numbers of " + value.text() + " turn");
+    Value part = ops.part(value, 3, 0, rotated);
     int half = rotated / 2;
     Value first;
     Value second;
     if (isInterleaved) {
-      Value pairs = ops.reshape(turned, value.dim(0), value.dim(1), value.dim(2), half, 2);
+      Value pairs = ops.reshape(part, value.dim(0), value.dim(1), value.dim(2), half, 2);
       first = ops.at(pairs, 4, 0);
       second = ops.at(pairs, 4, 1);
     } else {
-      first = ops.part(turned, 3, 0, half);
-      second = ops.part(turned, 3, half, half);
+      first = ops.part(part, 3, 0, half);
+      second = ops.part(part, 3, half, half);
     }
     Value real = ops.sub(ops.mul(cos, first), ops.mul(sin, second));
     Value imaginary = ops.add(ops.mul(sin, first), ops.mul(cos, second));
@@ -216,11 +227,9 @@ final class Attention {
                 value.dim(2),
                 rotated)
             : ops.concat(List.of(real, imaginary), 3);
-    Value result =
-        rotated == size
-            ? joined
-            : ops.concat(List.of(joined, ops.part(value, 3, rotated, size - rotated)), 3);
-    node.out(isFlat ? ops.reshape(ops.transpose(result, 0, 2, 1, 3), input.shape()) : result);
+    return rotated == size
+        ? joined
+        : ops.concat(List.of(joined, ops.part(value, 3, rotated, size - rotated)), 3);
   }
 
   /** The table's rows by position, as {@code [batch, 1, length, half]}. */

@@ -19,6 +19,7 @@ final class Computed {
     int[] shape = node.stated(0, 1);
     node.require(shape.length == value.rank(), "its result has another number of dimensions");
     Value result = value;
+    Value isMeant = ops.number(DataType.BOOL, 1);
     for (int axis = 0; axis < value.rank(); axis++) {
       Value start = chosen(node, 1, axis, 0);
       Value step = chosen(node, 4, axis, 1);
@@ -29,9 +30,41 @@ final class Computed {
       Value first = ops.min(ops.max(counted, 0), size - 1);
       Value numbers = ops.integers(new int[] {shape[axis]}, ops.budget().range(shape[axis]));
       Value places = ops.add(first, ops.mul(numbers, step));
-      result = ops.gather(result, axis, places);
+      Value isStated =
+          ops.binary(
+              Binary.EQUAL,
+              length(ops, counted, end(node, axis), step, size),
+              ops.number(DataType.INT32, shape[axis]));
+      result = ops.gather(result, axis, ops.min(ops.max(places, 0), size - 1));
+      isMeant = ops.binary(Binary.AND, isMeant, isStated);
     }
-    node.out(result);
+    node.out(ops.only(result, isMeant));
+  }
+
+  /** The end along an axis, counted from 0. */
+  private static Value end(Node node, int axis) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value end = chosen(node, 2, axis, Integer.MAX_VALUE);
+    Value isBehind = ops.binary(Binary.LESS, end, ops.number(DataType.INT32, 0));
+    return ops.select(isBehind, ops.add(end, node.in(0).dim(axis)), end);
+  }
+
+  /** The number of elements from a start to an end, both counted from 0. */
+  private static Value length(Ops ops, Value start, Value end, Value step, int size)
+      throws ModelFormatException {
+    Value isForward = ops.binary(Binary.GREATER, step, ops.number(DataType.INT32, 0));
+    Value one = ops.number(DataType.INT32, 1);
+    Value shift = ops.select(isForward, ops.number(DataType.INT32, 0), one);
+    Value most = ops.sub(ops.number(DataType.INT32, size), shift);
+    Value first = ops.binary(Binary.MINIMUM, ops.max(start, 0), most);
+    Value least = ops.unary(Unary.NEG, shift);
+    Value last = ops.binary(Binary.MAXIMUM, ops.binary(Binary.MINIMUM, end, most), least);
+    Value unit = ops.select(isForward, one, ops.unary(Unary.NEG, one));
+    Value way = ops.add(ops.sub(last, first), ops.sub(step, unit));
+    // A step of 0 is none; its length is none that a file states.
+    Value isStep = ops.binary(Binary.NOT_EQUAL, step, ops.number(DataType.INT32, 0));
+    Value count = ops.binary(Binary.FLOOR_DIV, way, ops.select(isStep, step, one));
+    return ops.select(isStep, ops.max(count, 0), ops.number(DataType.INT32, -1));
   }
 
   /** The number that is given for an axis, or what it is otherwise. */

@@ -47,6 +47,9 @@ public final class Converters {
     GridSampling.addTo(table);
     RegionAlign.addTo(table);
     LinearAttention.addTo(table);
+    Fused.addTo(table);
+    FusedAttention.addTo(table);
+    Losses.addTo(table);
     return table;
   }
 

@@ -56,16 +56,25 @@ final class Matrices {
   }
 
   /** An 8-bit input less its zero point, as INT32; that of the first matrix is one for each row. */
-  private static Value shifted(Node node, int input, int zero) throws ModelFormatException {
+  static Value shifted(Node node, int input, int zero) throws ModelFormatException {
     Ops ops = node.ops();
     Value wide = ops.cast(node.in(input), DataType.INT32);
     if (!node.has(zero)) {
       return wide;
     }
     Value point = ops.cast(node.in(zero), DataType.INT32);
-    if (input == 0 && point.rank() == 1 && point.count() > 1) {
-      point = ops.reshape(point, point.count(), 1);
-    }
-    return ops.sub(wide, point.count() == 1 ? ops.reshape(point) : point);
+    return ops.sub(wide, input == 0 ? ofRows(ops, point) : point(ops, point));
+  }
+
+  /** What belongs to all columns, or to each. */
+  static Value point(Ops ops, Value value) throws ModelFormatException {
+    return value.count() == 1 ? ops.reshape(value) : value;
+  }
+
+  /** What belongs to all rows, or to each. */
+  static Value ofRows(Ops ops, Value value) throws ModelFormatException {
+    return value.rank() == 1 && value.count() > 1
+        ? ops.reshape(value, value.count(), 1)
+        : point(ops, value);
   }
 }

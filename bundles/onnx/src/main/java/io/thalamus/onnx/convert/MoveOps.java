@@ -171,6 +171,24 @@ class MoveOps extends Emitter {
     return Value.of(value.constant().take(shape, places, budget()));
   }
 
+  /** The same value where a condition holds; where it does not, the execution fails. */
+  Value only(Value value, Value condition) throws ModelFormatException {
+    Value place = constant(DataType.INT32, new int[] {1}, 0);
+    Value none = constant(DataType.INT32, new int[] {1}, 1);
+    Value isHeld = reshape(condition, 1);
+    Value chosen =
+        isHeld.isConstant()
+            ? isHeld.constant().integer(0) != 0 ? place : none
+            : emit(
+                DataType.INT32,
+                OperationCode.SELECT,
+                operand(isHeld),
+                operand(place),
+                operand(none));
+    Value whole = reshape(value, 1, value.count());
+    return reshape(gather(whole, 0, chosen), value.shape());
+  }
+
   /** For each dimension a number of elements from one on, with a step that may be negative. */
   Value slice(Value value, int[] starts, int[] steps, int[] sizes) throws ModelFormatException {
     if (Arrays.equals(sizes, value.shape()) && Arrays.stream(steps).allMatch(step -> step == 1)) {

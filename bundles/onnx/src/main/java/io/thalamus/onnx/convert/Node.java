@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /** One operator under conversion: what a converter may ask of it, and where it gives results. */
 final class Node {
@@ -213,6 +214,13 @@ final class Node {
   /** Returns the result of another operator of ONNX for these values. */
   Value compute(String operator, Map<String, OnnxAttribute> settings, Value... values)
       throws ModelFormatException {
+    return compute(operator, settings, List.of(values), 1).getFirst();
+  }
+
+  /** Returns so many results of another operator of ONNX for these values. */
+  List<Value> compute(
+      String operator, Map<String, OnnxAttribute> settings, List<Value> values, int count)
+      throws ModelFormatException {
     List<String> names = new ArrayList<>();
     OnnxGraph alone = new OnnxGraph("", List.of(), Map.of(), List.of(), List.of(), Map.of());
     Scope inner = new Scope(alone, null, ops().budget(), opset());
@@ -220,9 +228,13 @@ final class Node {
       names.add("input " + names.size());
       inner.put(names.getLast(), value);
     }
-    String result = "result";
-    graph.convert(inner, new OnnxNode("", operator, "", names, List.of(result), settings));
-    return inner.get(result);
+    List<String> results = IntStream.range(0, count).mapToObj(i -> "result " + i).toList();
+    graph.convert(inner, new OnnxNode("", operator, "", names, results, settings));
+    List<Value> found = new ArrayList<>();
+    for (String result : results) {
+      found.add(inner.get(result));
+    }
+    return found;
   }
 
   /** Gives an output; one that is not wanted is dropped. */

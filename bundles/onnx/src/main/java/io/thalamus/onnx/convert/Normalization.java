@@ -104,16 +104,9 @@ final class Normalization {
     Value value = node.in(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
     double epsilon = node.real("epsilon", EPSILON);
-    if (!node.wants(1) && !node.wants(2) && value.type() == DataType.FLOAT) {
-      Value bias = node.has(2) ? node.in(2) : null;
-      List<Integer> inputs =
-          List.of(
-              ops.operand(value),
-              ops.operand(node.in(1)),
-              bias == null ? ops.omitted(value.type()) : ops.operand(bias),
-              ops.int32(axis),
-              ops.real(epsilon));
-      node.out(ops.emit(ThalamusExtension.LAYER_NORMALIZATION, inputs, value.type()).getFirst());
+    Value bias = node.has(2) ? node.in(2) : null;
+    if (!node.wants(1) && !node.wants(2)) {
+      node.out(layer(ops, value, axis, epsilon, node.in(1), bias));
       return;
     }
     Value wide = ops.cast(value, DataType.FLOAT);
@@ -124,9 +117,22 @@ final class Normalization {
     Value inverse = ops.reciprocal(ops.unary(Unary.SQRT, ops.add(variance, epsilon)));
     Value plain = ops.cast(ops.mul(rest, inverse), value.type());
     Value scaled = ops.mul(plain, node.in(1));
-    node.out(node.has(2) ? ops.add(scaled, node.in(2)) : scaled);
+    node.out(bias == null ? scaled : ops.add(scaled, bias));
     node.out(1, mean);
     node.out(2, inverse);
+  }
+
+  /** Mean 0 and variance 1 along the axes from one on, then scaled and moved; bias may be null. */
+  static Value layer(Ops ops, Value value, int axis, double epsilon, Value scale, Value bias)
+      throws ModelFormatException {
+    List<Integer> inputs =
+        List.of(
+            ops.operand(value),
+            ops.operand(scale),
+            bias == null ? ops.omitted(value.type()) : ops.operand(bias),
+            ops.int32(axis),
+            ops.real(epsilon));
+    return ops.emit(ThalamusExtension.LAYER_NORMALIZATION, inputs, value.type()).getFirst();
   }
 
   private static void group(Node node) throws ModelFormatException {
@@ -140,7 +146,7 @@ final class Normalization {
     Value plain = standardized(ops, rows, node.real("epsilon", EPSILON), 2);
     Value scale = node.in(1);
     Value bias = node.in(2);
-    if (node.opset() < 21) {
+    if (node.opset() < 21 && scale.count() == groups) {
       Value scaled =
           ops.add(ops.mul(plain, ops.reshape(scale, groups, 1)), ops.reshape(bias, groups, 1));
       node.out(ops.reshape(scaled, value.shape()));
@@ -154,14 +160,19 @@ final class Normalization {
   }
 
   private static void rms(Node node) throws ModelFormatException {
-    Ops ops = node.ops();
     Value value = node.in(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
+    node.out(rms(node.ops(), value, axis, node.real("epsilon", EPSILON), node.in(1)));
+  }
+
+  /** A mean square of 1 along the axes from one on, then scaled. */
+  static Value rms(Ops ops, Value value, int axis, double epsilon, Value scale)
+      throws ModelFormatException {
     Value wide = ops.cast(value, DataType.FLOAT);
     Value mean = ops.reduce(Reduction.MEAN, ops.square(wide), from(value, axis));
-    Value size = ops.unary(Unary.SQRT, ops.add(mean, node.real("epsilon", EPSILON)));
+    Value size = ops.unary(Unary.SQRT, ops.add(mean, epsilon));
     Value plain = ops.cast(ops.div(wide, size), value.type());
-    node.out(ops.mul(plain, ops.cast(node.in(1), value.type())));
+    return ops.mul(plain, ops.cast(scale, value.type()));
   }
 
   private static void meanVariance(Node node) throws ModelFormatException {

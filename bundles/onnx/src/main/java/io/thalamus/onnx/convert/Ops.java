@@ -9,6 +9,7 @@ import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.Arrays;
 import java.util.List;
 
 /** Sums and products: operations that read many elements for each of their results. */
@@ -113,6 +114,14 @@ final class Ops extends MathOps {
     require(
         a.dim(a.rank() - 1) == b.dim(b.rank() - 2),
         a.text() + " and " + b.text() + " cannot be multiplied");
+    if (a.count() == 0 || b.count() == 0) {
+      int[] stacks =
+          Dims.broadcast(
+              Arrays.copyOf(a.shape(), a.rank() - 2), Arrays.copyOf(b.shape(), b.rank() - 2));
+      require(stacks != null, a.text() + " and " + b.text() + " cannot be multiplied");
+      int[] product = Dims.join(stacks, new int[] {a.dim(a.rank() - 2), b.dim(b.rank() - 1)});
+      return fill(a.type(), product, 0);
+    }
     if (a.type().isFloat() && b.rank() == 2 && b.isConstant() && !a.isConstant()) {
       int[] shape = Dims.with(a.shape(), a.rank() - 1, b.dim(1));
       Value rows = reshape(a, Dims.count(a.shape(), 0, a.rank() - 1), b.dim(0));

@@ -85,9 +85,13 @@ final class Reductions {
         Value result = ops.reshape(step.of(ops, value, possible.getFirst()), shape);
         for (int[] axes : possible.subList(1, possible.size())) {
           Value other = ops.reshape(step.of(ops, value, axes), shape);
-          result = ops.select(isMeant(node, axes), other, result);
+          result = ops.select(isMeant(node, keeps, axes), other, result);
         }
-        node.out(result);
+        Value isAny = ops.number(DataType.BOOL, 0);
+        for (int[] axes : possible) {
+          isAny = ops.binary(Binary.OR, isAny, isMeant(node, keeps, axes));
+        }
+        node.out(ops.only(result, isAny));
         return;
       }
       int[] given = node.has(1) ? node.ints(1) : node.list("axes");
@@ -106,21 +110,34 @@ final class Reductions {
     };
   }
 
-  /** Returns a value that is true if these axes are those that the second input names. */
-  private static Value isMeant(Node node, int... axes) throws ModelFormatException {
+  /**
+   * Returns a value that is true if these axes are those that the second input names, of which
+   * those of size 1 do not matter where they are kept.
+   */
+  private static Value isMeant(Node node, boolean keeps, int... axes) throws ModelFormatException {
     Ops ops = node.ops();
-    int rank = node.in(0).rank();
+    int[] shape = node.in(0).shape();
     Value named = ops.cast(node.in(1), DataType.INT32);
     Value counted =
         ops.select(
             ops.binary(Binary.LESS, named, ops.number(DataType.INT32, 0)),
-            ops.add(named, rank),
+            ops.add(named, shape.length),
             named);
+    boolean isNoneAll = !node.flag("noop_with_empty_axes", false) && named.count() == 0;
     Value all = ops.number(DataType.BOOL, 1);
-    for (int axis : axes) {
-      Value isHit = ops.binary(Binary.EQUAL, counted, ops.number(DataType.INT32, axis));
-      Value hits = ops.reduce(Reduction.SUM, ops.cast(isHit, DataType.INT32), 0);
-      all = ops.binary(Binary.AND, all, ops.cast(ops.reshape(hits), DataType.BOOL));
+    for (int i = 0; i < shape.length; i++) {
+      int axis = i;
+      boolean isReduced = Arrays.stream(axes).anyMatch(one -> one == axis);
+      if (keeps && shape[axis] == 1) {
+        continue;
+      }
+      Value hits = ops.number(DataType.INT32, isNoneAll ? 1 : 0);
+      if (named.count() > 0) {
+        Value isHit = ops.binary(Binary.EQUAL, counted, ops.number(DataType.INT32, axis));
+        hits = ops.reduce(Reduction.SUM, ops.cast(isHit, DataType.INT32), 0);
+      }
+      Value is = ops.cast(ops.reshape(hits), DataType.BOOL);
+      all = ops.binary(Binary.AND, all, isReduced ? is : ops.not(is));
     }
     return all;
   }

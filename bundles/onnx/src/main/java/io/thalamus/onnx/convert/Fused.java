@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.convert.Ops.Reduction;
+import io.thalamus.onnx.file.DataType;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+/** Operators that ONNX Runtime's optimizers put in the place of several of ONNX's. */
+final class Fused {
+  static final String DOMAIN = "com.microsoft.";
+
+  private static final float EPSILON = 1e-5f;
+  private static final float SKIP_EPSILON = 1e-12f;
+
+  private Fused() {}
+
+  static void addTo(Converters table) {
+    table.add(DOMAIN + "SkipLayerNormalization", node -> skip(node, false));
+    table.add(DOMAIN + "SkipSimplifiedLayerNormalization", node -> skip(node, true));
+    table.add(DOMAIN + "EmbedLayerNormalization", Fused::embed);
+    table.add(DOMAIN + "Gelu", node -> node.out(Activation.gelu(node.ops(), node.in(0))));
+    table.add(DOMAIN + "BiasGelu", node -> node.out(Activation.gelu(node.ops(), biased(node))));
+    table.add(DOMAIN + "FastGelu", node -> node.out(Activation.tanhGelu(node.ops(), biased(node))));
+    table.add(DOMAIN + "QuickGelu", node -> node.out(gated(node, node.real("alpha", 1.702f))));
+    table.add(DOMAIN + "FusedMatMul", Fused::matmul);
+    table.add(DOMAIN + "FusedGemm", Fused::gemm);
+    table.add(DOMAIN + "FusedConv", Fused::convolution);
+    table.add(DOMAIN + "MatMulIntegerToFloat", Fused::matmulToFloat);
+    table.add(DOMAIN + "DynamicQuantizeMatMul", Fused::dynamicMatmul);
+    table.add(DOMAIN + "MatMulNBits", Fused::matmulBits);
+    // ONNX Runtime has this one in ONNX's own domain.
+    table.add("SimplifiedLayerNormalization", Fused::simplified);
+  }
+
+  private static Value biased(Node node) throws ModelFormatException {
+    return node.has(1) ? node.ops().add(node.in(0), node.in(1)) : node.in(0);
+  }
+
+  private static Value gated(Node node, double alpha) throws ModelFormatException {
+    Ops ops = node.ops();
+    return ops.mul(node.in(0), ops.unary(Unary.LOGISTIC, ops.mul(node.in(0), alpha)));
+  }
+
+  // ---- normalization ----
+
+  private static void simplified(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    node.require(!node.wants(1), "it gives more than one result");
+    int axis = node.axis(node.setting("axis", -1), value.rank());
+    double epsilon = node.real("epsilon", EPSILON);
+    node.out(Normalization.rms(node.ops(), value, axis, epsilon, node.in(1)));
+  }
+
+  /** A sum, normalized along its last axis. */
+  private static void skip(Node node, boolean isSimplified) throws ModelFormatException {
+    Ops ops = node.ops();
+    int bias = isSimplified ? 3 : 4;
+    Value sum = ops.add(node.in(0), node.in(1));
+    sum = node.has(bias) ? ops.add(sum, node.in(bias)) : sum;
+    int axis = sum.rank() - 1;
+    double epsilon = node.real("epsilon", SKIP_EPSILON);
+    if (isSimplified) {
+      node.out(Normalization.rms(ops, sum, axis, epsilon, node.in(2)));
+    } else {
+      Value shift = node.has(3) ? node.in(3) : null;
+      node.out(Normalization.layer(ops, sum, axis, epsilon, node.in(2), shift));
+    }
+    Value wide = ops.cast(sum, DataType.FLOAT);
+    Value mean = isSimplified ? null : ops.reduce(Reduction.MEAN, wide, axis);
+    Value rest = mean == null ? wide : ops.sub(wide, mean);
+    Value variance = ops.reduce(Reduction.MEAN, ops.square(rest), axis);
+    if (mean != null) {
+      node.out(1, mean);
+    }
+    node.out(2, ops.reciprocal(ops.unary(Unary.SQRT, ops.add(variance, epsilon))));
+    node.out(3, sum);
+  }
+
+  /** The vectors of words, positions and segments, added and normalized. */
+  private static void embed(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value words = node.in(0);
+    node.require(words.rank() == 2, words.text() + " has no words in rows");
+    int length = words.dim(1);
+    Value sum = ops.gather(node.in(2), 0, ops.cast(words, DataType.INT32));
+    Value positions =
+        node.has(8)
+            ? ops.cast(node.in(8), DataType.INT32)
+            : ops.integers(new int[] {1, length}, ops.budget().range(length));
+    sum = ops.add(sum, ops.gather(node.in(3), 0, positions));
+    if (node.has(1) && node.has(4)) {
+      sum = ops.add(sum, ops.gather(node.in(4), 0, ops.cast(node.in(1), DataType.INT32)));
+    }
+    double epsilon = node.real("epsilon", SKIP_EPSILON);
+    node.out(0, Normalization.layer(ops, sum, 2, epsilon, node.in(5), node.in(6)));
+    Value mask =
+        node.has(7)
+            ? ops.cast(node.in(7), DataType.INT32)
+            : ops.fill(DataType.INT32, words.shape(), 0);
+    node.out(1, ops.reshape(ops.reduce(Reduction.SUM, mask, 1), words.dim(0)));
+    node.out(2, sum);
+  }
+
+  // ---- products ----
+
+  /** A matrix, or a stack of them, with its last two axes swapped where the setting says so. */
+  private static Value turned(Node node, int input, String setting) throws ModelFormatException {
+    Value value = node.in(input);
+    if (!node.flag(setting, false) || value.rank() < 2) {
+      return value;
+    }
+    return node.ops().toEnd(value, value.rank() - 2);
+  }
+
+  private static void matmul(Node node) throws ModelFormatException {
+    node.require(
+        !node.flag("transBatchA", false) && !node.flag("transBatchB", false),
+        "it swaps batches with rows");
+    Ops ops = node.ops();
+    Value product = ops.matmul(turned(node, 0, "transA"), turned(node, 1, "transB"));
+    node.out(ops.mul(product, node.real("alpha", 1)));
+  }
+
+  private static Value[] inputs(Node node, int count) throws ModelFormatException {
+    Value[] inputs = new Value[Math.min(count, node.inputs())];
+    for (int i = 0; i < inputs.length; i++) {
+      inputs[i] = node.in(i);
+    }
+    return inputs;
+  }
+
+  private static void gemm(Node node) throws ModelFormatException {
+    Value product = node.compute("Gemm", node.onnx().attributes(), inputs(node, 3));
+    node.out(activated(node, product, node.text("activation", "")));
+  }
+
+  private static void convolution(Node node) throws ModelFormatException {
+    Value result =
+        node.compute("Conv", node.onnx().attributes(), inputs(node, node.has(2) ? 3 : 2));
+    Value sum = node.has(3) ? node.ops().add(result, node.in(3)) : result;
+    node.out(activated(node, sum, node.text("activation", "")));
+  }
+
+  private static Value activated(Node node, Value value, String activation)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    float[] given = node.reals("activation_params");
+    float[] numbers = given == null ? new float[0] : given;
+    boolean isAlone = numbers.length >= 2 || !List.of("Clip", "HardSigmoid").contains(activation);
+    node.require(isAlone, "its activation " + activation + " lacks numbers");
+    return switch (activation) {
+      case "" -> value;
+      case "Relu", "Sigmoid", "Tanh", "HardSwish" -> node.compute(activation, Map.of(), value);
+      case "LeakyRelu" -> {
+        double slope = numbers.length > 0 ? numbers[0] : node.real("activation_alpha", 0.01f);
+        Value small = ops.mul(value, slope);
+        yield ops.select(ops.binary(Binary.LESS, value, ops.number(value.type(), 0)), small, value);
+      }
+      case "Clip" -> ops.min(ops.max(value, numbers[0]), numbers[1]);
+      case "HardSigmoid" -> Activation.hardSigmoid(ops, value, numbers[0], numbers[1]);
+      default -> throw node.refuse("its activation is " + activation);
+    };
+  }
+
+  private static Value scaled(Node node, Value product, Value scale, int bias)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    Value real = ops.mul(ops.cast(product, scale.type()), scale);
+    return node.has(bias) ? ops.add(real, node.in(bias)) : real;
+  }
+
+  private static void matmulToFloat(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value first = Matrices.shifted(node, 0, 4);
+    Value second = Matrices.shifted(node, 1, 5);
+    Value scale = ops.mul(Matrices.ofRows(ops, node.in(2)), Matrices.point(ops, node.in(3)));
+    node.out(scaled(node, ops.matmul(first, second), scale, 6));
+  }
+
+  private static void dynamicMatmul(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    List<Value> found = node.compute("DynamicQuantizeLinear", Map.of(), List.of(node.in(0)), 3);
+    Value first =
+        ops.sub(
+            ops.cast(found.get(0), DataType.INT32),
+            ops.reshape(ops.cast(found.get(2), DataType.INT32)));
+    Value second = Matrices.shifted(node, 1, 3);
+    Value scale = ops.mul(ops.reshape(found.get(1)), Matrices.point(ops, node.in(2)));
+    node.out(scaled(node, ops.matmul(first, second), scale, 4));
+  }
+
+  /** A product with weights of a few bits, whose blocks have scales of their own. */
+  private static void matmulBits(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    int columns = node.setting("N", 0);
+    int depth = node.setting("K", 0);
+    int bits = node.setting("bits", 4);
+    int block = node.setting("block_size", 0);
+    boolean isKnown = bits == 2 || bits == 4 || bits == 8;
+    node.require(
+        isKnown && columns > 0 && depth > 0 && block > 0 && block % (8 / bits) == 0,
+        "it has %d bits in blocks of %d".formatted(bits, block));
+    node.require(!node.has(4), "its rows are in an order of their own");
+    int blocks = Math.ceilDiv(depth, block);
+    Value packed = node.in(1);
+    node.require(
+        packed.type() == DataType.UINT8
+            && packed.count() == (long) columns * blocks * block * bits / 8
+            && node.in(2).count() == columns * blocks,
+        packed.text() + " and " + node.in(2).text() + " do not fit it");
+    Value numbers = apart(ops, ops.reshape(packed, columns, packed.count() / columns), bits);
+    Value whole = ops.reshape(numbers, columns, blocks, block);
+    Value scales = ops.reshape(node.in(2), columns, blocks, 1);
+    Value zero = ops.number(scales.type(), 1 << bits - 1);
+    if (node.has(3) && node.in(3).type() != DataType.UINT8) {
+      zero = ops.cast(ops.reshape(node.in(3), columns, blocks, 1), scales.type());
+    } else if (node.has(3)) {
+      int bytes = node.in(3).count() / columns;
+      node.require(
+          node.in(3).count() % columns == 0 && bytes * (8 / bits) >= blocks,
+          node.in(3).text() + " does not fit it");
+      Value points = apart(ops, ops.reshape(node.in(3), columns, bytes), bits);
+      Value shown = ops.part(points, 1, 0, blocks);
+      zero = ops.cast(ops.reshape(shown, columns, blocks, 1), scales.type());
+    }
+    Value real = ops.mul(ops.sub(ops.cast(whole, scales.type()), zero), scales);
+    Value rows = ops.part(ops.reshape(real, columns, blocks * block), 1, 0, depth);
+    Value value = node.in(0);
+    Value product = ops.matmul(value, ops.transpose(ops.cast(rows, value.type()), 1, 0));
+    node.out(node.has(5) ? ops.add(product, node.in(5)) : product);
+  }
+
+  /** The numbers of so many bits that rows of bytes hold, the lowest first. */
+  private static Value apart(Ops ops, Value bytes, int bits) throws ModelFormatException {
+    Value wide = ops.cast(bytes, DataType.INT32);
+    if (bits == 8) {
+      return wide;
+    }
+    int each = 8 / bits;
+    Value[] parts = new Value[each];
+    Value range = ops.number(DataType.INT32, 1 << bits);
+    Value rest = wide;
+    for (int i = 0; i < each; i++) {
+      parts[i] = ops.remainder(rest, range, false);
+      rest = ops.binary(Binary.FLOOR_DIV, rest, range);
+    }
+    return ops.reshape(ops.stack(Arrays.asList(parts), 2), bytes.dim(0), bytes.dim(1) * each);
+  }
+}
