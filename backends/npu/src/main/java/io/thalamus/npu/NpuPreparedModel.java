@@ -8,6 +8,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.memory.BulkCopy;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Priority;
@@ -21,7 +22,6 @@ import io.thalamus.npu.machine.Memory;
 import io.thalamus.npu.timing.PowerBudget;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.List;
 
@@ -186,8 +186,8 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
         transfers++;
         bytesIn += place.bytes();
       }
-      MemorySegment.copy(
-          input, ValueLayout.JAVA_BYTE, 0, memory.tensors, place.address(), place.bytes());
+      BulkCopy.copy(
+          input, 0, MemorySegment.ofArray(memory.tensors), place.address(), place.bytes());
     }
     StreamRun stream = new StreamRun(chip, current, memory, priority, settings);
     Failed failure = execute(stream);
@@ -235,6 +235,6 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
 
   private static void copyOut(Executable executable, Memory memory, Place place, MemorySegment to) {
     byte[] from = place.space() == Command.WEIGHTS ? executable.weights() : memory.tensors;
-    MemorySegment.copy(from, place.address(), to, ValueLayout.JAVA_BYTE, 0, place.bytes());
+    BulkCopy.copy(MemorySegment.ofArray(from), place.address(), to, 0, place.bytes());
   }
 }

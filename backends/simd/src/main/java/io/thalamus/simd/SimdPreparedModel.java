@@ -8,6 +8,7 @@ import io.thalamus.driver.tiles.Workers;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.memory.BulkCopy;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
@@ -129,17 +130,27 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
 
   private static void copyIn(MemorySegment from, Frame frame, Tensor to) {
     if (to.isFloat()) {
-      MemorySegment.copy(from, FLOAT, 0, frame.floats, to.offset(), to.size());
+      BulkCopy.copy(
+          from,
+          0,
+          MemorySegment.ofArray(frame.floats),
+          (long) to.offset() * Float.BYTES,
+          (long) to.size() * Float.BYTES);
     } else {
-      MemorySegment.copy(from, ValueLayout.JAVA_BYTE, 0, frame.bytes, to.offset(), to.size());
+      BulkCopy.copy(from, 0, MemorySegment.ofArray(frame.bytes), to.offset(), to.size());
     }
   }
 
   private static long copyOut(Frame frame, Tensor from, MemorySegment to) {
     if (from.isFloat()) {
-      MemorySegment.copy(frame.floats, from.offset(), to, FLOAT, 0, from.size());
+      BulkCopy.copy(
+          MemorySegment.ofArray(frame.floats),
+          (long) from.offset() * Float.BYTES,
+          to,
+          0,
+          (long) from.size() * Float.BYTES);
     } else {
-      MemorySegment.copy(frame.bytes, from.offset(), to, ValueLayout.JAVA_BYTE, 0, from.size());
+      BulkCopy.copy(MemorySegment.ofArray(frame.bytes), from.offset(), to, 0, from.size());
     }
     return from.size() * (long) from.view().type().elementSize();
   }

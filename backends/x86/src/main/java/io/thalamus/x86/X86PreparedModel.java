@@ -13,6 +13,7 @@ import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
 import io.thalamus.hal.Request;
+import io.thalamus.memory.BulkCopy;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
@@ -110,7 +111,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
       if (from == MemorySegment.NULL) {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "input " + i + " must not be left out");
       }
-      MemorySegment.copy(from, 0, frame.memory(), input.offset(), input.bytes());
+      BulkCopy.copy(from, 0, frame.memory(), input.offset(), input.bytes());
       bytesIn += from.byteSize();
     }
     Failed failure = call(frame, config);
@@ -125,7 +126,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
       MemorySegment to = arguments.outputs()[i];
       if (to != null) {
         Range output = program.outputs()[i];
-        MemorySegment.copy(frame.memory(), output.offset(), to, 0, output.bytes());
+        BulkCopy.copy(frame.memory(), output.offset(), to, 0, output.bytes());
         bytesOut += output.bytes();
       }
     }

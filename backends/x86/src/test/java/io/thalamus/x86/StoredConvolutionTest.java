@@ -89,6 +89,9 @@ class StoredConvolutionTest {
       float[] scales = new float[channels];
       for (int i = 0; i < channels; i++) {
         scales[i] = filterScale * (0.01f + random.nextFloat());
+        if (isAlwaysTheSame(i)) {
+          scales[i] = filterScale * (random.nextBoolean() ? 1e-3f : 1e-12f);
+        }
       }
       for (int i = 0; i < size; i++) {
         weights[i] = weights[i] == -128 ? 0 : weights[i];
@@ -100,10 +103,18 @@ class StoredConvolutionTest {
           shape);
     }
 
+    /** As a channel is whose weights training has let vanish: the bias alone has a size. */
+    private boolean isAlwaysTheSame(int channel) {
+      return isPerChannel && channel % 5 == 3;
+    }
+
     int bias(int channels) {
       int[] values = new int[channels];
       for (int i = 0; i < channels; i++) {
         values[i] = random.nextInt(200_000) - 100_000;
+        if (isAlwaysTheSame(i)) {
+          values[i] = (1 << 30) * (random.nextBoolean() ? 1 : -1) + random.nextInt(256) - 128;
+        }
       }
       Quantization scale = Quantization.of(isPerChannel ? 0 : inputScale * filterScale, 0);
       return graph.constant(TENSOR_INT32, scale, TestGraph.bytes(values), channels);

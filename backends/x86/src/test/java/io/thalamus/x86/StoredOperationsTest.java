@@ -11,6 +11,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.IntRange;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.EqualScores;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
@@ -114,6 +115,49 @@ class StoredOperationsTest {
     return new int[] {
       1 + random.nextInt(2), 1 + random.nextInt(4), 1 + random.nextInt(5), 1 + random.nextInt(70)
     };
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void productsOfMatricesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        (graph, random, type) -> {
+          int batch = 1 + random.nextInt(3);
+          boolean isFirstShared = random.nextInt(4) == 0;
+          boolean isSecondShared = random.nextInt(3) == 0;
+          int rows = 1 + random.nextInt(30);
+          int inner = 1 + random.nextInt(70);
+          int columns = 1 + random.nextInt(150);
+          boolean isFirst = random.nextInt(3) == 0;
+          boolean isSecond = random.nextBoolean();
+          int[] first = {isFirstShared ? 1 : batch, isFirst ? inner : rows, isFirst ? rows : inner};
+          int[] second = {
+            isSecondShared ? 1 : batch, isSecond ? columns : inner, isSecond ? inner : columns
+          };
+          int all = isFirstShared && isSecondShared ? 1 : batch;
+          Quantization ofX = quantization(random, type, 0.1);
+          Quantization ofY = quantization(random, type, 0.1);
+          // From results that are all the same to ones that are mostly beyond the range.
+          double spread = Math.sqrt(inner) * Math.pow(4, random.nextInt(5) - 2);
+          float scale = (float) (ofX.scale() * ofY.scale() * spread * 50);
+          Quantization ofResult = Quantization.of(scale, quantization(random, type, 1).zeroPoint());
+          byte[] factors = bytes(random, second);
+          List<byte[]> inputs = new ArrayList<>(List.of(bytes(random, first)));
+          int x = graph.input(type, ofX, first);
+          int y;
+          if (random.nextInt(4) == 0) {
+            y = graph.constant(type, ofY, factors, second);
+          } else {
+            y = graph.input(type, ofY, second);
+            inputs.add(factors);
+          }
+          graph.operation(
+              ThalamusExtension.BATCH_MATMUL,
+              List.of(x, y, graph.bool(isFirst), graph.bool(isSecond)),
+              graph.output(type, ofResult, all, rows, columns));
+          return inputs.toArray(byte[][]::new);
+        });
   }
 
   @ParameterizedTest

@@ -5,6 +5,7 @@ import io.thalamus.hal.BufferRole.Direction;
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PreparedModel;
+import io.thalamus.memory.BulkCopy;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.ReferenceCount;
 import io.thalamus.memory.SharedMemory;
@@ -236,7 +237,7 @@ public final class ManagedBuffer implements DeviceBuffer {
       long version = beginRead();
       MemorySegment contents = bytes();
       checkSize(destination, contents.byteSize());
-      destination.segment().copyFrom(contents);
+      BulkCopy.copy(contents, 0, destination.segment(), 0, contents.byteSize());
       if (!isUnchanged(version)) {
         throw new DeviceException(
             ErrorStatus.GENERAL_FAILURE, name() + " was written or lost while it was copied");
@@ -256,7 +257,8 @@ public final class ManagedBuffer implements DeviceBuffer {
       try (SharedMemory.Lease _ = lend(source)) {
         checkShape(shape);
         checkSize(source, isOpen() ? BufferPlan.bytes(declared(), shape) : plan.bytes());
-        (isOpen() ? resize(shape) : bytes()).copyFrom(source.segment());
+        MemorySegment contents = isOpen() ? resize(shape) : bytes();
+        BulkCopy.copy(source.segment(), 0, contents, 0, source.size());
         isCopied = true;
       } finally {
         holds = endWrite(begun, isCopied, isOpen() ? shape : declared().shape());

@@ -67,20 +67,13 @@ public final class FloatProduct implements Step {
       rows.added(frame.floats, added.offset() + first * columns, columns);
     }
     for (int part = 0; part < parts.length - 1; part++) {
-      if (part > 0 && frame.isOver(scratch)) {
-        return;
-      }
       int from = parts[part];
       int end = parts[part + 1];
       patches.copy(frame, first, rows.count, from, end, scratch.floats, Lanes.LEAD);
       boolean isLast = part == parts.length - 2;
-      product.multiply(
-          rows,
-          from,
-          end,
-          grid.firstColumn(tile),
-          grid.endColumn(tile),
-          isLast ? clamp : Clamp.NONE);
+      if (!grid.multiply(frame, scratch, tile, product, from, end, isLast ? clamp : Clamp.NONE)) {
+        return;
+      }
       // What has been summed up so far is added to the next part.
       rows.added(frame.floats, output.offset() + first * columns, columns);
     }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
+import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.kernel.PackedMatrix;
+import io.thalamus.simd.kernel.Product;
 import io.thalamus.simd.kernel.Rows;
 import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
 
 /**
  * The tiles of the result of a matrix product: blocks of rows times ranges of columns. Immutable.
@@ -53,6 +57,33 @@ public record Grid(int rows, int columns, int blockRows, int blockColumns) {
   /** Floats of the rows of the left matrix that a tile needs, as kernels read them. */
   int leftFloats() {
     return roundUp(blockRows, GROUP) * Rows.DISTANCE;
+  }
+
+  /**
+   * Multiplies the rows of a tile with its columns over a part of the depth, and passes checkpoints
+   * between ranges of columns.
+   *
+   * @return whether the execution goes on; if not, columns are left as they are
+   */
+  boolean multiply(
+      Frame frame,
+      Scratch scratch,
+      int tile,
+      Product product,
+      int firstDepth,
+      int endDepth,
+      Clamp clamp) {
+    Rows block = scratch.rows;
+    int end = endColumn(tile);
+    int most = Budget.columns((long) block.count * (endDepth - firstDepth));
+    int range = roundUp(Math.min(most, blockColumns), Product.UNIT);
+    for (int column = firstColumn(tile); column < end; column += range) {
+      if (frame.isOver(scratch)) {
+        return false;
+      }
+      product.multiply(block, firstDepth, endDepth, column, Math.min(end, column + range), clamp);
+    }
+    return true;
   }
 
   private static int roundUp(int value, int unit) {

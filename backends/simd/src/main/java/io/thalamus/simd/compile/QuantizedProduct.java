@@ -94,13 +94,12 @@ public final class QuantizedProduct implements Step {
     rows.addNothing();
     boolean isWhole = parts.length == 2;
     for (int part = 0; part < parts.length - 1; part++) {
-      if (part > 0 && frame.isOver(scratch)) {
-        return;
-      }
       int from = parts[part];
       int partEnd = parts[part + 1];
       patches.copy(frame, first, rows.count, from, partEnd, scratch.floats, Lanes.LEAD);
-      product.multiply(rows, from, partEnd, begin, end, Clamp.NONE);
+      if (!grid.multiply(frame, scratch, tile, product, from, partEnd, Clamp.NONE)) {
+        return;
+      }
       if (!isWhole) {
         if (frame.isScalar) {
           ScalarKernels.collect(

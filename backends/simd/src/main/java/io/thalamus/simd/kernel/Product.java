@@ -13,6 +13,9 @@ public final class Product {
   /** Rows that a kernel takes at a time. */
   static final int ROWS = BroadKernels.FIT ? BroadKernels.ROWS : MatrixKernels.ROWS;
 
+  /** Columns in whose multiples a range may begin and end wherever the matrix has more of them. */
+  public static final int UNIT = Math.max(PackedMatrix.WIDE, PackedMatrix.SINGLE);
+
   /** So many rows behind the last group are cheaper one by one than as a group. */
   private static final int MOST_SINGLES = 2;
 

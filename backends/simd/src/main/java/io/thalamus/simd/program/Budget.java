@@ -53,6 +53,15 @@ public record Budget(int threads, long leastWork) {
     return tiles(work, MOST_BLOCK);
   }
 
+  /**
+   * How many of a block's columns should be computed from one checkpoint to the next; at least 1.
+   *
+   * @param work of a column, in multiply-accumulates
+   */
+  public static int columns(long work) {
+    return Math.clamp(MOST_WORK * Lanes.COUNT / Math.max(1, work), 1, Integer.MAX_VALUE);
+  }
+
   private int tiles(long work, long most) {
     long vectors = work / Lanes.COUNT;
     long shared =

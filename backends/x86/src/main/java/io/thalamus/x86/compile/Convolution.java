@@ -171,7 +171,7 @@ public final class Convolution {
         && Sizes.isPossible(operation.input(2));
   }
 
-  private static boolean areProductsPossible(OperationView operation) {
+  static boolean areProductsPossible(OperationView operation) {
     if (!Sizes.isPossible(operation.input(0))
         || !Sizes.isPossible(operation.input(1))
         || !Sizes.isPossible(operation.output())
@@ -184,17 +184,19 @@ public final class Convolution {
     return rows / result.dimension(result.rank() - 2) < MOST_MATRICES;
   }
 
-  /** Pairs with the same second matrix and neighbouring first ones are one product. */
-  private static void products(
-      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
-    Products products = operation.parameters(Products.class);
-    Place first = rows(operation, products, operands.input(0), program);
+  /**
+   * Pairs with the same second matrix and neighbouring first ones, which are one product.
+   *
+   * @param begin the first pair
+   * @param count of pairs
+   * @param firstOffset the first element of the first matrices, where they stand row by row
+   */
+  record Run(int begin, int count, long firstOffset, Matrix second) {}
+
+  static List<Run> runs(Products products) {
     long matrix = (long) products.rows() * products.inner();
     List<Pair> pairs = products.pairs();
-    record Packed(Matrix second, int vectors) {}
-
-    Map<Packed, List<Panel>> panels = new HashMap<>();
-    List<Runnable> calls = new ArrayList<>();
+    List<Run> runs = new ArrayList<>();
     int end;
     for (int begin = 0; begin < pairs.size(); begin = end) {
       Pair pair = pairs.get(begin);
@@ -204,29 +206,43 @@ public final class Convolution {
           && pairs.get(end).first().offset() == pair.first().offset() + (end - begin) * matrix) {
         end++;
       }
+      runs.add(new Run(begin, end - begin, pair.first().offset(), pair.second()));
+    }
+    return runs;
+  }
+
+  private static void products(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Products products = operation.parameters(Products.class);
+    Place first = rows(operation, products, operands.input(0), program);
+    record Packed(Matrix second, int vectors) {}
+
+    Map<Packed, List<Panel>> panels = new HashMap<>();
+    List<Runnable> calls = new ArrayList<>();
+    for (Run run : runs(products)) {
       Weights weights =
           new Weights(
               Source.of(operation, operands, 1),
               Optional.empty(),
-              pair.second().offset(),
-              pair.second().rowStride(),
-              pair.second().columnStride());
+              run.second().offset(),
+              run.second().rowStride(),
+              run.second().columnStride());
       Layer layer =
           Layer.ofRows(
-              (end - begin) * products.rows(),
+              run.count() * products.rows(),
               products.inner(),
               products.columns(),
               weights,
               FusedActivation.NONE);
-      long to = (long) begin * products.rows() * products.columns() * Float.BYTES;
+      long to = (long) run.begin() * products.rows() * products.columns() * Float.BYTES;
       Convolution product =
           new Convolution(
               program,
               layer,
-              new Spot(first, pair.first().offset() * Float.BYTES),
+              new Spot(first, run.firstOffset() * Float.BYTES),
               new Spot(operands.output(), to));
       List<Panel> packed =
-          panels.computeIfAbsent(new Packed(pair.second(), product.vectors), _ -> product.pack());
+          panels.computeIfAbsent(new Packed(run.second(), product.vectors), _ -> product.pack());
       calls.add(() -> product.emit(packed));
     }
     // All are packed before the first is read: neither waits for its neighbour.

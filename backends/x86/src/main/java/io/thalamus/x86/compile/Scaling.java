@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.Requantization.Rounding;
@@ -31,19 +32,29 @@ final class Scaling {
     this.rescale = rescale;
   }
 
-  /** The numbers of one channel. */
+  /**
+   * The numbers of one channel.
+   *
+   * @param first shift to the left; where sums go away from zero, the last one of it is a doubling
+   */
   private record Channel(int first, long rounding, int half, int last) {}
 
+  /** The numbers of sums that may have any size where {@link #isPossible} says so. */
   static Scaling of(List<Requantization> factors, int zeroPoint, IntRange range) {
-    boolean isAway =
-        range.min() < zeroPoint
-            && factors.stream().anyMatch(f -> f.rounding() == Rounding.DOUBLE && f.shift() < 0);
+    return of(factors, zeroPoint, range, true);
+  }
+
+  private static Scaling of(
+      List<Requantization> factors, int zeroPoint, IntRange range, boolean mayDouble) {
+    boolean isAway = isAway(factors, zeroPoint, range);
     List<Channel> channels = factors.stream().map(factor -> channel(factor, isAway)).toList();
+    boolean isDoubled = mayDouble && isAway;
     return new Scaling(
         factors,
         channels,
         new Rescale(
-            channels.stream().anyMatch(channel -> channel.first() != 0),
+            channels.stream().anyMatch(channel -> channel.first() > (isDoubled ? 1 : 0)),
+            isDoubled,
             isAway,
             channels.stream().anyMatch(channel -> channel.half() == 0),
             channels.stream().anyMatch(channel -> channel.last() != 0),
@@ -54,7 +65,7 @@ final class Scaling {
 
   /** The numbers of a factor that is the same for all elements. */
   static Factor factor(Requantization factor, int zeroPoint, IntRange range) {
-    Scaling scaling = of(List.of(factor), zeroPoint, range);
+    Scaling scaling = of(List.of(factor), zeroPoint, range, false);
     Channel channel = scaling.channels.getFirst();
     return new Factor(
         scaling.rescale,
@@ -69,20 +80,51 @@ final class Scaling {
     return rescale;
   }
 
-  /** Returns whether sums up to a size, of either sign, can be rescaled without an overflow. */
-  static boolean isPossible(List<Requantization> factors, long largest) {
-    for (Requantization factor : factors) {
-      // A second rounding may be apart from the first one.
-      int left = Math.max(channel(factor, false).first(), channel(factor, true).first());
-      if (left > 30 || largest << left > Integer.MAX_VALUE) {
+  private static boolean isAway(List<Requantization> factors, int zeroPoint, IntRange range) {
+    return range.min() < zeroPoint
+        && factors.stream().anyMatch(f -> f.rounding() == Rounding.DOUBLE && f.shift() < 0);
+  }
+
+  /** Returns whether values up to a size, of either sign, can be rescaled without an overflow. */
+  static boolean isPossible(Requantization factor, long largest) {
+    // A second rounding may be apart from the first one.
+    return fits(largest, channel(factor, false).first())
+        && fits(largest, channel(factor, true).first());
+  }
+
+  /**
+   * Returns whether sums can be rescaled without an overflow. Sums themselves may overflow, as the
+   * reference's do: a channel that is always 0 may have a bias that fills its 32 bits.
+   *
+   * @param bias by channel; empty for zeros
+   * @param products the largest sum of products, of either sign
+   */
+  static boolean isPossible(Accumulation accumulation, int[] bias, long products) {
+    List<Requantization> factors = accumulation.output();
+    boolean isAway = isAway(factors, accumulation.outputZeroPoint(), accumulation.activation());
+    List<Channel> channels = factors.stream().map(factor -> channel(factor, isAway)).toList();
+    for (int c = 0; c < channels.size(); c++) {
+      Channel channel = channels.get(c);
+      long largest = products + (bias.length == 0 ? 0 : Math.abs((long) bias[c]));
+      long rounded =
+          (Math.min(largest, 1L << 31) * factors.get(c).multiplier() >> 31) + channel.half();
+      int shift = channel.first() - (isAway ? 1 : 0);
+      if (shift > 0 && !fits(largest, shift) || channel.half() > 0 && rounded > Integer.MAX_VALUE) {
         return false;
       }
     }
     return true;
   }
 
+  private static boolean fits(long largest, int shift) {
+    return shift <= 30 && largest << shift <= Integer.MAX_VALUE;
+  }
+
   private static Channel channel(Requantization factor, boolean isAway) {
     int right = Math.max(-factor.shift(), 0);
+    if (factor.multiplier() == 0) {
+      return new Channel(isAway ? 1 : 0, 0, 0, 0);
+    }
     if (factor.rounding() == Rounding.DOUBLE) {
       if (isAway || right == 0) {
         int first = Math.max(factor.shift(), 0) + 1;
@@ -136,7 +178,7 @@ final class Scaling {
               to.putLong(even, channel.rounding());
             }
           }
-          case FIRST_SHIFT -> to.putInt(own, channel.first());
+          case FIRST_SHIFT -> to.putInt(own, channel.first() - (rescale.isDoubled() ? 1 : 0));
           case HALF -> to.putInt(own, channel.half());
           case SIGN -> to.putInt(own, channel.half() == 0 ? 0 : -1);
           case LAST_SHIFT -> to.putInt(own, channel.last());

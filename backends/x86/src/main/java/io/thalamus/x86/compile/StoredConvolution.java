@@ -26,7 +26,7 @@ public final class StoredConvolution {
   private static final int MOST_TAPS = 128;
 
   /** The product of a stored value and a weight, each less its zero point. */
-  private static final long LARGEST_PRODUCT = 255 * 255;
+  static final long LARGEST_PRODUCT = 255 * 255;
 
   private StoredConvolution() {}
 
@@ -45,6 +45,7 @@ public final class StoredConvolution {
         StoredConvolution::isProductPossible,
         StoredConvolution::product,
         ElementTypes.quantized8());
+    StoredMatrices.register(table);
   }
 
   private static boolean isConvolutionPossible(OperationView operation) {
@@ -108,16 +109,12 @@ public final class StoredConvolution {
   }
 
   /**
-   * Returns true if no sum can overflow.
+   * Returns true if sums can be rescaled as the reference does it.
    *
    * @param depth products of a sum
    */
   static boolean isExact(OperationView operation, Accumulation accumulation, long depth) {
-    long largest = 0;
-    for (int bias : operation.input(2).int32s()) {
-      largest = Math.max(largest, Math.abs((long) bias));
-    }
-    return Scaling.isPossible(accumulation.output(), largest + depth * LARGEST_PRODUCT);
+    return Scaling.isPossible(accumulation, operation.input(2).int32s(), depth * LARGEST_PRODUCT);
   }
 
   private static void product(

@@ -15,7 +15,6 @@ import io.thalamus.x86.kernel.BytePairs;
 import io.thalamus.x86.kernel.BytePairs.Sum;
 import io.thalamus.x86.kernel.Factor;
 import io.thalamus.x86.kernel.Rescale;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -57,7 +56,7 @@ public final class StoredPairs {
       Function<T, Requantization> factor) {
     return BroadcastRuns.isPossible(operation)
         && StoredConvolution.parameters(operation, parameters)
-            .filter(them -> Scaling.isPossible(List.of(factor.apply(them)), largest))
+            .filter(them -> Scaling.isPossible(factor.apply(them), largest))
             .isPresent();
   }
 
@@ -76,6 +75,7 @@ public final class StoredPairs {
     Rescale rescale = factor.rescale();
     return new Factor(
         new Rescale(
+            false,
             false,
             rescale.isAway(),
             rescale.hasWhole(),

@@ -118,6 +118,7 @@ final class StoredProducts {
       Length length, Form form, int correction, int vectors, int channels, int rows) {
     int cell = layer.channels() * form.bytes();
     return new StoredProduct(
+        true,
         length,
         form,
         isFlipped(form),

@@ -66,9 +66,7 @@ public record BytePairs(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
+    emitter.arguments(false);
     Label again = new Label();
     a.bind(again);
     run(emitter);

@@ -72,8 +72,7 @@ public record BytePool(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     a.emit(Binary.VXORPS, ZERO, ZERO, ZERO);
     Label again = new Label();
     a.bind(again);
@@ -185,7 +184,7 @@ public record BytePool(
       a.emit(Binary.VDIVPS, sum, sum, ints(a, Float.floatToRawIntBits(cells)));
       a.emit(Unary.VCVTTPS2DQ, sum, sum);
     }
-    new Rescale(false, false, false, false, isMean ? zeroPoint : least, low, high)
+    new Rescale(false, false, false, false, false, isMean ? zeroPoint : least, low, high)
         .store(emitter, SUM, UPPER, Gpr.R11, 0, bytes);
   }
 

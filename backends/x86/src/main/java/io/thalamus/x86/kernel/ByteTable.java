@@ -21,14 +21,13 @@ public record ByteTable(int count) {
 
   /** Returns the function: o0 is the source, o1 the result, o2 the table. */
   public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter.assembler()));
+    return emitter.function(this, () -> write(emitter));
   }
 
-  private Function write(Assembler a) {
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
+    emitter.arguments(true);
     int rounds = count / UNROLLED;
     if (rounds > 0) {
       a.mov(Gpr.R9, rounds);

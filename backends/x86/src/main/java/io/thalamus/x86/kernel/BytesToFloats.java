@@ -29,13 +29,13 @@ public record BytesToFloats(int count, boolean isSigned, int zeroPoint, float sc
 
   /** Returns the function: o0 is the source, o1 the result. */
   public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter.assembler()));
+    return emitter.function(this, () -> write(emitter));
   }
 
-  private Function write(Assembler a) {
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     Unary widen = isSigned ? Unary.VPMOVSXBD : Unary.VPMOVZXBD;
     if (count >= LANES) {
       a.mov(Gpr.RAX, count / LANES);

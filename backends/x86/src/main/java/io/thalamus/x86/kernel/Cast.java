@@ -61,8 +61,7 @@ public record Cast(Type from, Type to, int count) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     Loops.repeat(
         a,
         Gpr.R9,

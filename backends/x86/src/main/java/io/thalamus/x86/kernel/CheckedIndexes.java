@@ -42,8 +42,7 @@ public record CheckedIndexes(int count, int limit, int row) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     a.mov(Gpr.RSI, 0);
     a.mov(Gpr.R8, 1);
     a.mov(Gpr.RDI, Gpr.RCX);

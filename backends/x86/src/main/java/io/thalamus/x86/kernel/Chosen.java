@@ -27,14 +27,13 @@ public record Chosen(int size, int count) {
 
   /** Returns the function: o0 has truth values, o1 is the result, o2 what replaces it. */
   public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter.assembler()));
+    return emitter.function(this, () -> write(emitter));
   }
 
-  private Function write(Assembler a) {
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
+    emitter.arguments(false);
     if (size == Float.BYTES) {
       a.emit(Binary.VXORPS, ZERO, ZERO, ZERO);
       Loops.repeat(

@@ -3,6 +3,7 @@ package io.thalamus.x86.kernel;
 
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
@@ -67,6 +68,22 @@ public final class Emitter {
       functions.put(key, function);
     }
     return function;
+  }
+
+  /** Begins a function that has no use for o2: rdx and rcx become addresses. */
+  void arguments() {
+    assembler.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
+    assembler.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+  }
+
+  /**
+   * Begins a function: rdx, rcx and r8 become addresses.
+   *
+   * @param isConstant whether o2 is an offset into the constants, else into memory
+   */
+  void arguments(boolean isConstant) {
+    arguments();
+    assembler.emit(Alu.ADD, Gpr.R8, isConstant ? Gpr.RSI : Gpr.RDI);
   }
 
   /** Returns the code of all functions. */

@@ -43,8 +43,7 @@ public record FloatsToBytes(int count, boolean isSigned, int zeroPoint, float sc
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     if (count >= LANES) {
       a.mov(Gpr.RAX, count / LANES);
       Label again = new Label();

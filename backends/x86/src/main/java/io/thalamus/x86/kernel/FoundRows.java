@@ -46,8 +46,7 @@ public record FoundRows(boolean isLargest, int count) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     int bytes = emitter.length().bytes();
     int tail = count % emitter.lanes();
     if (tail > 0) {

@@ -25,9 +25,7 @@ public record GatheredRows(long table, int row) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
+    emitter.arguments(false);
     Label again = new Label();
     a.bind(again);
     a.load(Gpr.RDI, Address.at(Gpr.R8, 0));

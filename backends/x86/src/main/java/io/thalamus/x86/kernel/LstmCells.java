@@ -47,9 +47,7 @@ public record LstmCells(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
+    emitter.arguments(false);
     int bytes = emitter.length().bytes();
     int vectors = cells / emitter.lanes();
     int tail = cells % emitter.lanes();

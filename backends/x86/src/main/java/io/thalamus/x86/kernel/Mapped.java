@@ -55,8 +55,7 @@ public record Mapped(Kind kind, int count, float parameter) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     Vector x = emitter.vector(X);
     int vectors = count / emitter.lanes();
     if (vectors > 0) {

@@ -41,8 +41,7 @@ public record NormalizedRows(boolean isCentered, int count, float least) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     if (count % emitter.lanes() > 0) {
       emitter.setTail(count % emitter.lanes(), emitter.vector(MASK));
     }

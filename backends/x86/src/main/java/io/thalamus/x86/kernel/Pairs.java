@@ -77,9 +77,7 @@ public record Pairs(
     int lanes = length.bytes() / Float.BYTES;
     int vectors = count / lanes;
     int tail = count % lanes;
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RDI);
+    emitter.arguments(false);
     emitter.loadBounds(activation, new Vector(length, LOW), new Vector(length, HIGH));
     if (tail > 0) {
       emitter.setTail(tail, new Vector(length, TAIL));

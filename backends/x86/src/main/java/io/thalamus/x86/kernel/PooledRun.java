@@ -56,8 +56,7 @@ public record PooledRun(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     emitter.loadBounds(activation, emitter.vector(LOW), emitter.vector(HIGH));
     int tail = channels % emitter.lanes();
     if (tail > 0) {

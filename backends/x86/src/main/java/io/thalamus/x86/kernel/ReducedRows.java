@@ -36,8 +36,7 @@ public record ReducedRows(Reducing kind, int count) {
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     int bytes = emitter.length().bytes();
     int vectors = count / emitter.lanes();
     int tail = count % emitter.lanes();

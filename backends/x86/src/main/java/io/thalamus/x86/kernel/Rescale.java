@@ -24,6 +24,7 @@ import java.util.Arrays;
  * elements stand for channels as {@link #position} says.
  *
  * @param isShiftedFirst whether there are shifts to the left
+ * @param isDoubled whether products are doubled, where no sum of 32 bits is too large for that
  * @param isAway whether there is a second rounding
  * @param hasWhole whether some channels go without the second rounding
  * @param isShiftedLast whether there are shifts to the right
@@ -33,6 +34,7 @@ import java.util.Arrays;
  */
 public record Rescale(
     boolean isShiftedFirst,
+    boolean isDoubled,
     boolean isAway,
     boolean hasWhole,
     boolean isShiftedLast,
@@ -133,6 +135,10 @@ public record Rescale(
     a.emit(VectorShift.VPSRLQ, odd, x, Integer.SIZE);
     a.emit(Binary.VPMULDQ, even, x, place.of(Numbers.MANTISSA, vector));
     a.emit(Binary.VPMULDQ, odd, odd, place.of(Numbers.MANTISSA_ODD, vector));
+    if (isDoubled) {
+      a.emit(Binary.VPADDQ, even, even, even);
+      a.emit(Binary.VPADDQ, odd, odd, odd);
+    }
     a.emit(Binary.VPADDQ, even, even, place.of(Numbers.ROUNDING_EVEN, vector));
     a.emit(Binary.VPADDQ, odd, odd, place.of(Numbers.ROUNDING_ODD, vector));
     if (x.length() == Length.ZMM) {

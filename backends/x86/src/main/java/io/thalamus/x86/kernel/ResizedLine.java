@@ -68,9 +68,7 @@ public record ResizedLine(Way way, List<Column> columns, int lineStep, int chann
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
+    emitter.arguments(true);
     a.emit(Unary.VBROADCASTSS, emitter.vector(DOWN), Address.at(Gpr.R8, 0));
     rest(emitter, DOWN, UP);
     int cell = channels * Float.BYTES;

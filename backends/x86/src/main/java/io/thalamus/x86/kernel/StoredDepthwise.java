@@ -71,9 +71,7 @@ public record StoredDepthwise(
     final int entry = a.position();
     int pair = Rescale.pair(length);
     long panel = panel(length, height * width, rescale);
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
+    emitter.arguments(true);
     int tail = channels % pair;
     rescale.prepare(emitter, length, tail);
     int whole = channels / pair;

@@ -19,9 +19,10 @@ import java.util.Arrays;
  * Exact sums of products of integers over the taps of a filter, stored as bytes, for a block of
  * neighbouring results and some vectors of channels at a time. Elements that stand beside each
  * other are multiplied in groups of 32 bits; what the last group of a run has too many meets
- * weights of 0. The constants are a panel: the numbers of {@link Rescale}, then for each group the
- * weights of all channels.
+ * weights of 0. It reads a panel: the numbers of {@link Rescale}, then for each group the weights
+ * of all channels.
  *
+ * @param isConstant whether the panel stands among the constants, else in memory
  * @param length of vectors
  * @param form of elements and weights
  * @param isFlipped whether bytes are signed, and made unsigned by adding 128
@@ -41,6 +42,7 @@ import java.util.Arrays;
  * @param rescale from sums to results
  */
 public record StoredProduct(
+    boolean isConstant,
     Length length,
     Form form,
     boolean isFlipped,
@@ -103,9 +105,7 @@ public record StoredProduct(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
+    emitter.arguments(isConstant);
     rescale.prepare(emitter, length, channels % Rescale.pair(length));
     if (isFlipped) {
       a.emit(Unary.VBROADCASTSS, flip(), Address.at(a.constant(0x80808080)));
@@ -132,7 +132,7 @@ public record StoredProduct(
         new Extent((rows - 1L) * rowStep + seen, (long) rows * rowStep),
         new Extent((rows - 1L) * resultStep + channels, (long) rows * resultStep),
         new Extent(panel, 0),
-        true);
+        isConstant);
   }
 
   private void block(Emitter emitter) {

@@ -35,8 +35,7 @@ public record Strided(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     if (readStep < 0) {
       a.emit(Alu.SUB, Gpr.RDX, (count - 1) * readStep);
     }

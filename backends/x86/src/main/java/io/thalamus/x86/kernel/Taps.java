@@ -65,9 +65,7 @@ public record Taps(
     Assembler a = emitter.assembler();
     final int entry = a.position();
     int bytes = emitter.length().bytes();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.R8, isConstant ? Gpr.RSI : Gpr.RDI);
+    emitter.arguments(isConstant);
     Label again = new Label();
     a.bind(again);
     if ((isDepthwise || isAdded) && isPartial(emitter)) {

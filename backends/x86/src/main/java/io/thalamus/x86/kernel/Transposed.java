@@ -26,13 +26,13 @@ public record Transposed(int rows, int columns, int readStep, int writeStep) {
 
   /** Returns the function: o0 is the source, o1 the result. */
   public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter.assembler()));
+    return emitter.function(this, () -> write(emitter));
   }
 
-  private Function write(Assembler a) {
+  private Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
     final int entry = a.position();
-    a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
-    a.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    emitter.arguments();
     Label again = new Label();
     a.bind(again);
     Loops.repeat(a, Gpr.R10, rows / SIDE, () -> strip(a, SIDE));

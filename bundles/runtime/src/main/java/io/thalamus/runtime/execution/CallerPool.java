@@ -3,6 +3,7 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.memory.BulkCopy;
 import io.thalamus.memory.SharedMemory;
 import java.lang.foreign.MemorySegment;
 
@@ -66,7 +67,7 @@ final class CallerPool extends Pool {
     scratch.reserve(scratchBytes);
     if (isRead) {
       try {
-        MemorySegment.copy(segment, 0, scratch.segment(), offset, bytes);
+        BulkCopy.copy(segment, 0, scratch.segment(), offset, bytes);
       } catch (IllegalStateException e) {
         throw closed(e);
       }

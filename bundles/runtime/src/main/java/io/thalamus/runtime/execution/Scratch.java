@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.execution;
 
+import io.thalamus.memory.BulkCopy;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
@@ -25,7 +25,7 @@ final class Scratch implements AutoCloseable {
       SharedMemory old = pool.memory();
       if (old != null) {
         SharedMemory fresh = SharedMemory.allocate(MemoryKind.ASHMEM, old.size());
-        MemorySegment.copy(old.segment(), 0, fresh.segment(), 0, old.size());
+        BulkCopy.copy(old.segment(), 0, fresh.segment(), 0, old.size());
         pool.exchange(fresh);
         old.close();
       }

@@ -5,6 +5,7 @@ import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.hal.Request;
+import io.thalamus.memory.BulkCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.domain.MemoryBinding;
@@ -165,7 +166,7 @@ final class Slot {
   void copy(MemorySegment from, long fromOffset, MemorySegment to, long toOffset, long bytes)
       throws NeuralNetworksException {
     try {
-      MemorySegment.copy(from, fromOffset, to, toOffset, bytes);
+      BulkCopy.copy(from, fromOffset, to, toOffset, bytes);
     } catch (WrongThreadException e) {
       throw refused(" stands in memory of another thread: use a shared arena");
     } catch (IllegalStateException e) {
