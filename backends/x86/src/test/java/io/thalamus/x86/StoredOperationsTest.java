@@ -3,12 +3,16 @@ package io.thalamus.x86;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
+import static io.thalamus.model.Quantization.NONE;
 
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -83,9 +87,13 @@ class StoredOperationsTest {
     compare(
         level,
         (graph, random, type) -> {
-          OperationCode code =
-              List.of(OperationCode.ADD, OperationCode.SUB, OperationCode.MUL)
-                  .get(random.nextInt(3));
+          OperationType code =
+              List.of(
+                      OperationCode.ADD,
+                      OperationCode.SUB,
+                      OperationCode.MUL,
+                      ThalamusExtension.SQUARED_DIFFERENCE)
+                  .get(random.nextInt(4));
           int[] first = shape(random);
           int[] second = first.clone();
           int[] result = first.clone();
@@ -106,7 +114,12 @@ class StoredOperationsTest {
           int x = graph.input(type, ofX, first);
           int y = graph.input(type, ofY, second);
           int output = graph.output(type, ofResult, result);
-          graph.operation(code, List.of(x, y, graph.int32(random.nextInt(4))), output);
+          graph.operation(
+              code,
+              code == ThalamusExtension.SQUARED_DIFFERENCE
+                  ? List.of(x, y)
+                  : List.of(x, y, graph.int32(random.nextInt(4))),
+              output);
           return new byte[][] {bytes(random, first), bytes(random, second)};
         });
   }
@@ -115,6 +128,73 @@ class StoredOperationsTest {
     return new int[] {
       1 + random.nextInt(2), 1 + random.nextInt(4), 1 + random.nextInt(5), 1 + random.nextInt(70)
     };
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void stepsOfLstmsEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        (graph, random, _) -> {
+          OperandCode type = TENSOR_QUANT8_ASYMM_SIGNED;
+          int batches = 1 + random.nextInt(3);
+          int size = 1 + random.nextInt(40);
+          int units = 1 + random.nextInt(40);
+          Quantization ofInput = quantization(random, type, 0.004);
+          Quantization ofState = quantization(random, type, 0.004);
+          Quantization ofCell = Quantization.of(Math.scalb(1f, -9 - random.nextInt(7)), 0);
+          List<Integer> gates = new ArrayList<>();
+          for (int depth : new int[] {size, units}) {
+            for (int gate = 0; gate < 4; gate++) {
+              Quantization scale = Quantization.of(0.002f + 0.02f * random.nextFloat(), 0);
+              byte[] weights = bytes(random, units, depth);
+              gates.add(graph.constant(TENSOR_QUANT8_SYMM, scale, weights, units, depth));
+            }
+          }
+          for (int i = 0; i < 3; i++) {
+            gates.add(graph.noValue(TENSOR_QUANT16_SYMM, ofCell));
+          }
+          for (int gate = 0; gate < 4; gate++) {
+            int[] bias = random.ints(units, -20_000, 20_000).toArray();
+            gates.add(graph.constant(TENSOR_INT32, NONE, TestGraph.bytes(bias), units));
+          }
+          gates.add(graph.noValue(TENSOR_QUANT8_SYMM, ofCell));
+          gates.add(graph.noValue(TENSOR_INT32));
+          int input = graph.input(type, ofInput, batches, size);
+          int state = graph.input(type, ofState, batches, units);
+          int cell = graph.input(TENSOR_QUANT16_SYMM, ofCell, batches, units);
+          List<Integer> rest = new ArrayList<>();
+          for (int i = 0; i < 4; i++) {
+            rest.add(graph.noValue(TENSOR_QUANT16_SYMM, ofCell));
+          }
+          rest.add(graph.float32(random.nextBoolean() ? 0 : 100 * ofCell.scale()));
+          rest.add(graph.float32(0));
+          for (int gate = 0; gate < 4; gate++) {
+            rest.add(graph.float32((0.5f + random.nextFloat()) / 4096));
+          }
+          rest.add(graph.int32(random.nextInt(21) - 10));
+          rest.add(graph.float32(ofState.scale()));
+          int steps = 1 + random.nextInt(3);
+          for (int step = 0; step < steps; step++) {
+            List<Integer> inputs = new ArrayList<>(List.of(input));
+            inputs.addAll(gates);
+            inputs.addAll(List.of(state, cell));
+            inputs.addAll(rest);
+            boolean isLast = step == steps - 1;
+            int output =
+                isLast
+                    ? graph.output(type, ofState, batches, units)
+                    : graph.temporary(type, ofState, batches, units);
+            state = graph.temporary(type, ofState, batches, units);
+            cell = graph.temporary(TENSOR_QUANT16_SYMM, ofCell, batches, units);
+            graph.operation(OperationCode.QUANTIZED_LSTM, inputs, List.of(state, cell, output));
+          }
+          return new byte[][] {
+            bytes(random, batches, size),
+            bytes(random, batches, units),
+            bytes(random, 2, batches, units)
+          };
+        });
   }
 
   @ParameterizedTest
@@ -203,7 +283,9 @@ class StoredOperationsTest {
         (graph, random, type) -> {
           int[] shape = shape(random);
           int x = graph.input(type, quantization(random, type, 0.1), shape);
-          int slope = graph.constant(type, quantization(random, type, 0.01), bytes(random, 1), 1);
+          int slopes = random.nextBoolean() ? 1 : shape[3];
+          int slope =
+              graph.constant(type, quantization(random, type, 0.01), bytes(random, slopes), slopes);
           graph.operation(
               OperationCode.PRELU,
               List.of(x, slope),

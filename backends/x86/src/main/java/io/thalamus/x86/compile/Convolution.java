@@ -14,7 +14,6 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.operations.extension.MatrixMultiply.Matrix;
-import io.thalamus.operations.extension.MatrixMultiply.Pair;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.compile.Weights.Source;
@@ -28,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Float convolutions and products of matrices. */
 public final class Convolution {
@@ -184,33 +184,6 @@ public final class Convolution {
     return rows / result.dimension(result.rank() - 2) < MOST_MATRICES;
   }
 
-  /**
-   * Pairs with the same second matrix and neighbouring first ones, which are one product.
-   *
-   * @param begin the first pair
-   * @param count of pairs
-   * @param firstOffset the first element of the first matrices, where they stand row by row
-   */
-  record Run(int begin, int count, long firstOffset, Matrix second) {}
-
-  static List<Run> runs(Products products) {
-    long matrix = (long) products.rows() * products.inner();
-    List<Pair> pairs = products.pairs();
-    List<Run> runs = new ArrayList<>();
-    int end;
-    for (int begin = 0; begin < pairs.size(); begin = end) {
-      Pair pair = pairs.get(begin);
-      end = begin + 1;
-      while (end < pairs.size()
-          && pairs.get(end).second().equals(pair.second())
-          && pairs.get(end).first().offset() == pair.first().offset() + (end - begin) * matrix) {
-        end++;
-      }
-      runs.add(new Run(begin, end - begin, pair.first().offset(), pair.second()));
-    }
-    return runs;
-  }
-
   private static void products(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Products products = operation.parameters(Products.class);
@@ -219,7 +192,7 @@ public final class Convolution {
 
     Map<Packed, List<Panel>> panels = new HashMap<>();
     List<Runnable> calls = new ArrayList<>();
-    for (Run run : runs(products)) {
+    for (MatrixRun run : MatrixRun.of(products)) {
       Weights weights =
           new Weights(
               Source.of(operation, operands, 1),
@@ -310,6 +283,41 @@ public final class Convolution {
       ProgramBuilder program) {
     emit(
         Layer.ofRows(rows, inner, columns, weights, FusedActivation.NONE), source, output, program);
+  }
+
+  /**
+   * Multiplies rows of a matrix by weights that other operations have too.
+   *
+   * @param key of the weights
+   */
+  static void product(
+      Object key,
+      int rows,
+      int inner,
+      int columns,
+      Supplier<Weights> weights,
+      Place source,
+      Place output,
+      ProgramBuilder program) {
+    record Packed(Object key, int rows) {}
+
+    List<Panel> panels =
+        program.once(
+            new Packed(key, rows),
+            () -> of(rows, inner, columns, weights.get(), source, output, program).pack());
+    of(rows, inner, columns, null, source, output, program).emit(panels);
+  }
+
+  private static Convolution of(
+      int rows,
+      int inner,
+      int columns,
+      Weights weights,
+      Place source,
+      Place output,
+      ProgramBuilder program) {
+    Layer layer = Layer.ofRows(rows, inner, columns, weights, FusedActivation.NONE);
+    return new Convolution(program, layer, new Spot(source, 0), new Spot(output, 0));
   }
 
   private static void emit(Layer layer, Place source, Place output, ProgramBuilder program) {

@@ -14,9 +14,12 @@ import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Collects functions, constants and calls. A call whose function would access a byte outside of its
@@ -42,6 +45,7 @@ final class ProgramBuilder {
   private final List<Call> calls = new ArrayList<>();
   private final List<Constant> copied = new ArrayList<>();
   private final List<Checked> checked = new ArrayList<>();
+  private final Map<Object, Object> shared = new HashMap<>();
   private Place zero;
   private int step;
 
@@ -134,6 +138,17 @@ final class ProgramBuilder {
     status.use(step);
     status.use(Integer.MAX_VALUE);
     checked.add(new Checked(status, limit));
+  }
+
+  /** Returns what has been made for a key, once: what many operations share. */
+  @SuppressWarnings("unchecked")
+  <T> T once(Object key, Supplier<T> maker) {
+    T made = (T) shared.get(key);
+    if (made == null) {
+      made = maker.get();
+      shared.put(key, made);
+    }
+    return made;
   }
 
   /** Returns where some bytes stand among the constants. */

@@ -124,7 +124,7 @@ final class StoredMatrices {
     List<Part> parts = parts();
     Map<Matrix, Place[]> panels = new HashMap<>();
     List<Runnable> calls = new ArrayList<>();
-    for (Convolution.Run run : Convolution.runs(products)) {
+    for (MatrixRun run : MatrixRun.of(products)) {
       Place[] packed = panels.computeIfAbsent(run.second(), matrix -> pack(matrix, second, parts));
       calls.add(() -> multiply(run, rows, packed, parts, output));
     }
@@ -259,8 +259,7 @@ final class StoredMatrices {
     }
   }
 
-  private void multiply(
-      Convolution.Run run, Place rows, Place[] panels, List<Part> parts, Place output) {
+  private void multiply(MatrixRun run, Place rows, Place[] panels, List<Part> parts, Place output) {
     int all = run.count() * products.rows();
     for (int i = 0; i < panels.length; i++) {
       Part part = parts.get(i);
@@ -288,7 +287,7 @@ final class StoredMatrices {
   }
 
   private void call(
-      Convolution.Run run,
+      MatrixRun run,
       Part part,
       int height,
       int row,

@@ -15,6 +15,7 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.kernel.ByteTable;
 import java.lang.foreign.ValueLayout;
 import java.util.function.Function;
+import java.util.function.IntBinaryOperator;
 import java.util.function.IntUnaryOperator;
 
 /** Functions of a single stored byte, looked up. */
@@ -49,30 +50,37 @@ public final class StoredTables {
                 && operation.input(1).value().isPresent()
                 && operation.input(1).shape().elementCount() == 1
                 && operation.input(1).shape().rank() <= operation.input(0).shape().rank(),
-        (operation, operands, program) ->
-            map(
-                operation.view().input(0).type(),
-                prelu(operation),
-                operands.input(0),
-                operands.output(),
-                program),
+        (operation, operands, program) -> {
+          byte slope =
+              operation.view().input(1).value().orElseThrow().get(ValueLayout.JAVA_BYTE, 0);
+          int stored = StoredConvolution.isSigned(operation.view()) ? slope : slope & 0xFF;
+          IntBinaryOperator prelu = prelu(operation);
+          map(
+              operation.view().input(0).type(),
+              value -> prelu.applyAsInt(value, stored),
+              operands.input(0),
+              operands.output(),
+              program);
+        },
         ElementTypes.quantized8());
+    table.add(
+        OperationCode.PRELU,
+        BroadcastRuns::isPossible,
+        StoredPairTables.lowering(StoredTables::prelu),
+        ElementTypes.quantized8());
+    StoredPairTables.register(table);
   }
 
-  /** With one slope for all it is a function of single bytes. */
-  private static IntUnaryOperator prelu(ResolvedOperation operation) {
+  private static IntBinaryOperator prelu(ResolvedOperation operation) {
     QuantizedPrelu prelu = operation.parameters(QuantizedPrelu.class);
     OperandView input = operation.view().input(0);
     OperandView slope = operation.view().input(1);
-    byte stored = slope.value().orElseThrow().get(ValueLayout.JAVA_BYTE, 0);
-    boolean isSigned = input.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-    int alpha = (isSigned ? stored : Byte.toUnsignedInt(stored)) - slope.zeroPoint();
     int zeroPoint = operation.view().output().zeroPoint();
-    return value -> {
+    return (value, stored) -> {
       int distance = value - input.zeroPoint();
       int scaled =
           distance < 0
-              ? prelu.negative().apply(distance * alpha)
+              ? prelu.negative().apply(distance * (stored - slope.zeroPoint()))
               : prelu.positive().apply(distance);
       return prelu.range().clamp(scaled + zeroPoint);
     };

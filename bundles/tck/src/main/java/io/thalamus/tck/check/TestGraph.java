@@ -10,6 +10,7 @@ import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
@@ -79,6 +80,11 @@ public final class TestGraph implements AutoCloseable {
     return builder.noValue(type);
   }
 
+  /** An operand of a quantized type that is left out. */
+  public int noValue(OperandCode type, Quantization quantization) {
+    return builder.operand(new Operand(type, Shape.NONE, quantization, Lifetime.NO_VALUE, ""));
+  }
+
   /** A scalar constant. */
   public int int32(int value) {
     return builder.int32(value);
@@ -101,7 +107,12 @@ public final class TestGraph implements AutoCloseable {
 
   /** An operation with one output. */
   public void operation(OperationType type, List<Integer> in, int out) {
-    builder.operation(type, in, List.of(out));
+    operation(type, in, List.of(out));
+  }
+
+  /** An operation. */
+  public void operation(OperationType type, List<Integer> in, List<Integer> out) {
+    builder.operation(type, in, out);
   }
 
   /**

@@ -25,6 +25,15 @@ interface Peer {
      */
     List<Value> run(List<double[]> numbers) throws Exception;
 
+    /**
+     * Runs once more with what it was given last.
+     *
+     * @return the nanoseconds; -1 where inputs are not kept
+     */
+    default long again() throws Exception {
+      return -1;
+    }
+
     @Override
     void close();
   }

@@ -36,21 +36,29 @@ public final class ZooRun {
         --only TEXT      files whose name has it
         --devices LIST   (cpu,simd,x86)
         --seed N         of the inputs (1)
+        --time yes       runs each file and its peer in turns: the median of the ratios of their
+                         times, those of the first runs, and both in milliseconds
         --memory yes     opens each file in a process of its own too, for its peak memory
       """;
 
   private static final double WANTED = 0.95;
   private static final int MOST_LINE = 300;
+  private static final int LEAST_ROUNDS = 20;
+  private static final long TIMED_NANOS = 1_000_000_000;
 
   private final Ours ours;
   private final long seed;
+  private final boolean isTimeAsked;
   private final boolean isMemoryAsked;
   private final Map<String, Integer> verdicts = new TreeMap<>();
   private final Map<String, List<Double>> ratios = new TreeMap<>();
+  private double logarithms;
+  private int timed;
 
-  private ZooRun(Ours ours, long seed, boolean isMemoryAsked) {
+  private ZooRun(Ours ours, long seed, boolean isTimeAsked, boolean isMemoryAsked) {
     this.ours = ours;
     this.seed = seed;
+    this.isTimeAsked = isTimeAsked;
     this.isMemoryAsked = isMemoryAsked;
   }
 
@@ -64,6 +72,7 @@ public final class ZooRun {
     String only = take(options, "--only", "");
     Set<String> devices = Set.of(take(options, "--devices", "cpu,simd,x86").split(","));
     long seed = Long.parseLong(take(options, "--seed", "1"));
+    boolean isTimeAsked = take(options, "--time", "no").equals("yes");
     boolean isMemoryAsked = take(options, "--memory", "no").equals("yes");
     String child = take(options, "--child", "");
     if (!options.isEmpty() || arguments.length % 2 != 0 || folder.isEmpty()) {
@@ -86,7 +95,7 @@ public final class ZooRun {
     }
     boolean isKept;
     try (Ours ours = Ours.start(devices)) {
-      ZooRun run = new ZooRun(ours, seed, isMemoryAsked);
+      ZooRun run = new ZooRun(ours, seed, isTimeAsked, isMemoryAsked);
       for (Path file : files) {
         run.file(file);
       }
@@ -181,6 +190,9 @@ public final class ZooRun {
         return "!run " + number + ": " + text;
       }
       worst = text;
+      if (isTimeAsked) {
+        worst = text + "; " + times(format, peers.getFirst(), file, inputs, numbers);
+      }
     }
     if (isMemoryAsked) {
       double ratio = Footprint.ratio(peers.getFirst().name(), ours.name(), file);
@@ -188,6 +200,47 @@ public final class ZooRun {
       worst += "; memory %.2f".formatted(ratio);
     }
     return worst;
+  }
+
+  /** Both engines in turns, until some time is over. */
+  private String times(
+      String format, Peer peer, Path file, List<Input> inputs, List<double[]> numbers)
+      throws Exception {
+    try (Peer.Loaded one = ours.load(file, inputs);
+        Peer.Loaded other = peer.load(file, inputs)) {
+      double first = firstMillis(one, numbers);
+      double firstOfPeer = firstMillis(other, numbers);
+      if (other.again() < 0) {
+        return "not timed";
+      }
+      List<Double> own = new ArrayList<>();
+      List<Double> others = new ArrayList<>();
+      List<Double> quotients = new ArrayList<>();
+      long start = System.nanoTime();
+      for (int round = 0;
+          round < LEAST_ROUNDS || System.nanoTime() - start < TIMED_NANOS;
+          round++) {
+        own.add(one.again() / 1e6);
+        others.add(other.again() / 1e6);
+        quotients.add(own.getLast() / others.getLast());
+      }
+      double ratio = median(quotients);
+      ratio(format + ".time", ratio);
+      logarithms += Math.log(ratio);
+      timed++;
+      return "time %.2f (%.3f ms, peer %.3f), first %.1f ms (peer %.1f)"
+          .formatted(ratio, median(own), median(others), first, firstOfPeer);
+    }
+  }
+
+  private static double firstMillis(Peer.Loaded loaded, List<double[]> numbers) throws Exception {
+    long start = System.nanoTime();
+    loaded.run(numbers);
+    return (System.nanoTime() - start) / 1e6;
+  }
+
+  private static double median(List<Double> values) {
+    return values.stream().sorted().toList().get(values.size() / 2);
   }
 
   private void ratio(String name, double ratio) {
@@ -251,11 +304,11 @@ public final class ZooRun {
     verdicts.forEach((name, count) -> System.out.println(name + " = " + count));
     ratios.forEach(
         (name, values) ->
-            System.out.printf(
-                Locale.ROOT,
-                "%s.medianRatio = %.2f%n",
-                name,
-                values.stream().sorted().toList().get(values.size() / 2)));
+            System.out.printf(Locale.ROOT, "%s.medianRatio = %.2f%n", name, median(values)));
+    if (timed > 0) {
+      System.out.printf(
+          Locale.ROOT, "tflite.time.geometricMean = %.2f%n", Math.exp(logarithms / timed));
+    }
     boolean isKept = true;
     for (String format : List.of("onnx", "tflite")) {
       int right = count(format, "right");

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.FixedPoint;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.OperandView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.kernel.JoinedBytes;
+import io.thalamus.x86.kernel.WordTable;
+import java.util.function.Function;
+import java.util.function.IntBinaryOperator;
+
+/** Functions of two stored bytes, looked up: those that are no sums or products of integers. */
+final class StoredPairTables {
+  /** Bytes of a call: some tens of microseconds. */
+  private static final int LONGEST = 1 << 15;
+
+  private StoredPairTables() {}
+
+  /** Adds the operations to a table. */
+  static void register(OperationTable.Builder<Lowering> table) {
+    table.add(
+        ThalamusExtension.SQUARED_DIFFERENCE,
+        BroadcastRuns::isPossible,
+        lowering(StoredPairTables::squaredDifference),
+        ElementTypes.quantized8());
+  }
+
+  /** The real result to nearest, half away from zero. */
+  private static IntBinaryOperator squaredDifference(ResolvedOperation operation) {
+    OperandView first = operation.view().input(0);
+    OperandView second = operation.view().input(1);
+    OperandView output = operation.view().output();
+    double firstScale = first.scale();
+    double secondScale = second.scale();
+    double scale = output.scale();
+    IntRange range = IntRange.of((OperandCode) output.type());
+    return (a, b) -> {
+      double difference =
+          (a - first.zeroPoint()) * firstScale - (b - second.zeroPoint()) * secondScale;
+      double square = Math.min(difference * difference / scale, WordTable.ENTRIES);
+      return range.clamp(FixedPoint.round(square) + output.zeroPoint());
+    };
+  }
+
+  static Lowering lowering(Function<ResolvedOperation, IntBinaryOperator> source) {
+    return (operation, operands, program) -> {
+      boolean isSigned = StoredConvolution.isSigned(operation.view());
+      IntBinaryOperator function = source.apply(operation);
+      byte[] table = new byte[WordTable.ENTRIES];
+      for (int i = 0; i < table.length; i++) {
+        int a = isSigned ? (byte) i : i & 0xFF;
+        int b = isSigned ? (byte) (i >> Byte.SIZE) : i >> Byte.SIZE;
+        table[i] = (byte) function.applyAsInt(a, b);
+      }
+      long constant = program.constant(table);
+      Place output = operands.output();
+      Place joined = program.place(output.bytes() * Short.BYTES);
+      BroadcastRuns.forEach(
+          operation.inputShape(0),
+          operation.inputShape(1),
+          operation.outputShape(0),
+          LONGEST,
+          block ->
+              program.call(
+                  new JoinedBytes(
+                          block.count(),
+                          block.isFirstRepeated(),
+                          block.isSecondRepeated(),
+                          block.firstStep(),
+                          block.secondStep())
+                      .emit(program.emitter()),
+                  operands.input(0),
+                  block.first(),
+                  joined,
+                  block.result() * Short.BYTES,
+                  operands.input(1),
+                  block.second(),
+                  block.blocks()));
+      for (long at = 0; at < output.bytes(); at += LONGEST) {
+        WordTable run = new WordTable(1, (int) Math.min(LONGEST, output.bytes() - at));
+        program.call(
+            run.emit(program.emitter()), joined, at * Short.BYTES, output, at, constant, 1);
+      }
+    };
+  }
+}
