@@ -55,8 +55,12 @@ final class RunningServer implements AutoCloseable {
     command.addAll(List.of("serve", "--models", models.toString(), "--port", "0"));
     command.addAll(List.of("--grpc-port", "0", "--set", "serving.scanMillis=100"));
     command.addAll(List.of(more));
-    Process process =
-        new ProcessBuilder(command).redirectError(folder.resolve("errors").toFile()).start();
+    ProcessBuilder builder =
+        new ProcessBuilder(command).redirectError(folder.resolve("errors").toFile());
+    // The C library keeps the stacks of up to 40 ended threads, and their mappings would be
+    // counted.
+    builder.environment().put("GLIBC_TUNABLES", "glibc.pthread.stack_cache_size=0");
+    Process process = builder.start();
     BufferedReader out = process.inputReader();
     String line = out.readLine();
     Matcher uri = Pattern.compile("(http://\\S+) grpc://(\\S+)").matcher(String.valueOf(line));

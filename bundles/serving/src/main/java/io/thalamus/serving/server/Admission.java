@@ -15,10 +15,21 @@ import java.util.function.LongSupplier;
  */
 final class Admission {
   /**
-   * The part of its limit that a request may be expected to take. Where others use the machine too,
-   * half of the speed may be lost at any time; a shorter queue costs nothing.
+   * The least margin. Where others use the machine too, half of the speed may be lost at any time;
+   * a shorter queue costs nothing.
    */
-  private static final double USED = 0.5;
+  private static final double LEAST_MARGIN = 2;
+
+  private static final double MOST_MARGIN = 8;
+
+  /** One request that takes longer than the margin allows for widens it by so much. */
+  private static final double WIDER = 1.2;
+
+  /** Each other one narrows it by so much: it rests where one of some 200 takes longer. */
+  private static final double NARROWER = 0.999;
+
+  /** Those tell something that are expected to take this part of what they may. */
+  private static final double TELLING = 0.5;
 
   /** No queue takes as long. */
   private static final Duration ENDLESS = Duration.ofDays(1);
@@ -45,6 +56,12 @@ final class Admission {
   private long sampleBegin;
   private long sampleWork;
 
+  /**
+   * The times that requests take, as parts of those that were expected: nearly all of them are
+   * below, whatever came in between (others of higher priority, other programs, collections).
+   */
+  private double margin = LEAST_MARGIN;
+
   /** The moment up to which there are requests that were told to come again. */
   private long promised;
 
@@ -65,9 +82,18 @@ final class Admission {
     private final Priority priority;
     private final long own;
 
-    private Place(Priority priority, long own) {
+    /** The nanoseconds that it was expected to take; 0 where they would tell nothing. */
+    private final long expected;
+
+    private final long limit;
+    private final long begin;
+
+    private Place(Priority priority, long own, long expected, long limit, long begin) {
       this.priority = priority;
       this.own = own;
+      this.expected = expected;
+      this.limit = limit;
+      this.begin = begin;
     }
 
     /**
@@ -76,7 +102,7 @@ final class Admission {
      * @param isDone whether the work was done
      */
     void leave(boolean isDone) {
-      left(priority, own, isDone);
+      left(this, isDone);
     }
   }
 
@@ -90,24 +116,28 @@ final class Admission {
   synchronized Place enter(Priority priority, long own, Optional<Duration> left)
       throws ServingException {
     boolean isLimited = left.isPresent() && left.get().compareTo(ENDLESS) < 0;
+    long expected = 0;
+    long limit = isLimited ? left.get().toNanos() : Long.MAX_VALUE;
     if (isLimited && own > 0 && requests >= processors) {
       long before = 0;
       for (int rank = priority.ordinal(); rank < work.length; rank++) {
         before += work[rank];
       }
-      long needed = Math.round(before / speed) + own;
-      long excess = needed - Math.round(left.get().toNanos() * USED);
+      expected = Math.round(before / speed) + own;
+      long excess = expected - Math.round(limit / margin);
       if (excess > 0 && before > 0) {
         throw refusal(excess, own, before, left.get());
       }
     }
+    long now = clock.getAsLong();
     if (requests == 0) {
-      sampleBegin = clock.getAsLong();
+      sampleBegin = now;
       sampleWork = 0;
     }
     requests++;
     work[priority.ordinal()] += own;
-    return new Place(priority, own);
+    boolean isTelling = expected * margin >= TELLING * limit;
+    return new Place(priority, own, isTelling ? expected : 0, limit, now);
   }
 
   private ServingException refusal(long excess, long own, long before, Duration left) {
@@ -123,12 +153,18 @@ final class Admission {
         null);
   }
 
-  private synchronized void left(Priority priority, long own, boolean isDone) {
+  private synchronized void left(Place place, boolean isDone) {
     requests--;
-    work[priority.ordinal()] -= own;
+    work[place.priority.ordinal()] -= place.own;
     long now = clock.getAsLong();
     if (isDone) {
-      sampleWork += own;
+      sampleWork += place.own;
+    }
+    long taken = now - place.begin;
+    // Whoever was given up before its limit would have taken nobody knows how long.
+    if (place.expected > 0 && (isDone || taken >= place.limit)) {
+      boolean isBeyond = taken > margin * place.expected;
+      margin = Math.clamp(margin * (isBeyond ? WIDER : NARROWER), LEAST_MARGIN, MOST_MARGIN);
     }
     if (requests < processors) {
       // With idle processors the speed is that of the clients.

@@ -75,4 +75,29 @@ class AdmissionTest {
         "what waits before the request takes about 800 ms: it has 1000 ms left",
         refused(Priority.MEDIUM, SECOND).getMessage());
   }
+
+  @Test
+  void whoTakesLongerThanExpectedWidensTheMargin() throws Exception {
+    Queue<Admission.Place> waiting = new ArrayDeque<>();
+    for (int i = 0; i < 90; i++) {
+      waiting.add(admission.enter(Priority.MEDIUM, OWN, SECOND));
+    }
+    // They are late, and nothing is done meanwhile.
+    now += SECOND.orElseThrow().toNanos();
+    while (!waiting.isEmpty()) {
+      waiting.remove().leave(false);
+    }
+    for (int i = 0; i < 10; i++) {
+      waiting.add(admission.enter(Priority.MEDIUM, OWN, Optional.empty()));
+    }
+    refused(Priority.MEDIUM, Optional.of(Duration.ofMillis(150)));
+    // Many that take no longer than expected narrow it again.
+    for (double limit = 300; limit > 130; limit *= 0.95) {
+      for (int i = 0; i < 45; i++) {
+        Optional<Duration> left = Optional.of(Duration.ofMillis((long) limit));
+        admission.enter(Priority.MEDIUM, OWN, left).leave(true);
+      }
+    }
+    admission.enter(Priority.MEDIUM, OWN, Optional.of(Duration.ofMillis(125)));
+  }
 }
