@@ -253,6 +253,42 @@ class StoredConvolutionTest {
 
   @ParameterizedTest
   @EnumSource
+  void groupedConvolutionsEqualTheReference(Level level) throws Exception {
+    Levels.assume(level);
+    long seed = Long.getLong("thalamus.seed", 1);
+    Random random = new Random(seed);
+    for (int round = 0; round < ROUNDS; round++) {
+      int batch = 1 + random.nextInt(2);
+      int height = 3 + random.nextInt(6);
+      int width = 3 + random.nextInt(8);
+      int groups = 1 + random.nextInt(5);
+      int run = 1 + random.nextInt(9);
+      int outputs = groups * (1 + random.nextInt(20));
+      int side = 1 + random.nextInt(3);
+      int stride = 1 + random.nextInt(2);
+      try (Layer layer = new Layer(random, true, batch, height, width, groups * run)) {
+        TestGraph graph = layer.graph;
+        int filter = layer.filter(0, outputs, outputs, side, side, run);
+        List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
+        for (int number : new int[] {1, stride, stride, groups, pick(random, ACTIVATIONS)}) {
+          in.add(graph.int32(number));
+        }
+        in.add(graph.bool(false));
+        int output =
+            layer.output(
+                side * side * run,
+                batch,
+                Math.ceilDiv(height, stride),
+                Math.ceilDiv(width, stride),
+                outputs);
+        graph.operation(OperationCode.GROUPED_CONV_2D, in, output);
+        compare(level, layer, "round " + round + ", seed " + seed);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
   void productsEqualTheReference(Level level) throws Exception {
     Levels.assume(level);
     long seed = Long.getLong("thalamus.seed", 1);

@@ -22,8 +22,8 @@ import java.util.Optional;
 
 /**
  * Convolutions whose results do not stand beside each other: TRANSPOSE_CONV_2D, whose results that
- * lie a stride apart are a convolution with a part of the filter, and GROUPED_CONV_2D of floats,
- * each of whose groups is one. Weights are constants.
+ * lie a stride apart are a convolution with a part of the filter, and GROUPED_CONV_2D, each of
+ * whose groups is one. Weights are constants.
  */
 public final class SpreadConvolution {
   /** Calls of an operation, at least. */
@@ -42,15 +42,7 @@ public final class SpreadConvolution {
         .add(
             OperationCode.TRANSPOSE_CONV_2D,
             operation ->
-                spread(operation)
-                    .filter(
-                        parameters ->
-                            StoredConvolution.isExact(
-                                operation,
-                                parameters.quantized().orElseThrow(),
-                                operation.input(1).shape().elementCount()
-                                    / operation.input(1).shape().dimension(0)))
-                    .isPresent(),
+                spread(operation).filter(parameters -> isExact(operation, parameters)).isPresent(),
             SpreadConvolution::storedTransposed,
             ElementTypes.quantized8())
         .add(
@@ -60,7 +52,18 @@ public final class SpreadConvolution {
                     .filter(parameters -> lines(operation) * parameters.groups() < MOST_LINES)
                     .isPresent(),
             SpreadConvolution::grouped,
-            TENSOR_FLOAT32);
+            TENSOR_FLOAT32)
+        .add(
+            OperationCode.GROUPED_CONV_2D,
+            operation ->
+                possible(operation)
+                    .filter(
+                        parameters ->
+                            lines(operation) * parameters.groups() < MOST_LINES
+                                && isExact(operation, parameters))
+                    .isPresent(),
+            SpreadConvolution::storedGrouped,
+            ElementTypes.quantized8());
   }
 
   /** Returns the parameters; empty where shapes or weights are not known, or channels not last. */
@@ -71,6 +74,14 @@ public final class SpreadConvolution {
         ? StoredConvolution.parameters(operation, Parameters.class)
             .filter(parameters -> parameters.layout() == DataLayout.NHWC)
         : Optional.empty();
+  }
+
+  private static boolean isExact(OperationView operation, Parameters parameters) {
+    Shape filter = operation.input(1).shape();
+    return StoredConvolution.isExact(
+        operation,
+        parameters.quantized().orElseThrow(),
+        filter.elementCount() / filter.dimension(0));
   }
 
   /** Returns the parameters of a transposed convolution whose results have a tap each. */
@@ -228,7 +239,11 @@ public final class SpreadConvolution {
                 row.first(),
                 parameters.height().stride(),
                 column.first(),
-                parameters.width().stride());
+                parameters.width().stride(),
+                input.dimension(3),
+                0,
+                output.dimension(3),
+                0);
         new StoredProducts(program, layer, source, operands.output(), placement).emit();
       }
     }
@@ -309,6 +324,48 @@ public final class SpreadConvolution {
         }
       }
       filter.emit(lines, output.dimension(2), source, operands.output(), program);
+    }
+  }
+
+  /** The same of bytes: groups see some channels of one padded source. */
+  private static void storedGrouped(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    Accumulation accumulation = parameters.quantized().orElseThrow();
+    Shape input = operation.inputShape(0);
+    Shape output = operation.outputShape(0);
+    int run = input.dimension(3) / parameters.groups();
+    int channels = output.dimension(3) / parameters.groups();
+    int depth = parameters.height().size() * parameters.width().size() * run;
+    StoredSource source = new StoredSource(program, operands.input(0));
+    StoredWeights weights =
+        StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint());
+    int[] bias = operation.view().input(2).int32s();
+    for (int group = 0; group < parameters.groups(); group++) {
+      int first = group * channels;
+      StoredLayer layer =
+          new StoredLayer(
+              input.dimension(0),
+              input.dimension(1),
+              input.dimension(2),
+              run,
+              output.dimension(1),
+              output.dimension(2),
+              channels,
+              parameters.height(),
+              parameters.width(),
+              StoredConvolution.isSigned(operation.view()),
+              weights.part(first * depth, channels * depth),
+              Arrays.copyOfRange(bias, first, first + channels),
+              new Accumulation(
+                  accumulation.inputZeroPoint(),
+                  accumulation.filterZeroPoint(),
+                  accumulation.outputZeroPoint(),
+                  accumulation.output().subList(first, first + channels),
+                  accumulation.activation()));
+      Placement placement =
+          Placement.group(layer, input.dimension(3), group * run, output.dimension(3), first);
+      new StoredProducts(program, layer, source, operands.output(), placement).emit();
     }
   }
 }

@@ -66,6 +66,26 @@ record StoredLayer(
             accumulation);
   }
 
+  /** Returns the same layer over a source with other channels. */
+  StoredLayer seeing(int cell) {
+    return cell == channels
+        ? this
+        : new StoredLayer(
+            batches,
+            sourceHeight,
+            sourceWidth,
+            cell,
+            resultHeight,
+            resultWidth,
+            resultChannels,
+            height,
+            width,
+            isSigned,
+            weights,
+            bias,
+            accumulation);
+  }
+
   Scaling scaling() {
     return Scaling.of(
         accumulation.output(), accumulation.outputZeroPoint(), accumulation.activation());

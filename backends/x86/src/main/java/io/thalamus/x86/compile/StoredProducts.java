@@ -50,7 +50,7 @@ final class StoredProducts {
     this.output = output;
     this.placement = placement;
     scaling = layer.scaling();
-    boolean isJoined = layer.width().dilation() == 1;
+    boolean isJoined = layer.width().dilation() == 1 && placement.cell() == layer.channels();
     run = layer.channels() * (isJoined ? layer.width().size() : 1);
     runs = isJoined ? 1 : layer.width().size();
   }
@@ -116,7 +116,7 @@ final class StoredProducts {
 
   private StoredProduct product(
       Length length, Form form, int correction, int vectors, int channels, int rows) {
-    int cell = layer.channels() * form.bytes();
+    int cell = placement.cell() * form.bytes();
     return new StoredProduct(
         true,
         length,
@@ -132,7 +132,7 @@ final class StoredProducts {
         runs == 1 ? 0 : layer.width().dilation() * cell,
         run,
         layer.width().stride() * cell,
-        placement.columnStep() * layer.resultChannels(),
+        placement.columnStep() * placement.resultCell(),
         scaling.rescale());
   }
 
@@ -148,17 +148,19 @@ final class StoredProducts {
     int index = line % layer.resultHeight();
     int row = index * layer.height().stride() + placement.top();
     long from =
-        (((long) batch * layer.paddedHeight() + row) * layer.paddedWidth()
-                + (long) result * layer.width().stride()
-                + placement.left())
-            * layer.channels()
+        ((((long) batch * layer.paddedHeight() + row) * layer.paddedWidth()
+                        + (long) result * layer.width().stride()
+                        + placement.left())
+                    * placement.cell()
+                + placement.channel())
             * product.form().bytes();
     int resultLine = placement.line() + index * placement.lineStep();
     long to =
         (((long) batch * placement.lines() + resultLine) * placement.columns()
                     + placement.column()
                     + (long) result * placement.columnStep())
-                * layer.resultChannels()
+                * placement.resultCell()
+            + placement.resultChannel()
             + channel;
     long products =
         (long) product.rows() * product.channels() * product.height() * product.width() * run;
@@ -166,7 +168,7 @@ final class StoredProducts {
     for (int block = 0; block < blocks; block += most) {
       program.call(
           function,
-          source.of(product.form(), layer),
+          source.of(product.form(), layer.seeing(placement.cell())),
           from + (long) block * product.rows() * product.rowStep(),
           output,
           to + (long) block * product.rows() * product.resultStep(),

@@ -4,6 +4,7 @@ package io.thalamus.x86.compile;
 import io.thalamus.model.OperandCode;
 import io.thalamus.operations.OperandView;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 
 /**
  * The constant weights of an 8-bit layer, as they are stored: a compilation must not touch each of
@@ -61,6 +62,11 @@ final class StoredWeights {
       }
     }
     return new StoredWeights(to, flip, zeroPoint);
+  }
+
+  /** Returns some that stand beside each other. */
+  StoredWeights part(int from, int count) {
+    return new StoredWeights(Arrays.copyOfRange(stored, from, from + count), flip, zeroPoint);
   }
 
   /** Returns a weight, less the zero point. */
