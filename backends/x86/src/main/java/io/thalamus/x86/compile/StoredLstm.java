@@ -96,13 +96,26 @@ final class StoredLstm {
   }
 
   private static boolean isPossible(OperationView operation, Gate gate) {
-    long input = largest(operation.input(gate.weights()), operation.input(gate.bias()).int32s());
-    long recurrent = largest(operation.input(gate.recurrentWeights()), new int[0]);
     return gate.peephole().isEmpty()
         && gate.norm().isEmpty()
-        && Math.max(input, recurrent) < MOST_EXACT
-        && Scaling.isPossible(gate.input(), input)
-        && Scaling.isPossible(gate.recurrent(), recurrent);
+        && isExact(
+            gate.input(), operation.input(gate.weights()), operation.input(gate.bias()).int32s())
+        && isExact(gate.recurrent(), operation.input(gate.recurrentWeights()), new int[0]);
+  }
+
+  /** Returns true if all sums are exact as floats, and can be rescaled. */
+  private static boolean isExact(Requantization factor, OperandView weights, int[] bias) {
+    // The weights themselves say more, but take time to be read.
+    long products = weights.shape().dimension(1) * LARGEST_INPUT * -(long) Byte.MIN_VALUE;
+    long offset = 0;
+    for (int one : bias) {
+      offset = Math.max(offset, Math.abs((long) one));
+    }
+    return isExact(factor, products + offset) || isExact(factor, largest(weights, bias));
+  }
+
+  private static boolean isExact(Requantization factor, long largest) {
+    return largest < MOST_EXACT && Scaling.isPossible(factor, largest);
   }
 
   /** Returns the largest sum of any products that a unit can have, of either sign. */
@@ -144,7 +157,12 @@ final class StoredLstm {
     Place states = program.place(old.bytes());
     Place shown = program.place(old.bytes());
     Place hidden = program.place((long) batches * units);
-    long logistic = table(value -> FixedPoint16.logistic(value, GATE_BITS), "logistic", GATE_BITS);
+    long logistic =
+        table(
+            value -> FixedPoint16.logistic(value, GATE_BITS),
+            value -> FixedPoint16.ONE - value,
+            "logistic",
+            GATE_BITS);
     long tanh = tanh(GATE_BITS);
     long tanhOfState = tanh(parameters.stateBits());
     LstmWords.States newStates =
@@ -246,24 +264,38 @@ final class StoredLstm {
   }
 
   private long tanh(int integerBits) {
-    return table(value -> FixedPoint16.tanh(value, integerBits), "tanh", integerBits);
+    return table(
+        value -> FixedPoint16.tanh(value, integerBits), value -> -value, "tanh", integerBits);
   }
 
-  /** Returns where the values of a function of words stand among the constants. */
-  private long table(IntUnaryOperator function, String name, int integerBits) {
+  /**
+   * Returns where the values of a function of words stand among the constants.
+   *
+   * @param mirror makes the value at a positive number that at the negative one
+   */
+  private long table(
+      IntUnaryOperator function, IntUnaryOperator mirror, String name, int integerBits) {
     record Key(String name, int integerBits) {}
 
     return program.once(
         new Key(name, integerBits),
         () -> {
           byte[] table = new byte[WordTable.ENTRIES * Short.BYTES];
-          for (int i = 0; i < WordTable.ENTRIES; i++) {
-            int value = function.applyAsInt((short) i);
-            table[2 * i] = (byte) value;
-            table[2 * i + 1] = (byte) (value >> Byte.SIZE);
+          put(table, Short.MIN_VALUE, function.applyAsInt(Short.MIN_VALUE));
+          put(table, 0, function.applyAsInt(0));
+          for (int i = 1; i <= Short.MAX_VALUE; i++) {
+            int value = function.applyAsInt(i);
+            put(table, i, value);
+            put(table, -i, mirror.applyAsInt(value));
           }
           return program.constant(table);
         });
+  }
+
+  private static void put(byte[] table, int index, int value) {
+    int at = (index & 0xFFFF) * Short.BYTES;
+    table[at] = (byte) value;
+    table[at + 1] = (byte) (value >> Byte.SIZE);
   }
 
   private void lookUp(int count, Place from, long first, Place to, long target, long table) {
