@@ -9,10 +9,14 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The converters by kind of operator. Immutable once made. */
+/**
+ * The converters by kind of operator. Filled family by family, as far as was looked for;
+ * thread-safe.
+ */
 public final class Converters {
   private final Map<String, OperatorConverter> table = new HashMap<>();
   private final OperationCatalog catalog;
+  private int families;
 
   private Converters(OperationCatalog catalog) {
     this.catalog = catalog;
@@ -24,33 +28,47 @@ public final class Converters {
    * @param catalog what the operations that are made are checked against
    */
   public static Converters all(OperationCatalog catalog) {
-    Converters table = new Converters(catalog);
-    Elementwise.addTo(table);
-    Angles.addTo(table);
-    Einsum.addTo(table);
-    Activation.addTo(table);
-    Shapes.addTo(table);
-    Movement.addTo(table);
-    Indexing.addTo(table);
-    Reductions.addTo(table);
-    Matrices.addTo(table);
-    Convolution.addTo(table);
-    Pooling.addTo(table);
-    Normalization.addTo(table);
-    Sampling.addTo(table);
-    Control.addTo(table);
-    Attention.addTo(table);
-    Quantization.addTo(table);
-    QLinear.addTo(table);
-    Recurrent.addTo(table);
-    Scatter.addTo(table);
-    GridSampling.addTo(table);
-    RegionAlign.addTo(table);
-    LinearAttention.addTo(table);
-    Fused.addTo(table);
-    FusedAttention.addTo(table);
-    Losses.addTo(table);
-    return table;
+    return new Converters(catalog);
+  }
+
+  /**
+   * Adds the next family, the usual ones first: to link the converters of a family takes longer
+   * than to read a small file.
+   *
+   * @return false if there is none left
+   */
+  private boolean addFamily() {
+    switch (families++) {
+      case 0 -> Convolution.addTo(this);
+      case 1 -> Activation.addTo(this);
+      case 2 -> Elementwise.addTo(this);
+      case 3 -> Shapes.addTo(this);
+      case 4 -> Pooling.addTo(this);
+      case 5 -> Matrices.addTo(this);
+      case 6 -> Movement.addTo(this);
+      case 7 -> Normalization.addTo(this);
+      case 8 -> Reductions.addTo(this);
+      case 9 -> Quantization.addTo(this);
+      case 10 -> QLinear.addTo(this);
+      case 11 -> Indexing.addTo(this);
+      case 12 -> Attention.addTo(this);
+      case 13 -> Sampling.addTo(this);
+      case 14 -> Control.addTo(this);
+      case 15 -> Recurrent.addTo(this);
+      case 16 -> Scatter.addTo(this);
+      case 17 -> Einsum.addTo(this);
+      case 18 -> Angles.addTo(this);
+      case 19 -> GridSampling.addTo(this);
+      case 20 -> RegionAlign.addTo(this);
+      case 21 -> LinearAttention.addTo(this);
+      case 22 -> Fused.addTo(this);
+      case 23 -> FusedAttention.addTo(this);
+      case 24 -> Losses.addTo(this);
+      default -> {
+        return false;
+      }
+    }
+    return true;
   }
 
   OperationCatalog catalog() {
@@ -63,13 +81,20 @@ public final class Converters {
     }
   }
 
-  Optional<OperatorConverter> find(OnnxNode node) {
-    return Optional.ofNullable(
-        table.get(node.domain().isEmpty() ? node.type() : node.domain() + "." + node.type()));
+  synchronized Optional<OperatorConverter> find(OnnxNode node) {
+    String name = node.domain().isEmpty() ? node.type() : node.domain() + "." + node.type();
+    OperatorConverter found;
+    do {
+      found = table.get(name);
+    } while (found == null && addFamily());
+    return Optional.ofNullable(found);
   }
 
   /** The operators of ONNX that are known, by name. */
-  public Set<String> operators() {
+  public synchronized Set<String> operators() {
+    while (addFamily()) {
+      // until all are there
+    }
     return new TreeSet<>(table.keySet());
   }
 }

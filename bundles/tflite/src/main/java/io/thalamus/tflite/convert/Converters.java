@@ -14,13 +14,15 @@ import org.tensorflow.lite.schema.BuiltinOperator;
 
 /**
  * The table of what can be converted: by builtin code, and by name for custom operators. Filled
- * once, then only read; thread-safe from then on. To add an operator, add it to its family.
+ * family by family, as far as was looked for; thread-safe. To add an operator, add it to its
+ * family.
  */
 public final class Converters {
   private final Map<Integer, OperatorConverter> builtin = new HashMap<>();
   private final Map<String, OperatorConverter> custom = new HashMap<>();
 
   private final OperationCatalog catalog;
+  private int families;
 
   private Converters(OperationCatalog catalog) {
     this.catalog = catalog;
@@ -32,30 +34,44 @@ public final class Converters {
    * @param catalog what the operations that are made are checked against
    */
   public static Converters all(OperationCatalog catalog) {
-    Converters table = new Converters(catalog);
-    Activation.addTo(table);
-    ControlFlow.addTo(table);
-    Convolution.addTo(table);
-    Detection.addTo(table);
-    Elementwise.addTo(table);
-    Fill.addTo(table);
-    MatrixMultiply.addTo(table);
-    Normalization.addTo(table);
-    Pooling.addTo(table);
-    Quantize.addTo(table);
-    Rearrange.addTo(table);
-    Recurrent.addTo(table);
-    Reduction.addTo(table);
-    Reshape.addTo(table);
-    Resize.addTo(table);
-    Scatter.addTo(table);
-    Selection.addTo(table);
-    Slice.addTo(table);
-    Softmax.addTo(table);
-    Rfft.addTo(table);
-    UnaryMath.addTo(table);
-    Volume.addTo(table);
-    return table;
+    return new Converters(catalog);
+  }
+
+  /**
+   * Adds the next family, the usual ones first: to link the converters of a family takes longer
+   * than to read a small file.
+   *
+   * @return false if there is none left
+   */
+  private boolean addFamily() {
+    switch (families++) {
+      case 0 -> Convolution.addTo(this);
+      case 1 -> Pooling.addTo(this);
+      case 2 -> Reshape.addTo(this);
+      case 3 -> MatrixMultiply.addTo(this);
+      case 4 -> Softmax.addTo(this);
+      case 5 -> Elementwise.addTo(this);
+      case 6 -> Activation.addTo(this);
+      case 7 -> Quantize.addTo(this);
+      case 8 -> Reduction.addTo(this);
+      case 9 -> Normalization.addTo(this);
+      case 10 -> Slice.addTo(this);
+      case 11 -> Rearrange.addTo(this);
+      case 12 -> Resize.addTo(this);
+      case 13 -> Selection.addTo(this);
+      case 14 -> UnaryMath.addTo(this);
+      case 15 -> Fill.addTo(this);
+      case 16 -> Detection.addTo(this);
+      case 17 -> Recurrent.addTo(this);
+      case 18 -> Scatter.addTo(this);
+      case 19 -> Volume.addTo(this);
+      case 20 -> Rfft.addTo(this);
+      case 21 -> ControlFlow.addTo(this);
+      default -> {
+        return false;
+      }
+    }
+    return true;
   }
 
   OperationCatalog catalog() {
@@ -88,17 +104,24 @@ public final class Converters {
   }
 
   /** The operators that are known, by name; the custom ones last. */
-  public List<String> operators() {
+  public synchronized List<String> operators() {
+    while (addFamily()) {
+      // until all are there
+    }
     return Stream.concat(
             builtin.keySet().stream().map(BuiltinOperator::name).sorted(),
             custom.keySet().stream().sorted())
         .toList();
   }
 
-  Optional<OperatorConverter> find(Kind kind) {
-    return Optional.ofNullable(
-        kind.code() == BuiltinOperator.CUSTOM
-            ? custom.get(kind.customName())
-            : builtin.get(kind.code()));
+  synchronized Optional<OperatorConverter> find(Kind kind) {
+    OperatorConverter found;
+    do {
+      found =
+          kind.code() == BuiltinOperator.CUSTOM
+              ? custom.get(kind.customName())
+              : builtin.get(kind.code());
+    } while (found == null && addFamily());
+    return Optional.ofNullable(found);
   }
 }
