@@ -149,6 +149,11 @@ public final class Assembler {
     encoder.general(0x0FB6, to.number(), from);
   }
 
+  /** Begins to bring a line into all caches; never a fault. */
+  public void prefetcht0(Address from) {
+    encoder.plain(0x0F18, 1, from);
+  }
+
   /** Stores the lower 8 bits. */
   public void storeByte(Address to, Gpr from) {
     encoder.byteOf(0x88, from, to);

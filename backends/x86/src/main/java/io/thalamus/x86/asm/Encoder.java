@@ -93,6 +93,16 @@ final class Encoder {
     memory(number, address, 1);
   }
 
+  /** An instruction with an address alone, and a number in the place of a register. */
+  void plain(int opcode, int number, Address address) {
+    int prefix = 0x40 | high(index(address)) << 1 | high(base(address));
+    if (prefix != 0x40) {
+      byte8(prefix);
+    }
+    opcode(opcode);
+    memory(number, address, 1);
+  }
+
   private void opcode(int opcode) {
     if (opcode > 0xFF) {
       byte8(opcode >> 8);

@@ -49,6 +49,15 @@ public record Taps(
     FusedActivation activation) {
   private static final int UNROLLED = 4;
 
+  /** Bytes of weights that stay in the first cache beside what is seen. */
+  private static final int MOST_KEPT = 1 << 14;
+
+  /** Bytes of a line of a cache. */
+  private static final int LINE = 64;
+
+  /** Floats of a tap between what is multiplied and what is called for. */
+  private static final int AHEAD = 16;
+
   /** Returns how many results a block can have at most. */
   public static int mostRows(Emitter emitter, int vectors) {
     // The sums, the weights of one tap, and two others.
@@ -121,6 +130,7 @@ public record Taps(
     Assembler a = emitter.assembler();
     for (int i = 0; i < count; i++) {
       loadWeights(emitter, i);
+      prefetch(emitter, i);
       Vector seen = scratch(emitter, 0);
       for (int row = 0; row < rows; row++) {
         a.emit(Unary.VBROADCASTSS, seen, Address.at(Gpr.RDI, row * rowStep + i * Float.BYTES));
@@ -132,6 +142,19 @@ public record Taps(
     if (count > 0) {
       a.emit(Alu.ADD, Gpr.RDI, count * Float.BYTES);
       a.emit(Alu.ADD, Gpr.RAX, count * vectors * emitter.length().bytes());
+    }
+  }
+
+  /** Weights that the first cache does not keep from one block to the next are called for early. */
+  private void prefetch(Emitter emitter, int tap) {
+    int step = vectors * emitter.length().bytes();
+    if ((long) height * width * run * step < MOST_KEPT) {
+      return;
+    }
+    for (int at = tap * step; at < (tap + 1) * step; at += LINE / 2) {
+      if (at % LINE == 0) {
+        emitter.assembler().prefetcht0(Address.at(Gpr.RAX, at + AHEAD * step));
+      }
     }
   }
 

@@ -59,6 +59,7 @@ class DisassemblyTest {
         say("mov " + name(to) + ",QWORD PTR " + memory.text, a -> a.load(to, memory.address));
         say("mov QWORD PTR " + memory.text + "," + name(to), a -> a.store(memory.address, to));
         say("movzx " + name(to) + ",BYTE PTR " + memory.text, a -> a.loadByte(to, memory.address));
+        say("prefetcht0 BYTE PTR " + memory.text, a -> a.prefetcht0(memory.address));
         say("mov BYTE PTR " + memory.text + "," + name8(to), a -> a.storeByte(memory.address, to));
         say("bsr " + name(to) + "," + name(from), a -> a.bsr(to, from));
         say("lea " + name(to) + "," + memory.text, a -> a.lea(to, memory.address));
