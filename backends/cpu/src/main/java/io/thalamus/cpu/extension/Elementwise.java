@@ -40,6 +40,18 @@ final class Elementwise {
         .add(
             ThalamusExtension.FLOOR_DIV,
             operation -> PairKernels.stored(operation, Elementwise::floorDivide),
+            TENSOR_INT32)
+        .add(
+            ThalamusExtension.ATAN2,
+            operation -> PairKernels.floating(operation, (a, b) -> (float) Math.atan2(a, b)),
+            ElementTypes.floats())
+        .add(
+            ThalamusExtension.BITWISE_XOR,
+            operation -> PairKernels.stored(operation, (a, b) -> a ^ b),
+            TENSOR_INT32)
+        .add(
+            ThalamusExtension.RIGHT_SHIFT,
+            operation -> PairKernels.stored(operation, (a, b) -> a >> Math.clamp(b, 0, 31)),
             TENSOR_INT32);
   }
 

@@ -64,6 +64,7 @@ public final class Converters {
       case 22 -> Fused.addTo(this);
       case 23 -> FusedAttention.addTo(this);
       case 24 -> Losses.addTo(this);
+      case 25 -> Search.addTo(this);
       default -> {
         return false;
       }

@@ -48,7 +48,7 @@ final class Elementwise {
         "IsNaN", node -> node.out(node.ops().binary(Binary.NOT_EQUAL, node.in(0), node.in(0))));
     table.add("IsInf", Elementwise::isInfinite);
     table.add("Where", node -> node.out(node.ops().select(node.in(0), node.in(1), node.in(2))));
-    table.add("Identity", node -> node.out(node.in(0)));
+    table.add("Identity", node -> node.out(node.openIn(0)));
     table.add("Dropout", Elementwise::dropout);
     table.add("Clip", Elementwise::clip);
     table.add("Cast", Elementwise::cast);

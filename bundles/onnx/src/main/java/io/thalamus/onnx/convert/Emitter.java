@@ -254,6 +254,36 @@ class Emitter {
     return values;
   }
 
+  /** Adds an operation of whose results only an execution tells the sizes. */
+  List<Value> emitOpen(OperationType operation, List<Integer> inputs, DataType... types)
+      throws ModelFormatException {
+    List<Integer> outputs = new ArrayList<>();
+    for (DataType type : types) {
+      outputs.add(builder.temporary("", code(type), Shape.NONE, quantization(type)));
+    }
+    List<Shape> shapes = add(operation, inputs, outputs, true);
+    List<Value> values = new ArrayList<>();
+    for (int i = 0; i < types.length; i++) {
+      values.add(openValue(types[i], shapes.get(i), outputs.get(i)));
+    }
+    return values;
+  }
+
+  private static Value openValue(DataType type, Shape shape, int operand) {
+    return shape.isFullySpecified()
+        ? Value.of(type, shape.toArray(), operand)
+        : Value.ofOpen(type, shape.toArray(), operand);
+  }
+
+  /** Converts an open value to another type of numbers. */
+  int convertOpen(Value value, OperandType type) throws ModelFormatException {
+    Shape shape = Shape.of(value.shape());
+    int output = builder.temporary("", type, shape, Quantization.NONE);
+    count();
+    builder.operation(ThalamusExtension.CAST, List.of(value.operand()), List.of(output));
+    return output;
+  }
+
   /** Converts an operand to another type of real numbers. */
   int convert(int operand, OperandType type) throws ModelFormatException {
     boolean isWide =
@@ -264,9 +294,19 @@ class Emitter {
     return output;
   }
 
+  private void count() throws ModelFormatException {
+    require(++operations <= MAX_OPERATIONS, "the graph has more operations than can be handled");
+  }
+
   private List<Shape> add(OperationType operation, List<Integer> inputs, List<Integer> outputs)
       throws ModelFormatException {
-    require(++operations <= MAX_OPERATIONS, "the graph has more operations than can be handled");
+    return add(operation, inputs, outputs, false);
+  }
+
+  private List<Shape> add(
+      OperationType operation, List<Integer> inputs, List<Integer> outputs, boolean isOpen)
+      throws ModelFormatException {
+    count();
     builder.operation(operation, inputs, outputs);
     OperationDefinition definition =
         catalog.find(operation).orElseThrow(() -> refuse("nothing defines " + operation.text()));
@@ -276,7 +316,7 @@ class Emitter {
       List<Shape> shapes = definition.infer(view);
       for (int i = 0; i < outputs.size(); i++) {
         require(
-            shapes.get(i).rank() > 0 && shapes.get(i).isFullySpecified(),
+            shapes.get(i).rank() > 0 && (isOpen || shapes.get(i).isFullySpecified()),
             "its result has the shape " + shapes.get(i));
         builder.reshape(outputs.get(i), shapes.get(i));
       }

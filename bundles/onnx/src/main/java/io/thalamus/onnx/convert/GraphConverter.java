@@ -331,13 +331,19 @@ public final class GraphConverter {
       int operand = value.stored().isPresent() ? value.stored().getAsInt() : ops.operand(value);
       OperandType type = value.type().argument().orElseThrow();
       if (!type.equals(ops.builder().get(operand).type())) {
-        operand = ops.convert(operand, type);
+        operand = value.isOpen() ? ops.convertOpen(value, type) : ops.convert(operand, type);
       }
       boolean isComputed =
           ops.builder().get(operand).lifetime().equals(Lifetime.TEMPORARY_VARIABLE);
       if (!isComputed
           || !used.add(operand)
           || !ops.builder().get(operand).shape().equals(Emitter.physical(value.shape()))) {
+        if (value.isOpen()) {
+          throw new ModelFormatException(
+              "'"
+                  + output.name()
+                  + "' has a size that only an execution tells, and is given twice");
+        }
         operand = copy(value);
         used.add(operand);
       }

@@ -27,7 +27,7 @@ final class Movement {
   }
 
   private static void transpose(Node node) throws ModelFormatException {
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     int[] order = node.list("perm");
     if (order == null) {
       order = Dims.range(value.rank());
@@ -38,7 +38,14 @@ final class Movement {
     node.require(
         Arrays.equals(Arrays.stream(order).sorted().toArray(), Dims.range(value.rank())),
         "its perm " + Arrays.toString(order) + " does not order " + value.rank() + " dimensions");
-    node.out(node.ops().transpose(value, order));
+    Ops ops = node.ops();
+    if (!value.isOpen()) {
+      node.out(ops.transpose(value, order));
+      return;
+    }
+    boolean isTurned = value.turned() != null && Arrays.equals(order, new int[] {1, 0});
+    node.require(isTurned, "its size is one that only an execution tells");
+    node.out(value.turned());
   }
 
   private static void concat(Node node) throws ModelFormatException {

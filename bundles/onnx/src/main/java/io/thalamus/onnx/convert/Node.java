@@ -70,6 +70,15 @@ final class Node {
   }
 
   Value in(int input) throws ModelFormatException {
+    Value value = openIn(input);
+    require(
+        !value.isOpen(),
+        "'" + onnx.inputs().get(input) + "' has a size that only an execution tells");
+    return value;
+  }
+
+  /** The same, of which only an execution may tell the size. */
+  Value openIn(int input) throws ModelFormatException {
     require(has(input), "input " + input + " is missing");
     return scope.get(onnx.inputs().get(input));
   }

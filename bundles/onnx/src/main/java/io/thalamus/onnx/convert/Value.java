@@ -23,6 +23,8 @@ final class Value {
   private int stored = NONE;
 
   private Grid grid;
+  private boolean isOpen;
+  private Value turned;
 
   private Value(DataType type, int[] shape, Tensor constant, int operand) {
     this.type = type;
@@ -33,6 +35,13 @@ final class Value {
 
   static Value of(Tensor constant) {
     return new Value(constant.type(), constant.shape(), constant, NONE);
+  }
+
+  /** A value of which only an execution tells the dimensions that are 0 here. */
+  static Value ofOpen(DataType type, int[] shape, int operand) {
+    Value value = of(type, shape, operand);
+    value.isOpen = true;
+    return value;
   }
 
   static Value of(DataType type, int[] shape, int operand) {
@@ -58,6 +67,20 @@ final class Value {
 
   int count() {
     return Dims.count(shape);
+  }
+
+  /** Returns whether only an execution tells the size. */
+  boolean isOpen() {
+    return isOpen;
+  }
+
+  /** The same with its two axes swapped, where that is known; else null. */
+  Value turned() {
+    return turned;
+  }
+
+  void setTurned(Value other) {
+    turned = other;
   }
 
   boolean isConstant() {

@@ -17,7 +17,7 @@ import io.thalamus.operations.Trait;
 import io.thalamus.operations.TypeLevels;
 import java.util.List;
 
-/** Functions of two tensors with broadcasting: SQUARED_DIFFERENCE, FLOOR_DIV. No parameters. */
+/** Functions of two tensors with broadcasting. No parameters. */
 final class Elementwise {
   private static final TypeLevels NUMBERS = TypeLevels.floats(V1_2).andSince(V1_2, TENSOR_INT32);
 
@@ -28,7 +28,10 @@ final class Elementwise {
         pair(
             ThalamusExtension.SQUARED_DIFFERENCE,
             NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
-        pair(ThalamusExtension.FLOOR_DIV, NUMBERS, Trait.DISCONTINUOUS));
+        pair(ThalamusExtension.FLOOR_DIV, NUMBERS, Trait.DISCONTINUOUS),
+        pair(ThalamusExtension.ATAN2, TypeLevels.floats(V1_2), Trait.DISCONTINUOUS),
+        pair(ThalamusExtension.BITWISE_XOR, TypeLevels.since(V1_2, TENSOR_INT32)),
+        pair(ThalamusExtension.RIGHT_SHIFT, TypeLevels.since(V1_2, TENSOR_INT32)));
   }
 
   private static OperationDefinition pair(

@@ -87,6 +87,45 @@ public final class ThalamusExtension implements OperationExtension {
    */
   public static final ExtensionOperationType CAST = type(11, "CAST");
 
+  /**
+   * The indexes of the elements that are not 0, or true, in the order of the elements. Inputs: a
+   * tensor; BOOL whether the output has a row for each axis, not for each element. The output is
+   * TENSOR_INT32 [found, rank], or [rank, found].
+   */
+  public static final ExtensionOperationType NON_ZERO = type(12, "NON_ZERO");
+
+  /**
+   * Elements that differ. Inputs: a vector; BOOL whether they come in ascending order instead of
+   * that in which they stand. Outputs: one of each; TENSOR_INT32 the first place of each;
+   * TENSOR_INT32 for each element of the vector its number in the first output; TENSOR_INT32 how
+   * many equal each.
+   */
+  public static final ExtensionOperationType UNIQUE = type(13, "UNIQUE");
+
+  /**
+   * The best boxes of each class that do not overlap better ones by more than a limit. Inputs:
+   * boxes [images, boxes, 4], two opposite corners each; scores [images, classes, boxes];
+   * TENSOR_INT32 [1] how many are chosen at most of each class; TENSOR_FLOAT32 [1] the largest
+   * intersection by union; TENSOR_FLOAT32 [1] what scores must be above; BOOL whether a box is its
+   * center and its sizes instead. The output is TENSOR_INT32 [found, 3] of image, class and box.
+   */
+  public static final ExtensionOperationType NON_MAX_SUPPRESSION = type(14, "NON_MAX_SUPPRESSION");
+
+  /**
+   * The angle of the point {@code (second, first)}, from -pi to pi, with broadcasting. Inputs: two
+   * tensors.
+   */
+  public static final ExtensionOperationType ATAN2 = type(15, "ATAN2");
+
+  /** The bits that differ, with broadcasting. Inputs: two tensors. */
+  public static final ExtensionOperationType BITWISE_XOR = type(16, "BITWISE_XOR");
+
+  /**
+   * The first shifted by the second towards its low bits, with its sign, and with broadcasting;
+   * less than 0 counts as 0, and more than 31 as 31. Inputs: two tensors.
+   */
+  public static final ExtensionOperationType RIGHT_SHIFT = type(17, "RIGHT_SHIFT");
+
   private static ExtensionOperationType type(int code, String name) {
     return new ExtensionOperationType(NAME, code, name);
   }
@@ -108,6 +147,7 @@ public final class ThalamusExtension implements OperationExtension {
             MatrixMultiply.definitions(),
             Normalization.definitions(),
             Rearrange.definitions(),
+            Search.definitions(),
             Selection.definitions(),
             Slice.definitions(),
             UnaryMath.definitions())

@@ -4,6 +4,7 @@ package io.thalamus.tck.check;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.MemoryKind;
@@ -177,11 +178,21 @@ public final class TestGraph implements AutoCloseable {
     }
   }
 
-  /** All outputs, which must be of known size. */
+  /** All outputs, as large as the graph or else the execution says. */
   public static List<byte[]> run(PreparedModel prepared, Subgraph graph, byte[]... inputs) {
     try (TestRequest request = TestRequest.of(graph, inputs)) {
-      Expect.completed("it", prepared.execute(request.request(), ExecutionConfig.DEFAULT));
-      return request.results();
+      ExecutionResult result = prepared.execute(request.request(), ExecutionConfig.DEFAULT);
+      Expect.completed("it", result);
+      List<byte[]> results = new ArrayList<>(request.results());
+      for (int i = 0; i < results.size(); i++) {
+        Operand output = graph.output(i);
+        if (!output.isSizeKnown() && result instanceof ExecutionResult.Completed completed) {
+          long count = completed.outputs().get(i).shape().elementCount();
+          int size = Math.toIntExact(count * output.type().elementSize());
+          results.set(i, Arrays.copyOf(results.get(i), size));
+        }
+      }
+      return results;
     }
   }
 

@@ -25,6 +25,9 @@ import java.util.stream.IntStream;
 public final class TestRequest implements AutoCloseable {
   private static final int ALIGNMENT = 64;
 
+  /** The room of an output whose size only an execution tells. */
+  private static final int OPEN_ROOM = 1 << 14;
+
   private final Arguments arguments;
   private final Request request;
 
@@ -39,7 +42,7 @@ public final class TestRequest implements AutoCloseable {
   }
 
   /**
-   * Returns a request for a graph whose arguments are of known size.
+   * Returns a request for a graph whose inputs are of known size.
    *
    * @param values of the first inputs; the others are zeros
    */
@@ -60,8 +63,9 @@ public final class TestRequest implements AutoCloseable {
     List<Range> ranges = new ArrayList<>();
     long offset = 0;
     for (Operand operand : operands) {
-      ranges.add(new Range(offset, operand.byteSize(), Shape.NONE));
-      offset += (operand.byteSize() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+      long length = operand.isSizeKnown() ? operand.byteSize() : OPEN_ROOM;
+      ranges.add(new Range(offset, length, Shape.NONE));
+      offset += (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
     return ranges;
   }

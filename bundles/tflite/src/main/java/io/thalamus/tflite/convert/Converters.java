@@ -67,6 +67,7 @@ public final class Converters {
       case 19 -> Volume.addTo(this);
       case 20 -> Rfft.addTo(this);
       case 21 -> ControlFlow.addTo(this);
+      case 22 -> Search.addTo(this);
       default -> {
         return false;
       }

@@ -16,6 +16,7 @@ import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.DivOptions;
 import org.tensorflow.lite.schema.MulOptions;
 import org.tensorflow.lite.schema.SubOptions;
+import org.tensorflow.lite.schema.TensorType;
 
 /** Arithmetic, comparisons and logic of two tensors, with broadcasting. */
 final class Elementwise {
@@ -40,6 +41,9 @@ final class Elementwise {
     table.add(BuiltinOperator.MINIMUM, OperationCode.MINIMUM, 2);
     table.add(BuiltinOperator.POW, OperationCode.POW, 2);
     table.add(BuiltinOperator.FLOOR_DIV, ThalamusExtension.FLOOR_DIV, 2);
+    table.add(BuiltinOperator.ATAN2, ThalamusExtension.ATAN2, 2);
+    table.add(BuiltinOperator.BITWISE_XOR, Elementwise::differences);
+    table.add(BuiltinOperator.RIGHT_SHIFT, ThalamusExtension.RIGHT_SHIFT, 2);
     table.add(BuiltinOperator.SQUARED_DIFFERENCE, Elementwise::squaredDifference);
     table.add(BuiltinOperator.FLOOR_MOD, Elementwise::floorMod);
     table.add(BuiltinOperator.ADD_N, Elementwise::sum);
@@ -119,6 +123,15 @@ final class Elementwise {
     int quotient = node.compute(ThalamusExtension.FLOOR_DIV, output, dividend, divisor);
     int whole = node.compute(OperationCode.MUL, output, quotient, divisor, none);
     node.emit(OperationCode.SUB, List.of(dividend, whole, none), output);
+  }
+
+  /** The differences of bits; truth values have one. */
+  private static void differences(Node node) throws ModelFormatException {
+    boolean isTruth = node.input(0).is(TensorType.BOOL);
+    node.emit(
+        isTruth ? OperationCode.NOT_EQUAL : ThalamusExtension.BITWISE_XOR,
+        List.of(node.in(0), node.in(1)),
+        node.out(0));
   }
 
   private static void sum(Node node) throws ModelFormatException {
