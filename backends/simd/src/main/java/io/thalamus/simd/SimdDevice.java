@@ -158,6 +158,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
                 PerformanceInfo.UNSUPPORTED))
         .memoryDomain(true)
         .exactQuantized(true)
+        .cacheSharedByPriorities(true)
         .cacheNeeds(new CacheNeeds(1, 1))
         .build();
   }

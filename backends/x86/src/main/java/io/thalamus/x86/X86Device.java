@@ -161,6 +161,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
                 PerformanceInfo.UNSUPPORTED,
                 PerformanceInfo.UNSUPPORTED))
         .exactQuantized(true)
+        .cacheSharedByPriorities(true)
         .extensions(Set.of(ThalamusExtension.NAME))
         .memoryDomain(true)
         .cacheNeeds(new CacheNeeds(1, 1))

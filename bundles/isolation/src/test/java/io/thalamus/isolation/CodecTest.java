@@ -289,6 +289,7 @@ class CodecTest {
               .extensions(Set.of("com.acme", "io.thalamus"))
               .exactQuantized(random.nextBoolean())
               .pointerArguments(random.nextBoolean())
+              .cacheSharedByPriorities(random.nextBoolean())
               .build();
       Encoder out = new Encoder();
       DeviceCodec.write(out, info);

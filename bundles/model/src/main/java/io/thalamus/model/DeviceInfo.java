@@ -22,6 +22,8 @@ import java.util.Set;
  * @param pointerArguments whether it takes arguments by {@code Request.Pointer}, and keeps the
  *     contract that is stated there; false where nothing is said. A CPU device that is built on the
  *     driver library keeps it without work of its own, and always says so.
+ * @param cacheSharedByPriorities whether a compilation that it has stored for one priority may be
+ *     restored for another; false where nothing is said, as AOSP's token tells priorities apart
  */
 public record DeviceInfo(
     String name,
@@ -34,7 +36,8 @@ public record DeviceInfo(
     boolean memoryDomain,
     Set<String> extensions,
     boolean exactQuantized,
-    boolean pointerArguments) {
+    boolean pointerArguments,
+    boolean cacheSharedByPriorities) {
   public DeviceInfo {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(version, "version");
@@ -59,7 +62,8 @@ public record DeviceInfo(
         memoryDomain,
         extensions,
         exactQuantized,
-        true);
+        true,
+        cacheSharedByPriorities);
   }
 
   /** A builder for a device of this name and version. */
@@ -81,6 +85,7 @@ public record DeviceInfo(
     private Set<String> extensions = Set.of();
     private boolean exactQuantized;
     private boolean pointerArguments;
+    private boolean cacheSharedByPriorities;
 
     private Builder(String name, String version) {
       this.name = name;
@@ -132,6 +137,11 @@ public record DeviceInfo(
       return this;
     }
 
+    public Builder cacheSharedByPriorities(boolean value) {
+      cacheSharedByPriorities = value;
+      return this;
+    }
+
     /** The facts; capabilities must have been given. */
     public DeviceInfo build() {
       return new DeviceInfo(
@@ -145,7 +155,8 @@ public record DeviceInfo(
           memoryDomain,
           extensions,
           exactQuantized,
-          pointerArguments);
+          pointerArguments,
+          cacheSharedByPriorities);
     }
   }
 }

@@ -56,6 +56,7 @@ public final class DeviceCodec {
     out.bool(info.memoryDomain());
     out.list(info.extensions().stream().sorted().toList(), Encoder::text);
     out.bool(info.exactQuantized()).bool(info.pointerArguments());
+    out.bool(info.cacheSharedByPriorities());
   }
 
   /** Reads facts. */
@@ -70,6 +71,7 @@ public final class DeviceCodec {
         new HashSet<>(in.list(from -> from.constant(MemoryKind.values()))),
         in.bool(),
         new HashSet<>(in.list(Decoder::text)),
+        in.bool(),
         in.bool(),
         in.bool());
   }

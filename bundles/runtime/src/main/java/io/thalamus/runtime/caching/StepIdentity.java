@@ -5,6 +5,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.DeviceInfo;
+import io.thalamus.model.Priority;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -60,7 +61,7 @@ record StepIdentity(
     sha.update(name);
     sha.update(version);
     sha.update(integer(config.preference().code()));
-    sha.update(integer(config.priority().ndkCode()));
+    sha.update(integer(priority().ndkCode()));
     sha.update(integer(operations.size()));
     sha.update(integer(name.length));
     sha.update(integer(version.length));
@@ -68,6 +69,11 @@ record StepIdentity(
     sha.update(settings);
     sha.update(structure);
     return CacheToken.of(sha.digest());
+  }
+
+  /** One for all where the device restores for any of them. */
+  private Priority priority() {
+    return device.cacheSharedByPriorities() ? PrepareConfig.DEFAULT.priority() : config.priority();
   }
 
   private static byte[] integer(int value) {
@@ -86,7 +92,7 @@ record StepIdentity(
                 .map(operation -> subgraph + ":" + operation)
                 .collect(Collectors.joining(" ")));
     parts.put(EntryNote.PREFERENCE, config.preference().name());
-    parts.put(EntryNote.PRIORITY, config.priority().name());
+    parts.put(EntryNote.PRIORITY, priority().name());
     parts.put("structure", HexFormat.of().formatHex(structure));
     parts.putAll(deviceParts(device, code, settings));
     return parts;

@@ -28,6 +28,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -255,13 +256,30 @@ class CacheTokenTest {
         identity(zeros, zeros, ones).token());
   }
 
+  @Test
+  void prioritiesDifferUnlessTheDeviceSharesWhatItStores() {
+    for (boolean isShared : new boolean[] {false, true}) {
+      Set<CacheToken> tokens = new HashSet<>();
+      for (Priority priority : Priority.values()) {
+        byte[] zeros = new byte[32];
+        tokens.add(identity(isShared, priority, zeros, zeros, zeros).token());
+      }
+      assertEquals(isShared ? 1 : Priority.values().length, tokens.size());
+    }
+  }
+
   private static StepIdentity identity(byte[] code, byte[] settings, byte[] structure) {
+    return identity(false, Priority.HIGH, code, settings, structure);
+  }
+
+  private static StepIdentity identity(
+      boolean isShared, Priority priority, byte[] code, byte[] settings, byte[] structure) {
     return new StepIdentity(
         USER,
         2,
         List.of(5, 7),
-        LimitedDevice.info("test-a", DeviceType.GPU, 1).build(),
-        PrepareConfig.DEFAULT.with(ExecutionPreference.SUSTAINED_SPEED).with(Priority.HIGH),
+        LimitedDevice.info("test-a", DeviceType.GPU, 1).cacheSharedByPriorities(isShared).build(),
+        PrepareConfig.DEFAULT.with(ExecutionPreference.SUSTAINED_SPEED).with(priority),
         code,
         settings,
         structure);

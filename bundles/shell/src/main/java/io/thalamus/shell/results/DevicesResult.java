@@ -97,7 +97,8 @@ public record DevicesResult(
             ? "none"
             : Units.plural(device.info().cacheNeeds().modelCacheFiles(), "model file")
                 + ", "
-                + Units.plural(device.info().cacheNeeds().dataCacheFiles(), "data file"));
+                + Units.plural(device.info().cacheNeeds().dataCacheFiles(), "data file")
+                + (device.info().cacheSharedByPriorities() ? ", for all priorities" : ""));
     facts.row("memory", kinds(device));
     facts.row("own memory", device.info().memoryDomain() ? "yes" : "no");
     facts.row(
@@ -218,6 +219,7 @@ public record DevicesResult(
         "exactQuantized", device.info().exactQuantized(),
         "modelCacheFiles", device.info().cacheNeeds().modelCacheFiles(),
         "dataCacheFiles", device.info().cacheNeeds().dataCacheFiles(),
+        "cacheSharedByPriorities", device.info().cacheSharedByPriorities(),
         "memoryKinds",
             device.info().memoryKinds().stream().sorted().map(MemoryKind::halName).toList(),
         "memoryDomain", device.info().memoryDomain(),

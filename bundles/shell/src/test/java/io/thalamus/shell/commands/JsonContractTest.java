@@ -159,8 +159,8 @@ class JsonContractTest {
         "id,name,type,version,featureLevel,featureLevelNumber,state,reason,"
             + "health{failures,quarantines,";
     String after =
-        "exactQuantized,modelCacheFiles,dataCacheFiles,memoryKinds[],memoryDomain,extensions[],"
-            + "capabilities{TENSOR_FLOAT32"
+        "exactQuantized,modelCacheFiles,dataCacheFiles,cacheSharedByPriorities,memoryKinds[],"
+            + "memoryDomain,extensions[],capabilities{TENSOR_FLOAT32"
             + PERFORMANCE
             + ",TENSOR_QUANT8_ASYMM"
             + PERFORMANCE

@@ -9,6 +9,7 @@ import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Priority;
 import io.thalamus.tck.caching.CacheFiles.Way;
 import io.thalamus.tck.caching.KitFile.Access;
 import io.thalamus.tck.check.Check;
@@ -72,7 +73,8 @@ final class CachingSuite {
         new Check(
             "PrepareModelFromCacheInvalidAccessMode",
             () -> restoringFrom(opened(Access.WRITE_ONLY), ErrorStatus.GENERAL_FAILURE)),
-        new Check("HandlesAreClosed", this::handlesAreClosed));
+        new Check("HandlesAreClosed", this::handlesAreClosed),
+        new Check("OtherPriority", this::otherPriority));
   }
 
   /** The tests that put one model's cache in the place of another's. */
@@ -172,6 +174,22 @@ final class CachingSuite {
     CacheFiles files = saved();
     for (Way way : ways) {
       files.use(token(), way, refused(wanted));
+    }
+  }
+
+  /** Not AOSP's, whose token tells priorities apart: what is stored for one serves all. */
+  private void otherPriority() throws Exception {
+    if (!device.info().cacheSharedByPriorities()) {
+      return;
+    }
+    for (Priority stored : Priority.values()) {
+      CacheFiles files = files();
+      files.use(token(), config -> prepare(config.with(stored)));
+      for (Priority wanted : Priority.values()) {
+        Expect.at(
+            stored + " restored for " + wanted,
+            () -> files.use(token(), config -> restore(config.with(wanted))));
+      }
     }
   }
 

@@ -14,6 +14,7 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.Priority;
 import io.thalamus.tck.graph.EvaluatorDevice;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -66,6 +67,8 @@ final class CachingDevice extends DelegatingDevice {
     RESTORES_A_WRONG_MODEL,
     /** Closes a duplicate of a handle only when there are too many of them. */
     KEEPS_HANDLES,
+    /** Restores what it stored only for the priority that it was stored for. */
+    BINDS_THE_PRIORITY,
     /** Computes wrong sums, with and without a cache. */
     ADDS_WRONG
   }
@@ -85,6 +88,7 @@ final class CachingDevice extends DelegatingDevice {
   private final Queue<CacheFile> kept = new ArrayDeque<>();
   private final List<Model> programs = new ArrayList<>();
   private final Map<CacheToken, List<byte[]>> remembered = new HashMap<>();
+  private final Map<CacheToken, Priority> priorities = new HashMap<>();
 
   CachingDevice(Fault fault) {
     super(fault == Fault.ADDS_WRONG ? new EvaluatorDevice("ADD", _ -> 1) : new EvaluatorDevice());
@@ -97,6 +101,7 @@ final class CachingDevice extends DelegatingDevice {
     return DeviceInfo.builder(info.name(), info.version())
         .capabilities(info.capabilities())
         .cacheNeeds(new CacheNeeds(2, 1))
+        .cacheSharedByPriorities(true)
         .build();
   }
 
@@ -123,6 +128,7 @@ final class CachingDevice extends DelegatingDevice {
       String wrong = wrong(cache);
       if (wrong == null) {
         store(model, cache);
+        priorities.put(cache.token(), config.priority());
       } else if (fault == Fault.FAILS_PREPARE) {
         throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, wrong);
       }
@@ -217,6 +223,9 @@ final class CachingDevice extends DelegatingDevice {
       List<byte[]> contents =
           fault == Fault.IGNORES_FILES ? remembered.get(cache.token()) : read(cache);
       check(cache.token(), contents);
+      if (fault == Fault.BINDS_THE_PRIORITY && priorities.get(cache.token()) != config.priority()) {
+        throw refusal("it was stored for another priority");
+      }
       if (fault == Fault.READS_TWICE) {
         LockSupport.parkNanos(PAUSE_NANOS);
         contents = read(cache);

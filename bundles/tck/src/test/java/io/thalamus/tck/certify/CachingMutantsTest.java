@@ -35,6 +35,7 @@ class CachingMutantsTest {
   private static final String SAVED_TO_READ_ONLY = "SaveToCacheInvalidAccessMode";
   private static final String RESTORED_FROM_WRITE_ONLY = "PrepareModelFromCacheInvalidAccessMode";
   private static final String HANDLES = "HandlesAreClosed";
+  private static final String OTHER_PRIORITY = "OtherPriority";
   private static final String SAVED_UNDER_ATTACK = "SaveToCache_TOCTOU";
   private static final String RESTORED_UNDER_ATTACK = "PrepareFromCache_TOCTOU";
   private static final String REPLACED = "ReplaceSecuritySensitiveCache";
@@ -50,7 +51,7 @@ class CachingMutantsTest {
   private static final Map<Fault, Set<String>> TABLE = new EnumMap<>(Fault.class);
 
   static {
-    Set<String> unusable = Set.of(SAVED, SAVED_AT_AN_OFFSET, HANDLES, EXAMPLES);
+    Set<String> unusable = Set.of(SAVED, SAVED_AT_AN_OFFSET, HANDLES, OTHER_PRIORITY, EXAMPLES);
     Set<String> wrongFiles =
         Set.of(
             SAVED_TO_WRONG_COUNT,
@@ -80,8 +81,9 @@ class CachingMutantsTest {
     TABLE.put(Fault.TRUSTS_DATA, damagedData);
     TABLE.put(
         Fault.RESTORES_A_WRONG_MODEL,
-        Set.of(SAVED, SAVED_AT_AN_OFFSET, RESTORED_UNDER_ATTACK, EXAMPLES));
+        Set.of(SAVED, SAVED_AT_AN_OFFSET, RESTORED_UNDER_ATTACK, OTHER_PRIORITY, EXAMPLES));
     TABLE.put(Fault.KEEPS_HANDLES, Set.of(HANDLES));
+    TABLE.put(Fault.BINDS_THE_PRIORITY, Set.of(OTHER_PRIORITY));
     TABLE.put(Fault.ADDS_WRONG, Set.of(CHAIN, EXAMPLES));
   }
 
