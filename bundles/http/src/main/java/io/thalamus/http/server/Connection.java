@@ -52,7 +52,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
   private static final int SKIPPED_BYTES = 64 * 1024;
 
   /** A connection that was used less long ago may be sent a request just when the server stops. */
-  private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   /** The bytes that an object counts beside its content. */
   private static final int OBJECT_BYTES = 512;
@@ -87,6 +87,9 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
   /** True if the client or the server wants the connection to end with the current request. */
   private boolean isFinal;
+
+  /** Whether it was quiet when the server stopped and looked at it last. */
+  private boolean wasQuiet;
 
   /** True if the current request wants the headers of its answer alone. */
   private boolean isHead;
@@ -461,6 +464,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
       current.requestBody().close();
       current = null;
     }
+    server.refused(status);
     byte[] body = Exchange.errorBody(message);
     DefaultFullHttpResponse response =
         new DefaultFullHttpResponse(
@@ -535,10 +539,12 @@ final class Connection extends ChannelInboundHandlerAdapter {
    * a request under way: it is answered, and not lost.
    */
   void stop() {
-    boolean isQuiet = System.nanoTime() - since > QUIET_NANOS;
-    if ((state == State.IDLE && isQuiet) || state == State.LINGER) {
+    boolean isQuiet = state == State.IDLE && System.nanoTime() - since > QUIET_NANOS;
+    if ((isQuiet && wasQuiet) || state == State.LINGER) {
       channel().close();
     }
+    // What came meanwhile, but was not read yet, is read before it is looked at again.
+    wasQuiet = isQuiet;
   }
 
   /** Ends what lasts too long. */
