@@ -3,6 +3,7 @@ package io.thalamus.http;
 
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.util.Map;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** A server that listens. A service, there until its last connection has ended. Thread-safe. */
@@ -16,6 +17,11 @@ public interface HttpServer {
 
   /** Returns the beginning of its pages' addresses, without a slash at the end. */
   URI uri();
+
+  /** Returns how many requests it has refused itself, before any route saw them, by the status. */
+  default Map<Integer, Long> refusals() {
+    return Map.of();
+  }
 
   /**
    * Has clients leave: from now on each answer is the last one of its connection, so that nobody

@@ -5,6 +5,7 @@ import io.thalamus.api.CompilationCache;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.http.Access;
 import io.thalamus.http.HttpExchange;
+import io.thalamus.http.HttpServer;
 import io.thalamus.http.Route;
 import io.thalamus.serving.InferenceServer;
 import java.lang.foreign.MemorySegment;
@@ -32,12 +33,22 @@ public final class MetricsRoute implements Route.Provider {
   @Reference(cardinality = ReferenceCardinality.OPTIONAL, policy = ReferencePolicy.DYNAMIC)
   private volatile CompilationCache cache;
 
+  /** Null before it listens. Others speak other protocols. */
+  @Reference(
+      cardinality = ReferenceCardinality.OPTIONAL,
+      policy = ReferencePolicy.DYNAMIC,
+      target = "(!(" + HttpServer.PROTOCOL + "=*))")
+  private volatile HttpServer http;
+
   /** Called by the component runtime. */
   @Activate
   public MetricsRoute(@Reference RequestMetrics requests, @Reference NeuralNetworks networks) {
     StateMetrics states =
         new StateMetrics(
-            networks, () -> Optional.ofNullable(server), () -> Optional.ofNullable(cache));
+            networks,
+            () -> Optional.ofNullable(server),
+            () -> Optional.ofNullable(cache),
+            () -> Optional.ofNullable(http));
     exposition = new Exposition(requests, states);
   }
 

@@ -9,6 +9,7 @@ import io.thalamus.api.CompilationCache;
 import io.thalamus.api.CompilationCache.Looks;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
+import io.thalamus.http.HttpServer;
 import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.ModelState;
@@ -33,17 +34,29 @@ final class StateMetrics {
   private final NeuralNetworks networks;
   private final Supplier<Optional<InferenceServer>> server;
   private final Supplier<Optional<CompilationCache>> cache;
+  private final Supplier<Optional<HttpServer>> http;
 
   StateMetrics(
       NeuralNetworks networks,
       Supplier<Optional<InferenceServer>> server,
-      Supplier<Optional<CompilationCache>> cache) {
+      Supplier<Optional<CompilationCache>> cache,
+      Supplier<Optional<HttpServer>> http) {
     this.networks = networks;
     this.server = server;
     this.cache = cache;
+    this.http = http;
     models();
     devices();
     cache();
+    counter(
+        "thalamus_http_refused",
+        "Requests that the HTTP server refused itself: no right, no HTTP, too large, too slow",
+        callback ->
+            http.get()
+                .map(HttpServer::refusals)
+                .orElse(Map.of())
+                .forEach((status, count) -> callback.call(count, Integer.toString(status))),
+        "status");
   }
 
   MetricSnapshots scrape() {

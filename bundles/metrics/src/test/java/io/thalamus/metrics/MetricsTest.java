@@ -14,6 +14,7 @@ import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.ResultCode;
+import io.thalamus.http.HttpServer;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.PerformanceInfo;
@@ -63,7 +64,9 @@ class MetricsTest {
           new StateMetrics(
               proxy(NeuralNetworks.class, (proxy, method, given) -> devices()),
               () -> server,
-              () -> cache));
+              () -> cache,
+              () ->
+                  Optional.of(proxy(HttpServer.class, (proxy, method, given) -> Map.of(413, 2L)))));
 
   private static <T> T proxy(Class<T> type, InvocationHandler handler) {
     return type.cast(
@@ -108,6 +111,11 @@ class MetricsTest {
   private String text(String accept) {
     return new String(
         exposition.write(Optional.ofNullable(accept)).bytes(), StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void refusalsOfTheHttpServerAreCounted() {
+    assertEquals(2, value(text(null), "thalamus_http_refused_total{status=\"413\"}"));
   }
 
   /** Returns the value of a series; 0 if it is not there, as before the first of a kind. */

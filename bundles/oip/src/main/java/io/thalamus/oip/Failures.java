@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.oip;
 
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import io.thalamus.http.HttpExchange;
 import io.thalamus.serving.Failure;
@@ -24,8 +25,14 @@ final class Failures {
 
   /** The text is no JSON. */
   static ServingException notJson(JsonProcessingException e) {
-    String message = Texts.line(e.getOriginalMessage());
-    String where = e.getLocation() == null ? "" : " at byte " + e.getLocation().getByteOffset();
+    // Jackson says where a thing began by a place in a source, whose name says nothing.
+    String message =
+        Texts.line(e.getOriginalMessage()).replaceAll("\\[Source: [^;\\]]*; ([^\\]]*)\\]", "$1");
+    JsonLocation place = e.getLocation();
+    String where =
+        place == null
+            ? ""
+            : " at line %d, column %d".formatted(place.getLineNr(), place.getColumnNr());
     return new ServingException(
         Failure.INVALID_ARGUMENT,
         "the request is not right JSON" + where + ": " + message,

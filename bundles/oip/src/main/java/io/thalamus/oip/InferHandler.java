@@ -14,6 +14,7 @@ import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.TensorMetadata;
+import io.thalamus.serving.protocol.Classification;
 import io.thalamus.serving.protocol.PlacedOutputs;
 import io.thalamus.serving.protocol.RequestMemory;
 import io.thalamus.serving.protocol.Texts;
@@ -107,7 +108,8 @@ final class InferHandler implements Route.Handler {
             exchange.client(),
             read.report(),
             exchange.headers().first("traceparent"));
-    InferenceResponse response = await(server.infer(request), exchange);
+    InferenceResponse response =
+        Classification.of(await(server.infer(request), exchange), read.classes());
     new ReplyWriter(read, response).send(exchange);
   }
 

@@ -48,6 +48,7 @@ public final class OipComponent implements Route.Provider {
     addModels();
     addRepository();
     addSharedMemory();
+    addRefused();
   }
 
   @Override
@@ -254,6 +255,32 @@ public final class OipComponent implements Route.Provider {
     for (String method : List.of("GET", "POST")) {
       add(method, "/v2/cudasharedmemory/{rest...}", Access.READ, handlers.of(call -> noCuda()));
     }
+  }
+
+  /** Triton's calls that are known and not done: their clients learn it in one line. */
+  private void addRefused() {
+    for (String method : List.of("GET", "POST")) {
+      refuse(method, "/v2/logging", "logging", "settings of the log are those of the server");
+      for (String path : List.of("/v2/trace/setting", MODEL + "/trace/setting")) {
+        refuse(method, path, "trace", "expected the header traceparent of a request");
+      }
+    }
+    for (String path : List.of(MODEL, MODEL + "/versions/{version}")) {
+      refuse("POST", path + "/generate", "generate", "expected infer");
+      refuse("POST", path + "/generate_stream", "generate", "expected infer");
+    }
+  }
+
+  private void refuse(String method, String path, String extension, String instead) {
+    add(
+        method,
+        path,
+        Access.READ,
+        handlers.of(
+            call -> {
+              throw Failures.unsupported(
+                  "the extension " + extension + " is not done here: " + instead);
+            }));
   }
 
   private static Handlers.Answer noCuda() throws ServingException {

@@ -7,7 +7,9 @@ import io.thalamus.serving.InferenceRequest.Sequence;
 import io.thalamus.serving.protocol.RegionPart;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * The body of a request for an inference. Immutable.
@@ -50,6 +52,13 @@ record ReadRequest(
   /** Returns the shared memory that the value of an output is to be written to. */
   Optional<RegionPart> region(String output) {
     return wanted(output).flatMap(WantedOutput::region);
+  }
+
+  /** Returns how many classes outputs are to have in place of their values. */
+  Map<String, Long> classes() {
+    return outputs.stream()
+        .filter(each -> each.classes() > 0)
+        .collect(Collectors.toMap(WantedOutput::name, WantedOutput::classes, Math::max));
   }
 
   private Optional<WantedOutput> wanted(String output) {

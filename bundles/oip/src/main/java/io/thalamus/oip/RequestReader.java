@@ -115,6 +115,7 @@ final class RequestReader {
     switch (key) {
       case "id" -> id = json.text("id");
       case "parameters" -> json.object("parameters", this::parameter);
+      case "report" -> report = json.flag("report");
       case "inputs" -> {
         once("inputs", hasInputs);
         hasInputs = true;
@@ -375,6 +376,7 @@ final class RequestReader {
     private final String place;
     private Optional<String> name = Optional.empty();
     private Optional<Boolean> isBinary = Optional.empty();
+    private long classes;
     private final RegionFields region = new RegionFields();
 
     OutputFields(String place) {
@@ -398,19 +400,19 @@ final class RequestReader {
     private void parameter(JsonCursor json, String key) throws IOException, ServingException {
       switch (key) {
         case "binary_data" -> isBinary = Optional.of(json.flag(what() + ": binary_data"));
-        case "classification" -> {
-          if (json.natural(what() + ": classification") > 0) {
-            throw Failures.unsupported(
-                what() + ": classification is not done here: expected none, or 0");
-          }
-        }
+        case "classification" -> classes = json.natural(what() + ": classification");
         default -> region.parameter(json, key, what());
       }
     }
 
     WantedOutput end() throws ServingException {
       String known = name.orElseThrow(() -> missing(place, "name", "a string"));
-      return new WantedOutput(known, isBinary, region.end(what(), false));
+      Optional<RegionPart> part = region.end(what(), false);
+      if (part.isPresent() && classes > 0) {
+        throw ServingException.invalid(
+            what() + " has classification and shared_memory_region: expected one");
+      }
+      return new WantedOutput(known, isBinary, part, classes);
     }
   }
 

@@ -347,12 +347,36 @@ class CallsTest {
   }
 
   @Test
-  void classificationIsNotDone() throws Exception {
-    String told =
-        client.refusal(
-            501,
-            "{\"outputs\":[{\"name\":\"x\",\"parameters\":{\"classification\":3}}],\"inputs\":[]}");
-    assertTrue(told.startsWith("output 'x': classification is not done here"), told);
+  void classesComeInPlaceOfValues() throws Exception {
+    String request =
+        "{\"outputs\":[{\"name\":\"x\",\"parameters\":{\"classification\":2%s}}],"
+            + "\"inputs\":[{\"name\":\"x\",\"datatype\":\"%s\",\"shape\":[1,4],"
+            + "\"data\":[1,0,1,0]}]}";
+    String answer = client.infer(request.formatted("", "FP32"));
+    String classes =
+        "\"outputs\":[{\"name\":\"x\",\"datatype\":\"BYTES\",\"shape\":[2],"
+            + "\"data\":[\"1.0:0\",\"1.0:2\"]}]";
+    assertTrue(answer.contains(classes), answer);
+    assertEquals(
+        "output 'x' is BOOL: expected an integer datatype, FP32 or FP64 for classification",
+        client.refusal(400, request.formatted("", "BOOL")));
+    String region = ",\"shared_memory_region\":\"r\",\"shared_memory_byte_size\":4";
+    assertEquals(
+        "output 'x' has classification and shared_memory_region: expected one",
+        client.refusal(400, request.formatted(region, "FP32")));
+  }
+
+  @Test
+  void aReportMayBeAskedForBesideTheInputs() throws Exception {
+    String answer = client.infer(GOOD.replaceFirst("\\{", "{\"report\":true,"));
+    assertTrue(answer.contains("\"ran_on\""), answer);
+  }
+
+  @Test
+  void brokenJsonIsToldWithItsPlace() throws Exception {
+    String told = client.refusal(400, "{\"id\":\"a\",\n \"inputs\":[");
+    assertTrue(told.startsWith("the request is not right JSON at line 2, column "), told);
+    assertFalse(told.contains("Source"), told);
   }
 
   @ParameterizedTest

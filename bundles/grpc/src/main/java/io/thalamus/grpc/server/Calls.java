@@ -129,6 +129,8 @@ final class Calls {
     small("SystemSharedMemoryStatus", Access.READ, changes::regions);
     small("SystemSharedMemoryRegister", Access.MANAGE, changes::register);
     small("SystemSharedMemoryUnregister", Access.MANAGE, changes::unregister);
+    small("TraceSetting", Access.READ, request -> Changes.refuse("trace"));
+    small("LogSettings", Access.READ, request -> Changes.refuse("logging"));
     small("CudaSharedMemoryStatus", Access.READ, Changes::cuda);
     small("CudaSharedMemoryRegister", Access.MANAGE, Changes::cuda);
     small("CudaSharedMemoryUnregister", Access.MANAGE, Changes::cuda);

@@ -105,6 +105,12 @@ final class Changes {
     return name;
   }
 
+  /** Refuses an extension of Triton that is not done. */
+  static MessageWriter refuse(String extension) throws ServingException {
+    throw new ServingException(
+        Failure.UNSUPPORTED, "the extension " + extension + " is not done here");
+  }
+
   /** Refuses what only a server with CUDA has. */
   static MessageWriter cuda(MessageReader in) throws ServingException {
     throw new ServingException(

@@ -43,6 +43,7 @@ final class InferReader {
   private final List<MemorySegment> raw = new ArrayList<>();
   private final List<String> outputs = new ArrayList<>();
   private final Map<String, RegionPart> regions = new HashMap<>();
+  private final Map<String, Long> classes = new HashMap<>();
   private Priority priority = Priority.MEDIUM;
   private Optional<Duration> timeout = Optional.empty();
   private String sequence = "";
@@ -218,18 +219,34 @@ final class InferReader {
   private void output() throws IOException, ServingException {
     bound("outputs", outputs.size());
     String name = "";
+    long count = 0;
     RegionFields region = new RegionFields();
     long outer = in.enter();
     for (int tag = in.next(); tag != 0; tag = in.next()) {
       switch (tag) {
         case 1 << 3 | LENGTH -> name = in.text();
-        case 2 << 3 | LENGTH -> region.take(Parameter.read(in));
+        case 2 << 3 | LENGTH -> {
+          Parameter parameter = Parameter.read(in);
+          if (parameter.name().equals("classification")) {
+            count = parameter.natural();
+          } else {
+            region.take(parameter);
+          }
+        }
         default -> in.skip(tag);
       }
     }
     in.leave(outer);
     outputs.add(name);
+    if (count > 0) {
+      classes.put(name, count);
+    }
     Optional<RegionPart> place = region.region("output " + Texts.quote(name));
+    if (place.isPresent() && count > 0) {
+      throw ServingException.invalid(
+          "output %s has classification and shared_memory_region: expected one"
+              .formatted(Texts.quote(name)));
+    }
     if (place.isPresent()) {
       regions.put(name, place.get());
     }
@@ -258,6 +275,7 @@ final class InferReader {
         inputs(),
         outputs,
         regions,
+        classes,
         priority,
         timeout,
         sequence.isEmpty() ? Optional.empty() : Optional.of(new Sequence(sequence, isStart, isEnd)),

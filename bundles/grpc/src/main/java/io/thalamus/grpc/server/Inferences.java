@@ -10,6 +10,7 @@ import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.protocol.Classification;
 import io.thalamus.serving.protocol.PlacedOutputs;
 import io.thalamus.serving.protocol.RequestMemory;
 import java.io.InputStream;
@@ -52,7 +53,17 @@ final class Inferences {
    */
   record Started(ReadInfer request, RequestMemory memory, PendingInference pending) {
     CompletableFuture<InferenceResponse> completion() {
-      return pending.completion();
+      return request.classes().isEmpty()
+          ? pending.completion()
+          : pending.completion().thenApply(this::classified);
+    }
+
+    private InferenceResponse classified(InferenceResponse response) {
+      try {
+        return Classification.of(response, request.classes());
+      } catch (ServingException e) {
+        throw new CompletionException(e);
+      }
     }
   }
 

@@ -15,6 +15,7 @@ import java.util.Optional;
  *
  * @param outputs empty for all
  * @param regions the shared memory of outputs that are to be there
+ * @param classes how many classes outputs are to have in place of their values
  */
 record ReadInfer(
     String model,
@@ -23,6 +24,7 @@ record ReadInfer(
     List<Input> inputs,
     List<String> outputs,
     Map<String, RegionPart> regions,
+    Map<String, Long> classes,
     Priority priority,
     Optional<Duration> timeout,
     Optional<Sequence> sequence,
@@ -31,5 +33,6 @@ record ReadInfer(
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
     regions = Map.copyOf(regions);
+    classes = Map.copyOf(classes);
   }
 }

@@ -36,6 +36,7 @@ import java.security.GeneralSecurityException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -62,6 +63,7 @@ final class NettyServer implements HttpServer, AutoCloseable {
   private final AtomicLong held = new AtomicLong();
   private final AtomicInteger connections = new AtomicInteger();
   private final AtomicInteger working = new AtomicInteger();
+  private final Map<Integer, Long> refusals = new ConcurrentHashMap<>();
   private final EventLoopGroup loops;
   private final Map<EventExecutor, Sweep> sweeps = new HashMap<>();
   private final ExecutorService handlers =
@@ -249,6 +251,16 @@ final class NettyServer implements HttpServer, AutoCloseable {
     if (!exchange.isAnswered()) {
       exchange.fail(status, message, headers);
     }
+  }
+
+  @Override
+  public Map<Integer, Long> refusals() {
+    return Map.copyOf(refusals);
+  }
+
+  /** Counts a request that no route sees. */
+  void refused(int status) {
+    refusals.merge(status, 1L, Long::sum);
   }
 
   @Override

@@ -62,6 +62,8 @@ public final class ServingComponent implements InferenceServer {
   private static final List<String> EXTENSIONS =
       List.of(
           "binary_tensor_data",
+          "classification",
+          "model_configuration",
           "model_repository",
           "parameters",
           "schedule_policy",
