@@ -69,12 +69,10 @@ final class Fused {
       node.out(Normalization.layer(ops, sum, axis, epsilon, node.in(2), shift));
     }
     Value wide = ops.cast(sum, DataType.FLOAT);
-    Value mean = isSimplified ? null : ops.reduce(Reduction.MEAN, wide, axis);
-    Value rest = mean == null ? wide : ops.sub(wide, mean);
+    Value mean = ops.reduce(Reduction.MEAN, wide, axis);
+    node.out(1, mean);
+    Value rest = isSimplified ? wide : ops.sub(wide, mean);
     Value variance = ops.reduce(Reduction.MEAN, ops.square(rest), axis);
-    if (mean != null) {
-      node.out(1, mean);
-    }
     node.out(2, ops.reciprocal(ops.unary(Unary.SQRT, ops.add(variance, epsilon))));
     node.out(3, sum);
   }
