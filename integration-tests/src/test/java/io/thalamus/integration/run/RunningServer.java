@@ -25,6 +25,8 @@ import java.util.stream.Stream;
 final class RunningServer implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
+  private static final long GRANULE_BYTES = 64 * 1024;
+
   private final Process process;
   private final String uri;
   private final String grpc;
@@ -161,8 +163,33 @@ final class RunningServer implements AutoCloseable {
     Path proc = Path.of("/proc/" + process.pid());
     try (Stream<Path> tasks = Files.list(proc.resolve("task"));
         Stream<String> maps = Files.lines(proc.resolve("maps"))) {
-      return new Footprint(tasks.count(), maps.count(), loaders);
+      return new Footprint(tasks.count(), areas(maps.toList()), loaders);
     }
+  }
+
+  /**
+   * Returns the mappings, where granules of one area of metaspace that follow each other are one:
+   * the JVM commits them for class loaders and gives them back, which leaves holes in an area that
+   * is there anyway. They are anonymous, and all have whole multiples of 64 KB.
+   */
+  private static long areas(List<String> maps) {
+    Pattern anonymous = Pattern.compile("(\\w+)-(\\w+) (?:rw-p|---p) 0+ 00:00 0\\s*");
+    long areas = 0;
+    String end = "";
+    for (String map : maps) {
+      Matcher found = anonymous.matcher(map);
+      boolean isGranules =
+          found.matches()
+              && (Long.parseUnsignedLong(found.group(2), 16)
+                          - Long.parseUnsignedLong(found.group(1), 16))
+                      % GRANULE_BYTES
+                  == 0;
+      if (!isGranules || !found.group(1).equals(end)) {
+        areas++;
+      }
+      end = isGranules ? found.group(2) : "";
+    }
+    return areas;
   }
 
   private long loaders() throws IOException {
