@@ -6,7 +6,6 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import io.thalamus.http.HttpExchange;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.ServingException;
-import io.thalamus.serving.protocol.Texts;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -27,7 +26,8 @@ final class Failures {
   static ServingException notJson(JsonProcessingException e) {
     // Jackson says where a thing began by a place in a source, whose name says nothing.
     String message =
-        Texts.line(e.getOriginalMessage()).replaceAll("\\[Source: [^;\\]]*; ([^\\]]*)\\]", "$1");
+        ServingException.line(e.getOriginalMessage())
+            .replaceAll("\\[Source: [^;\\]]*; ([^\\]]*)\\]", "$1");
     JsonLocation place = e.getLocation();
     String where =
         place == null

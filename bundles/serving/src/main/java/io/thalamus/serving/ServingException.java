@@ -5,7 +5,10 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 
-/** A request failed. The message is one line for the client, as {@code {"error": ...}} has it. */
+/**
+ * A request failed. The message is one line for the client, as {@code {"error": ...}} has it,
+ * whatever names of the client it quotes.
+ */
 public final class ServingException extends Exception {
   private static final long serialVersionUID = 1L;
 
@@ -26,9 +29,14 @@ public final class ServingException extends Exception {
    */
   public ServingException(
       Failure failure, String message, Optional<Duration> retryAfter, Throwable cause) {
-    super(message, cause);
+    super(line(message), cause);
     this.failure = Objects.requireNonNull(failure, "failure");
     this.retryAfter = retryAfter.orElse(null);
+  }
+
+  /** Returns a text in one line; an empty one for null. */
+  public static String line(String text) {
+    return text == null ? "" : text.replaceAll("\\s*\\p{Cntrl}+\\s*", " ");
   }
 
   /** Returns that of a request that contradicts itself or the model. */

@@ -7,7 +7,6 @@ import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.grpc.wire.WireException;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.ServingException;
-import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -29,7 +28,10 @@ final class Failures {
   static ServingException unreadable(IOException e) {
     String what = e instanceof WireException ? "the message is damaged: " : "the message is lost: ";
     return new ServingException(
-        Failure.INVALID_ARGUMENT, what + Texts.line(e.getMessage()), Optional.empty(), e);
+        Failure.INVALID_ARGUMENT,
+        what + ServingException.line(e.getMessage()),
+        Optional.empty(),
+        e);
   }
 
   /** Returns the failure of a fault of ours, which is logged. */

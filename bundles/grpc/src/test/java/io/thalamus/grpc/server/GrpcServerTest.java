@@ -307,7 +307,7 @@ class GrpcServerTest {
           running.call("ModelInfer", mutated, CallOptions.DEFAULT);
         } catch (StatusRuntimeException e) {
           assertTrue(allowed.contains(e.getStatus().getCode()), e.getStatus().toString());
-          assertFalse(e.getStatus().getDescription().contains("\n"));
+          assertFalse(e.getStatus().getDescription().contains("\n"), e.getStatus().toString());
         }
         assertEquals(0, running.server.held(), "bytes of requests");
       }

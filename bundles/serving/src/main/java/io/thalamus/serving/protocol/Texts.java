@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.serving.protocol;
 
+import io.thalamus.serving.ServingException;
+
 /** Texts of clients in messages. */
 public final class Texts {
   /** Longer texts are cut. */
@@ -15,11 +17,7 @@ public final class Texts {
 
   /** Returns a text, cut and in one line. */
   public static String cut(String text) {
-    return line(text.length() <= LONGEST ? text : text.substring(0, LONGEST) + "...");
-  }
-
-  /** Returns a text in one line; an empty one for null. */
-  public static String line(String text) {
-    return text == null ? "" : text.replaceAll("\\s*\\p{Cntrl}+\\s*", " ");
+    return ServingException.line(
+        text.length() <= LONGEST ? text : text.substring(0, LONGEST) + "...");
   }
 }

@@ -153,6 +153,12 @@ class RequestsTest extends ServerTest {
   }
 
   @Test
+  void namesOfManyLinesMakeNoMessageOfManyLines() {
+    ServingException model = failure(server.infer(request("n\r\n: 1\t2", x(1, 2))));
+    assertEquals("there is no model 'n : 1 2': the server has m", model.getMessage());
+  }
+
+  @Test
   void theTimeLimitCountsFromTheArrival() throws Exception {
     AtomicReference<FakeNetworks.Run> seen = new AtomicReference<>();
     fake.hook =
