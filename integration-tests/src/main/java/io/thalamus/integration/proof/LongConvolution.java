@@ -23,8 +23,9 @@ import java.util.Random;
 
 /**
  * A model of one single convolution that keeps a device busy for at least half a second: it can
- * only be put aside inside of its operation. Its tensors stay small, so that the device is loaded
- * rather than the heap of the program. Immutable; owns the memory of its weights.
+ * only be put aside inside of its operation. Its tensors stay small: what a program does with large
+ * ones between two executions is not the device's, and takes a processor from urgent work too.
+ * Immutable; owns the memory of its weights.
  */
 final class LongConvolution implements AutoCloseable {
   /** The time that one execution takes at least. */
@@ -36,8 +37,12 @@ final class LongConvolution implements AutoCloseable {
   private static final Duration MEASURED = Duration.ofSeconds(4);
 
   private static final int SIDE = 56;
-  private static final int CHANNELS = 256;
-  private static final int WINDOW = 3;
+  private static final int CHANNELS = 128;
+
+  /** The side of the smallest window, and by how much it grows. */
+  private static final int WINDOW = 5;
+
+  private static final int GROWTH = 4;
 
   /** The seed of the weights. */
   private static final int SEED = 7;
@@ -45,36 +50,36 @@ final class LongConvolution implements AutoCloseable {
   private static final Quantization IN = Quantization.of(0.5f, 120);
   private static final Quantization FILTER = Quantization.of(0.25f, 131);
   private static final Quantization BIAS = Quantization.of(0.125f, 0);
-  private static final Quantization OUT = Quantization.of(1000f, 117);
+  private static final Quantization OUT = Quantization.of(2000f, 117);
 
   private final SharedMemory weights;
   private final Model model;
 
-  private LongConvolution(int channels) {
-    int filterBytes = channels * WINDOW * WINDOW * channels;
-    weights = SharedMemory.allocate(MemoryKind.ASHMEM, filterBytes + Integer.BYTES * channels);
+  private LongConvolution(int side) {
+    int filterBytes = CHANNELS * side * side * CHANNELS;
+    weights = SharedMemory.allocate(MemoryKind.ASHMEM, filterBytes + Integer.BYTES * CHANNELS);
     byte[] filter = new byte[filterBytes];
     new Random(SEED).nextBytes(filter);
     // The biases stay zeros.
     weights.segment().asSlice(0, filterBytes).copyFrom(MemorySegment.ofArray(filter));
     SubgraphBuilder graph = new SubgraphBuilder();
-    Shape shape = Shape.of(1, SIDE, SIDE, channels);
+    Shape shape = Shape.of(1, SIDE, SIDE, CHANNELS);
     int input = graph.input("x", TENSOR_QUANT8_ASYMM, shape, IN);
     Lifetime.Constant values = SubgraphBuilder.place(weights, 0, filterBytes);
     int window =
         graph.constant(
             "filter",
             TENSOR_QUANT8_ASYMM,
-            Shape.of(channels, WINDOW, WINDOW, channels),
+            Shape.of(CHANNELS, side, side, CHANNELS),
             FILTER,
             values);
     int bias =
         graph.constant(
             "bias",
             TENSOR_INT32,
-            Shape.of(channels),
+            Shape.of(CHANNELS),
             BIAS,
-            SubgraphBuilder.place(weights, filterBytes, Integer.BYTES * channels));
+            SubgraphBuilder.place(weights, filterBytes, Integer.BYTES * CHANNELS));
     graph.operation(
         OperationCode.CONV_2D,
         List.of(
@@ -90,12 +95,12 @@ final class LongConvolution implements AutoCloseable {
   /** Returns the smallest one that takes long enough with these options on an idle machine. */
   static LongConvolution of(NeuralNetworks networks, CompilationOptions options, Figures figures)
       throws NeuralNetworksException {
-    for (int channels = CHANNELS; ; channels += CHANNELS) {
-      LongConvolution convolution = new LongConvolution(channels);
+    for (int side = WINDOW; ; side += GROWTH) {
+      LongConvolution convolution = new LongConvolution(side);
       Duration taken =
-          shortest(networks, options, convolution.model, channels == CHANNELS ? WARM_UP : MEASURED);
+          shortest(networks, options, convolution.model, side == WINDOW ? WARM_UP : MEASURED);
       if (taken.compareTo(LEAST) >= 0) {
-        figures.figure("low.convolution.channels", channels);
+        figures.figure("low.convolution.side", side);
         figures.figure("low.convolution.leastMillis", taken.toMillis());
         return convolution;
       }

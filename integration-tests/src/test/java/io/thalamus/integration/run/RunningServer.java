@@ -62,6 +62,8 @@ final class RunningServer implements AutoCloseable {
     // The C library keeps the stacks of up to 40 ended threads, and their mappings would be
     // counted.
     builder.environment().put("GLIBC_TUNABLES", "glibc.pthread.stack_cache_size=0");
+    // Class loaders that only soft references of the JDK hold are not left over.
+    builder.environment().put("THALAMUS_JAVA_OPTIONS", "-XX:SoftRefLRUPolicyMSPerMB=0");
     Process process = builder.start();
     BufferedReader out = process.inputReader();
     String line = out.readLine();
