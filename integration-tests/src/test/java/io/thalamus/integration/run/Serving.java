@@ -26,6 +26,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class Serving implements Proof {
   private static final int INPUT_BYTES = 28 * 28;
+
+  /** Longer than File Install takes to find an update and make it. */
+  private static final long SETTLING_MILLIS = 4_000;
+
   private static final int INPUTS = 8;
 
   /** Threads that the JDK starts and ends as it likes. */
@@ -106,7 +110,7 @@ final class Serving implements Proof {
         RunningServer.Footprint before = update(server, requests, updates, damaged);
         figures.figure("answered", answered.get());
         figures.figure("ranOn", ranOn);
-        RunningServer.Footprint after = server.footprint();
+        RunningServer.Footprint after = settled(server);
         figures.figure("threadsBefore", before.threads());
         figures.figure("threadsAfter", after.threads());
         figures.figure("mappingsBefore", before.mappings());
@@ -200,7 +204,7 @@ final class Serving implements Proof {
         server.awaitEntry("digits", version, "READY");
         announced = version;
         RunningServer.delete(models.resolve("digits/" + (version - 1)));
-        before = before == null ? server.footprint() : before;
+        before = before == null ? settled(server) : before;
       }
       while (answered.get() < requests) {
         Thread.sleep(100);
@@ -209,6 +213,12 @@ final class Serving implements Proof {
       figures.figure("damagedTold", told);
       figures.promise("each damaged file is told of", told == damaged);
       return before;
+    }
+
+    /** Returns what the process uses when no update is under way: amid one, a loader is missing. */
+    private static RunningServer.Footprint settled(RunningServer server) throws Exception {
+      Thread.sleep(SETTLING_MILLIS);
+      return server.footprint();
     }
 
     private void ask(Caller caller, String protocol, int first) {
