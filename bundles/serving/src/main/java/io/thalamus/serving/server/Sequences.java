@@ -124,8 +124,9 @@ final class Sequences {
     Key key = new Key(request.model(), request.client().orElse(""), sequence.id());
     Entry entry = entries.get(key);
     if (sequence.isStart()) {
-      Version version = model.version(request.version());
-      LoadedVersion loaded = version.acquire().orElseThrow(version::unavailable);
+      ServedModel.Use use = model.acquire(request.version());
+      Version version = use.version();
+      LoadedVersion loaded = use.loaded();
       try {
         Entry next = begin(request, version, loaded, entry != null);
         if (entry != null) {

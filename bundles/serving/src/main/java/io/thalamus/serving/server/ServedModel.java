@@ -21,6 +21,9 @@ import java.util.concurrent.ConcurrentSkipListMap;
 final class ServedModel {
   private static final System.Logger LOG = System.getLogger(ServedModel.class.getPackageName());
 
+  /** So many updates do not fall into the choice of one version. */
+  private static final int MOST_UPDATES = 100;
+
   /** A version that keeps failing is tried this many times less often than at first. */
   private static final int SLOWEST_RETRY = 32;
 
@@ -114,13 +117,17 @@ final class ServedModel {
                       "model '%s' has no version '%s': it has %s"
                           .formatted(name, number.get(), versions.keySet())));
     }
-    Version newest = null;
-    for (Version each : versions.descendingMap().values()) {
-      if (each.isReady()) {
-        return each;
+    Version newest;
+    do {
+      newest = null;
+      for (Version each : versions.descendingMap().values()) {
+        if (each.isReady()) {
+          return each;
+        }
+        newest = newest == null ? each : newest;
       }
-      newest = newest == null ? each : newest;
-    }
+      // An update meanwhile made one ready that had been passed, and retired the other.
+    } while (!ready().isEmpty());
     if (newest == null) {
       throw new ServingException(
           Failure.UNAVAILABLE,
@@ -129,6 +136,26 @@ final class ServedModel {
           null);
     }
     throw newest.unavailable();
+  }
+
+  /** A version, and what serves it, used by one more: whoever has it releases that. */
+  record Use(Version version, LoadedVersion loaded) {}
+
+  /**
+   * Returns a version that serves. If an update retires the newest one between its choice and its
+   * use, the next one is chosen.
+   *
+   * @param number empty for the newest one that is ready
+   * @throws ServingException with NOT_FOUND, or with UNAVAILABLE if no version is ready
+   */
+  Use acquire(Optional<String> number) throws ServingException {
+    Version chosen = version(number);
+    Optional<LoadedVersion> loaded = chosen.acquire();
+    for (int i = 0; loaded.isEmpty() && number.isEmpty() && i < MOST_UPDATES; i++) {
+      chosen = version(number);
+      loaded = chosen.acquire();
+    }
+    return new Use(chosen, loaded.orElseThrow(chosen::unavailable));
   }
 
   /**

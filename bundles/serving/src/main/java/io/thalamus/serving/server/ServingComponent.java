@@ -216,21 +216,30 @@ public final class ServingComponent implements InferenceServer {
   @Override
   public ModelMetadata metadata(String model, Optional<String> number) throws ServingException {
     ServedModel found = models.find(model);
-    Version chosen = found.version(number);
-    LoadedVersion loaded = chosen.serving();
-    return new ModelMetadata(
-        model,
-        found.ready(),
-        chosen.number(),
-        loaded.platform(),
-        loaded.digest(),
-        loaded.signature().inputs(),
-        loaded.signature().outputs());
+    ServedModel.Use use = found.acquire(number);
+    LoadedVersion loaded = use.loaded();
+    try {
+      return new ModelMetadata(
+          model,
+          found.ready(),
+          use.version().number(),
+          loaded.platform(),
+          loaded.digest(),
+          loaded.signature().inputs(),
+          loaded.signature().outputs());
+    } finally {
+      loaded.release();
+    }
   }
 
   @Override
   public Compilation compilation(String model, Optional<String> number) throws ServingException {
-    return models.find(model).version(number).serving().compilation();
+    LoadedVersion loaded = models.find(model).acquire(number).loaded();
+    try {
+      return loaded.compilation();
+    } finally {
+      loaded.release();
+    }
   }
 
   @Override
@@ -244,16 +253,25 @@ public final class ServingComponent implements InferenceServer {
     }
     String number = "";
     Admission.Place place = null;
+    LoadedVersion acquired = null;
     boolean isStarted = false;
     try {
       ServedModel model = models.find(request.model());
       Turn turn = request.sequence().isPresent() ? sequences.enter(request, model) : null;
-      Version chosen = turn == null ? model.version(request.version()) : turn.version();
+      Version chosen;
+      LoadedVersion loaded;
+      if (turn == null) {
+        ServedModel.Use use = model.acquire(request.version());
+        chosen = use.version();
+        loaded = use.loaded();
+        acquired = loaded;
+      } else {
+        chosen = turn.version();
+        loaded = turn.loaded();
+      }
       number = chosen.number();
       Optional<Duration> limit = request.timeout().or(() -> timeout);
       place = admit(request, chosen, turn == null ? limit : Optional.empty());
-      LoadedVersion loaded =
-          turn == null ? chosen.acquire().orElseThrow(chosen::unavailable) : turn.loaded();
       Admission.Place taken = place;
       RunningInference running =
           new RunningInference(
@@ -280,6 +298,9 @@ public final class ServingComponent implements InferenceServer {
       if (!isStarted) {
         if (place != null) {
           place.leave(false);
+        }
+        if (acquired != null) {
+          acquired.release();
         }
         traffic.ended();
       }

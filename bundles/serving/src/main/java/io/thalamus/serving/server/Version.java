@@ -60,14 +60,6 @@ final class Version {
     return serving != null && serving.acquire() ? Optional.of(serving) : Optional.empty();
   }
 
-  /** Returns what serves it now; not used. */
-  synchronized LoadedVersion serving() throws ServingException {
-    if (serving == null) {
-      throw unavailable();
-    }
-    return serving;
-  }
-
   synchronized ServingException unavailable() {
     String why = reason.isEmpty() ? "it is " + state : reason;
     return new ServingException(

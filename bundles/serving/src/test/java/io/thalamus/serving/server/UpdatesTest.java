@@ -2,6 +2,7 @@
 package io.thalamus.serving.server;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -17,9 +18,11 @@ import io.thalamus.serving.ServingException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** Models that come, change and go while they are served. */
@@ -89,6 +92,37 @@ class UpdatesTest extends ServerTest {
         assertThrows(ServingException.class, () -> server.metadata("m", Optional.of("1")));
     assertEquals(Failure.UNAVAILABLE, gone.failure());
     assertThrows(ServingException.class, () -> server.metadata("m", Optional.of("2")));
+  }
+
+  /** Whoever names no version is never refused between the choice of one and its use. */
+  @Test
+  void updatesRefuseNobody() throws Exception {
+    write("m/1/model.tflite", "times 1");
+    look();
+    AtomicBoolean isOver = new AtomicBoolean();
+    List<CompletableFuture<Integer>> clients = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      clients.add(
+          CompletableFuture.supplyAsync(
+              () -> {
+                int asked = 0;
+                for (; !isOver.get(); asked++) {
+                  assertDoesNotThrow(() -> get(server.infer(request("m", x(1, 1)))));
+                  assertDoesNotThrow(() -> server.metadata("m", Optional.empty()));
+                }
+                return asked;
+              },
+              task -> Thread.ofPlatform().start(task)));
+    }
+    for (int version = 2; version <= 300; version++) {
+      write("m/" + version + "/model.tflite", "times " + version);
+      look();
+      look();
+    }
+    isOver.set(true);
+    for (CompletableFuture<Integer> client : clients) {
+      assertTrue(client.get() > 0);
+    }
   }
 
   @Test
