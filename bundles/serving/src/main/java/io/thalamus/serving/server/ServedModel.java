@@ -149,7 +149,12 @@ final class ServedModel {
    * @throws ServingException with NOT_FOUND, or with UNAVAILABLE if no version is ready
    */
   Use acquire(Optional<String> number) throws ServingException {
-    Version chosen = version(number);
+    return acquire(version(number), number);
+  }
+
+  /** Does the same beginning with a version that was chosen before. */
+  Use acquire(Version first, Optional<String> number) throws ServingException {
+    Version chosen = first;
     Optional<LoadedVersion> loaded = chosen.acquire();
     for (int i = 0; loaded.isEmpty() && number.isEmpty() && i < MOST_UPDATES; i++) {
       chosen = version(number);

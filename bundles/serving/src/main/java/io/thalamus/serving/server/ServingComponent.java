@@ -253,31 +253,25 @@ public final class ServingComponent implements InferenceServer {
     }
     String number = "";
     Admission.Place place = null;
-    LoadedVersion acquired = null;
     boolean isStarted = false;
     try {
       ServedModel model = models.find(request.model());
       Turn turn = request.sequence().isPresent() ? sequences.enter(request, model) : null;
-      Version chosen;
-      LoadedVersion loaded;
-      if (turn == null) {
-        ServedModel.Use use = model.acquire(request.version());
-        chosen = use.version();
-        loaded = use.loaded();
-        acquired = loaded;
-      } else {
-        chosen = turn.version();
-        loaded = turn.loaded();
-      }
+      Version chosen = turn == null ? model.version(request.version()) : turn.version();
       number = chosen.number();
       Optional<Duration> limit = request.timeout().or(() -> timeout);
       place = admit(request, chosen, turn == null ? limit : Optional.empty());
+      ServedModel.Use use =
+          turn == null
+              ? model.acquire(chosen, request.version())
+              : new ServedModel.Use(chosen, turn.loaded());
+      number = use.version().number();
       Admission.Place taken = place;
       RunningInference running =
           new RunningInference(
               request,
-              chosen,
-              loaded,
+              use.version(),
+              use.loaded(),
               limit,
               announcer,
               turn,
@@ -298,9 +292,6 @@ public final class ServingComponent implements InferenceServer {
       if (!isStarted) {
         if (place != null) {
           place.leave(false);
-        }
-        if (acquired != null) {
-          acquired.release();
         }
         traffic.ended();
       }
