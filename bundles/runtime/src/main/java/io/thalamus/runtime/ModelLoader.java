@@ -4,6 +4,7 @@ package io.thalamus.runtime;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.memory.BulkCopy;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
@@ -72,7 +73,7 @@ public final class ModelLoader {
     } catch (SharedMemoryException e) {
       throw exhausted(name, e);
     }
-    memory.segment().copyFrom(bytes);
+    BulkCopy.copy(bytes, 0, memory.segment(), 0, bytes.byteSize());
     return load(Path.of(name), memory, CompanionFiles.none(), options, open);
   }
 

@@ -5,6 +5,7 @@ import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.MemoryInfo.State;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.memory.BulkCopy;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
@@ -383,7 +384,7 @@ final class MemoryState {
 
   private void copy(MemorySegment from, MemorySegment to) throws NeuralNetworksException {
     try {
-      to.copyFrom(from);
+      BulkCopy.copy(from, 0, to, 0, from.byteSize());
     } catch (IllegalStateException | WrongThreadException e) {
       throw refused("the other side is closed, or belongs to another thread");
     } catch (IllegalArgumentException | UnsupportedOperationException e) {
