@@ -32,7 +32,8 @@ public interface CompilationCache {
   List<Check> verify(Path directory) throws NeuralNetworksException;
 
   /**
-   * Removes the entries that were not used for longest until the others fit. Those in use stay.
+   * Removes entries until the others fit. Those go first whose compilation would take the least
+   * time for each byte and each second since their last use. Those in use stay.
    *
    * @param bytes what may stay
    * @return what was removed

@@ -12,6 +12,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -63,7 +64,16 @@ final class CacheDirectory {
    * @param entry with the files that were found
    * @param bytes of these
    */
-  record Listed(CacheEntry entry, long bytes, Instant lastUsed) {}
+  record Listed(CacheEntry entry, long bytes, Instant lastUsed) {
+    /**
+     * Returns what the directory gains by keeping the entry: the time that its compilation would
+     * take, for each byte and each second since its last use.
+     */
+    private double worth(Instant now) {
+      double idle = Math.max(1, Duration.between(lastUsed, now).toMillis());
+      return entry.readNote().millis() / (idle * Math.max(1, bytes));
+    }
+  }
 
   Path directory() {
     return directory;
@@ -180,7 +190,8 @@ final class CacheDirectory {
   }
 
   /**
-   * Removes what holds nothing, and what was not used for longest until the rest fits.
+   * Removes what holds nothing, and what is {@linkplain Listed#worth worth} least until the rest
+   * fits; among equals, what was not used for longest.
    *
    * @return what was removed
    */
@@ -188,13 +199,21 @@ final class CacheDirectory {
     List<Listed> entries = list();
     long total = entries.stream().mapToLong(Listed::bytes).sum();
     List<Listed> removed = new ArrayList<>();
-    for (int i = entries.size() - 1; i >= 0; i--) {
-      boolean isUseless = total > quota || entries.get(i).bytes() == 0;
-      if (isUseless && entries.get(i).entry().remove()) {
-        removed.add(entries.get(i));
-        total -= entries.get(i).bytes();
+    for (Listed listed : total > quota ? leastWorthFirst(entries) : entries.reversed()) {
+      boolean isUseless = total > quota || listed.bytes() == 0;
+      if (isUseless && listed.entry().remove()) {
+        removed.add(listed);
+        total -= listed.bytes();
       }
     }
     return removed;
+  }
+
+  /** Reads the note of each. */
+  private static List<Listed> leastWorthFirst(List<Listed> entries) {
+    Instant now = Instant.now();
+    Map<Listed, Double> worth = new HashMap<>();
+    entries.forEach(listed -> worth.put(listed, listed.worth(now)));
+    return entries.reversed().stream().sorted(Comparator.comparing(worth::get)).toList();
   }
 }

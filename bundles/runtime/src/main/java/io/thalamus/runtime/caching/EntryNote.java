@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,8 +17,8 @@ import java.util.Map;
 import java.util.Properties;
 
 /**
- * A note beside the files of an entry, for people: properties, of which no compilation depends on
- * anything. Immutable.
+ * A note beside the files of an entry: properties for people, and for the choice of what leaves a
+ * directory that is full. No compilation depends on it. Immutable.
  *
  * @param parts by name; those of {@link StepIdentity#parts}, and what it is called
  */
@@ -28,6 +29,9 @@ record EntryNote(Map<String, String> parts) {
   static final String PRIORITY = "priority";
   static final String LABEL = "label";
   static final String STEP = "step";
+
+  /** The milliseconds that the device took to compile the step. */
+  static final String COST = "milliseconds";
 
   /** The note of an entry that has none, or a damaged one. */
   static final EntryNote NONE = new EntryNote(Map.of());
@@ -47,6 +51,22 @@ record EntryNote(Map<String, String> parts) {
   /** Returns the value of a name; empty when it has none. */
   String get(String name) {
     return parts.getOrDefault(name, "");
+  }
+
+  /** Returns the same note of a step that took so long to compile. */
+  EntryNote costing(Duration time) {
+    Map<String, String> all = new LinkedHashMap<>(parts);
+    all.put(COST, Long.toString(Math.max(1, time.toMillis())));
+    return new EntryNote(all);
+  }
+
+  /** Returns the milliseconds that another compilation would take; 0 where the note has none. */
+  long millis() {
+    try {
+      return Math.max(0, Long.parseLong(get(COST)));
+    } catch (NumberFormatException damaged) {
+      return 0;
+    }
   }
 
   /** Returns the names of the parts in which it differs from an identity. */
@@ -70,7 +90,7 @@ record EntryNote(Map<String, String> parts) {
     } catch (NoSuchFileException e) {
       return NONE;
     } catch (IOException | IllegalArgumentException damaged) {
-      // It is for people only: an entry without one is shown without a description.
+      // An entry without one is shown without a description, and goes first.
       return NONE;
     }
     Map<String, String> parts = new LinkedHashMap<>();

@@ -30,6 +30,7 @@ import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
@@ -226,11 +227,13 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     private Prepared compile(OpenEntry files, boolean isRefused) throws DeviceException {
       String before = entry.contents();
       boolean isCompiled = false;
+      long begun = System.nanoTime();
       try {
         DevicePreparedModel compiled =
             part.device().prepare(part.model(), config.with(lend(files)), Admission.WHILE_SERVING);
         isCompiled = true;
-        return new Prepared(compiled, store(files) ? Origin.STORED : Origin.NOT_STORED);
+        Duration cost = Duration.ofNanos(System.nanoTime() - begun);
+        return new Prepared(compiled, store(files, cost) ? Origin.STORED : Origin.NOT_STORED);
       } finally {
         if (!isCompiled && (isRefused || before.isEmpty() || !before.equals(entry.contents()))) {
           entry.discard();
@@ -256,12 +259,12 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     }
 
     /** Notes what a device stored; returns false when it stored nothing. */
-    private boolean store(OpenEntry files) {
+    private boolean store(OpenEntry files, Duration cost) {
       if (files.isAbandoned() || !entry.exists()) {
         return false;
       }
       try {
-        entry.writeNote(note);
+        entry.writeNote(note.costing(cost));
         // A device may fill its files when it has time.
         if (directory.added(entry, quotaBytes) > 0) {
           problems.over(directory.directory());
@@ -402,7 +405,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     return true;
   }
 
-  /** Removes the entries that were not used for longest from a directory. */
+  /** Removes the entries that are worth least from a directory; see {@link CacheDirectory}. */
   public List<Entry> collect(Path path, long quota) throws IOException {
     CacheDirectory directory = directory(path);
     List<Entry> before = entries(path);

@@ -8,23 +8,15 @@ package io.thalamus.runtime.measurement;
  * @param seen when, in seconds since 1970
  */
 record MeasuredTime(double nanos, long seen) {
-  /**
-   * The subject of a measured time.
-   *
-   * @param device name and version, since another version has other kernels
-   * @param what the signature of an operation, or one of the two below
-   */
-  record Key(String device, String what) {
-    /** The cost of a step. */
-    static final String STEP = "step";
+  /** The subject of the cost of a step. Other subjects are signatures of operations. */
+  static final String STEP = "step";
 
-    /** The usual time of a step as a whole, with the signature of its model behind it. */
-    static final String WHOLE = "whole:";
+  /** The subject of the cost of a byte that crosses the boundary of a step. */
+  static final String BYTE = "byte";
 
-    /** The lower bound of that time. */
-    static final String LEAST = "least:";
+  /** The usual time of a step as a whole, with the signature of its model behind it. */
+  static final String WHOLE = "whole:";
 
-    /** The cost of a byte that crosses the boundary of a step. */
-    static final String BYTE = "byte";
-  }
+  /** The lower bound of that time. */
+  static final String LEAST = "least:";
 }

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.measurement;
 
+import io.thalamus.cache.CacheEngine;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
-import io.thalamus.runtime.measurement.MeasuredTime.Key;
 import io.thalamus.runtime.measurement.StepObservation.Part;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
-import java.nio.file.Path;
 import java.time.Clock;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import org.osgi.framework.BundleContext;
+import java.util.Set;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
 
 /**
- * Measured times of operations on the present devices. Thread-safe. Read from the storage directory
- * when first asked, written back by {@link #flush}.
+ * Measured times of operations on the present devices. Thread-safe. The times of a device are read
+ * from the caching engine when they are first asked for, and written back by {@link #flush};
+ * without an engine they last as long as this.
  *
  * <p>Times are those of the caller's clock around a call of the device, since that is what an
  * application waits for: not what an accelerator says of its own hardware, which leaves out the way
@@ -43,30 +47,52 @@ public final class Measurements implements AutoCloseable {
 
   private static final double SHORTEST_NANOS = 50;
 
-  private final TimeTable table;
   private final Clock clock;
   private final Object lock = new Object();
-  private final Map<Key, MeasuredTime> times = new HashMap<>();
-  private final Map<Key, MeasuredTime> unsaved = new HashMap<>();
-  private boolean loaded;
 
-  /** Kept below the storage directory of the framework, where it has one. */
+  /** The times of each device by their subjects; of devices that were asked for. */
+  private final Map<String, Map<String, MeasuredTime>> times = new HashMap<>();
+
+  /** The devices of which something was learnt since it was written last. */
+  private final Set<String> unsaved = new HashSet<>();
+
+  private Optional<TimeTable> table = Optional.empty();
+
   @Activate
-  public Measurements(BundleContext context) {
-    this(
-        context.getProperty("thalamus.storage") == null
-            ? null
-            : Path.of(context.getProperty("thalamus.storage"), "measurements"),
-        Clock.systemUTC());
+  public Measurements() {
+    this(null, Clock.systemUTC());
   }
 
-  /** Kept in this directory; null for nowhere. */
-  public Measurements(Path directory, Clock clock) {
+  /**
+   * Measurements by a clock.
+   *
+   * @param engine keeps them; null for nowhere
+   */
+  public Measurements(CacheEngine engine, Clock clock) {
+    this.clock = clock;
+    if (engine != null) {
+      bindEngine(engine);
+    }
+  }
+
+  @Reference(cardinality = ReferenceCardinality.OPTIONAL, policy = ReferencePolicy.DYNAMIC)
+  void bindEngine(CacheEngine engine) {
     String machine =
         System.getProperty("os.arch") + " " + Runtime.getRuntime().availableProcessors();
-    this.table = directory == null ? null : new TimeTable(directory, machine);
-    this.clock = clock;
-    this.loaded = table == null;
+    synchronized (lock) {
+      TimeTable stored = new TimeTable(engine, machine);
+      table = Optional.of(stored);
+      times.forEach((device, own) -> stored.read(device).forEach(own::putIfAbsent));
+    }
+  }
+
+  void unbindEngine(CacheEngine engine) {
+    synchronized (lock) {
+      if (table.isPresent() && table.get().isKeptBy(engine)) {
+        flush();
+        table = Optional.empty();
+      }
+    }
   }
 
   private static String device(DeviceInfo info) {
@@ -80,13 +106,13 @@ public final class Measurements implements AutoCloseable {
 
   /** Returns the fixed time of a step on a device. */
   public double startNanos(DeviceInfo info) {
-    return find(info, Key.STEP)
+    return find(info, MeasuredTime.STEP)
         .orElse(info.type() == DeviceType.CPU ? USUAL_CALL_NANOS : USUAL_GUARDED_CALL_NANOS);
   }
 
   /** Returns the time of a device for a byte that crosses the boundary of a step. */
   public double byteNanos(DeviceInfo info) {
-    return find(info, Key.BYTE).orElse(USUAL_BYTE_NANOS);
+    return find(info, MeasuredTime.BYTE).orElse(USUAL_BYTE_NANOS);
   }
 
   /**
@@ -100,8 +126,8 @@ public final class Measurements implements AutoCloseable {
     if (signature.isEmpty()) {
       return Optional.empty();
     }
-    OptionalDouble usual = find(info, Key.WHOLE + signature.get());
-    OptionalDouble least = find(info, Key.LEAST + signature.get());
+    OptionalDouble usual = find(info, MeasuredTime.WHOLE + signature.get());
+    OptionalDouble least = find(info, MeasuredTime.LEAST + signature.get());
     return usual.isEmpty() || least.isEmpty()
         ? Optional.empty()
         : Optional.of(new StepTime(usual.getAsDouble(), least.getAsDouble()));
@@ -118,42 +144,27 @@ public final class Measurements implements AutoCloseable {
     Optional<StepTime> own = times.own();
     if (signature.isPresent() && own.isPresent()) {
       synchronized (lock) {
-        load();
-        put(info, Key.WHOLE + signature.get(), own.get().usualNanos());
-        put(info, Key.LEAST + signature.get(), own.get().leastNanos());
+        put(info, MeasuredTime.WHOLE + signature.get(), own.get().usualNanos());
+        put(info, MeasuredTime.LEAST + signature.get(), own.get().leastNanos());
       }
     }
   }
 
   private OptionalDouble find(DeviceInfo info, String what) {
     synchronized (lock) {
-      load();
-      MeasuredTime time = times.get(new Key(device(info), what));
+      MeasuredTime time = of(device(info)).get(what);
       return time == null ? OptionalDouble.empty() : OptionalDouble.of(time.nanos());
     }
   }
 
-  private void load() {
-    if (loaded) {
-      return;
-    }
-    loaded = true;
-    try {
-      times.putAll(table.read());
-    } catch (IOException e) {
-      LOG.log(
-          Level.WARNING,
-          "the measurements in {0} cannot be read, and are begun anew: {1}",
-          table.file(),
-          e.getMessage());
-    }
+  private Map<String, MeasuredTime> of(String device) {
+    return times.computeIfAbsent(
+        device, name -> table.map(stored -> stored.read(name)).orElseGet(HashMap::new));
   }
 
   private void put(DeviceInfo info, String what, double nanos) {
-    Key key = new Key(device(info), what);
-    MeasuredTime time = new MeasuredTime(nanos, clock.instant().getEpochSecond());
-    times.put(key, time);
-    unsaved.put(key, time);
+    of(device(info)).put(what, new MeasuredTime(nanos, clock.instant().getEpochSecond()));
+    unsaved.add(device(info));
   }
 
   /**
@@ -162,7 +173,6 @@ public final class Measurements implements AutoCloseable {
    */
   public void learn(List<StepObservation> steps) {
     synchronized (lock) {
-      load();
       for (StepObservation step : steps) {
         share(step);
       }
@@ -175,14 +185,13 @@ public final class Measurements implements AutoCloseable {
    */
   public void learn(List<StepObservation> apart, List<StepObservation> together) {
     synchronized (lock) {
-      load();
       if (apart.isEmpty()) {
         return;
       }
       DeviceInfo info = apart.getFirst().device();
       StepCosts costs = StepCosts.fit(apart, together, startNanos(info), byteNanos(info));
-      put(info, Key.STEP, costs.stepNanos());
-      put(info, Key.BYTE, costs.byteNanos());
+      put(info, MeasuredTime.STEP, costs.stepNanos());
+      put(info, MeasuredTime.BYTE, costs.byteNanos());
       for (StepObservation step : apart) {
         // What was known before came from coarser observations.
         put(info, step.operations().getFirst().signature(), without(step, costs.stepNanos()));
@@ -216,23 +225,22 @@ public final class Measurements implements AutoCloseable {
     return Math.max(nanos(info, part.signature()).orElse(part.expected()), SHORTEST_NANOS);
   }
 
-  /** Writes what was learnt since the last time; what cannot be written is tried again. */
+  /**
+   * Writes what was learnt since the last time, and takes over what other processes wrote. If it
+   * cannot be written, the next time tries again.
+   */
   public void flush() {
-    Map<Key, MeasuredTime> own;
     synchronized (lock) {
-      if (table == null || unsaved.isEmpty()) {
+      if (table.isEmpty()) {
         return;
       }
-      own = Map.copyOf(unsaved);
-      unsaved.clear();
-      try {
-        Map<Key, MeasuredTime> all = table.merge(own);
-        times.clear();
-        times.putAll(all);
-      } catch (IOException e) {
-        unsaved.putAll(own);
-        LOG.log(
-            Level.WARNING, "measurements cannot be kept in {0}: {1}", table.file(), e.toString());
+      for (String device : Set.copyOf(unsaved)) {
+        try {
+          times.put(device, table.get().merge(device, of(device)));
+          unsaved.remove(device);
+        } catch (IOException e) {
+          LOG.log(Level.WARNING, "measurements of {0} cannot be kept: {1}", device, e.toString());
+        }
       }
     }
   }

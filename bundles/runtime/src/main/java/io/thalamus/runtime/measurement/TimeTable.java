@@ -1,159 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.measurement;
 
-import io.thalamus.memory.files.AtomicFiles;
-import io.thalamus.memory.files.FileLocks;
-import io.thalamus.runtime.measurement.MeasuredTime.Key;
+import io.thalamus.cache.BlobLimits;
+import io.thalamus.cache.BlobStore;
+import io.thalamus.cache.CacheEngine;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.Set;
 
 /**
- * The file of measured times, which processes share. Not thread-safe.
+ * The stored times of devices, which processes share: a blob of the caching engine for each device,
+ * whose key is the device's name and version, since another version has other kernels. Thread-safe.
  *
- * <p>A line for each time, fields separated by tabs: device, what, nanoseconds, when; above them
- * one line that names format and machine. A writer takes the lock file first, reads the times of
- * others, puts its own over the older ones, writes a new file beside the old one and renames it, so
- * that no reader sees half a file, also if a writer is killed.
+ * <p>A blob is text with a line for each time: subject, nanoseconds, when, separated by tabs. The
+ * engine vouches that nobody else has written it.
  */
 final class TimeTable {
-  /** The oldest go where there are more. */
-  static final int MOST = 20_000;
+  /** The oldest times of a device go if there are more. */
+  static final int MOST = 5_000;
 
-  private static final String NAME = "times.tsv";
-  private static final int FIELDS = 4;
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  /** Many more than {@link #MOST} lines have. */
+  private static final int MAX_BLOB_BYTES = 1 << 20;
 
-  private final Path directory;
-  private final String header;
+  private static final int MAX_TOTAL_BYTES = 8 * MAX_BLOB_BYTES;
+  private static final BlobLimits LIMITS =
+      BlobLimits.of(1 << 10, MAX_BLOB_BYTES, MAX_TOTAL_BYTES)
+          .with(BlobLimits.Select.LRU, BlobLimits.Capacity.FIT);
 
-  /** A file that is damaged. */
-  static final class DamagedException extends IOException {
-    private static final long serialVersionUID = 1L;
-
-    DamagedException(String message) {
-      super(message);
-    }
-  }
+  private final CacheEngine engine;
+  private final BlobStore blobs;
 
   /**
-   * The file in a directory, which need not exist.
+   * The times that an engine keeps.
    *
-   * @param machine what the times hold for; those of another are not used
+   * @param machine what the times hold for; those of another are not seen
    */
-  TimeTable(Path directory, String machine) {
-    this.directory = directory;
-    this.header = "thalamus measurements 1 " + machine;
+  TimeTable(CacheEngine engine, String machine) {
+    this.engine = engine;
+    this.blobs = engine.blobs("times 1 " + machine, LIMITS);
   }
 
-  Path file() {
-    return directory.resolve(NAME);
+  /** Returns whether an engine keeps these times. */
+  boolean isKeptBy(CacheEngine other) {
+    return engine == other;
   }
 
-  /**
-   * Returns the stored times; none when the file is missing, or of another machine or format.
-   *
-   * @throws DamagedException where it is no such file
-   */
-  Map<Key, MeasuredTime> read() throws IOException {
-    Map<Key, MeasuredTime> times = new HashMap<>();
-    List<String> lines;
-    try {
-      lines = Files.readAllLines(file(), StandardCharsets.UTF_8);
-    } catch (NoSuchFileException e) {
-      return times;
-    } catch (java.nio.charset.CharacterCodingException e) {
-      throw new DamagedException("it is no text");
-    }
-    if (lines.isEmpty() || !lines.getFirst().startsWith("thalamus measurements ")) {
-      throw new DamagedException("its first line is not that of a table of measurements");
-    }
-    if (!lines.getFirst().equals(header)) {
-      return times;
-    }
-    for (int i = 1; i < lines.size(); i++) {
-      parse(lines.get(i), i + 1, times);
-    }
+  /** Returns the stored times of a device by their subjects; none if nothing is stored. */
+  Map<String, MeasuredTime> read(String device) {
+    Map<String, MeasuredTime> times = new HashMap<>();
+    blobs
+        .get(key(device))
+        .ifPresent(
+            blob ->
+                new String(blob, StandardCharsets.UTF_8)
+                    .lines()
+                    .map(line -> line.split("\t"))
+                    .forEach(
+                        fields ->
+                            times.put(
+                                fields[0],
+                                new MeasuredTime(
+                                    Double.parseDouble(fields[1]), Long.parseLong(fields[2])))));
     return times;
   }
 
-  private static void parse(String line, int number, Map<Key, MeasuredTime> times)
-      throws DamagedException {
-    String[] fields = line.split("\t", -1);
-    try {
-      double nanos = fields.length == FIELDS ? Double.parseDouble(fields[2]) : -1;
-      if (!(nanos >= 0) || Double.isInfinite(nanos)) {
-        throw new DamagedException("line " + number + " is no measurement");
-      }
-      times.put(new Key(fields[0], fields[1]), new MeasuredTime(nanos, Long.parseLong(fields[3])));
-    } catch (NumberFormatException e) {
-      throw new DamagedException("line " + number + " has no number where one must be");
-    }
-  }
-
   /**
-   * Adds times to the file.
+   * Adds times of a device. Of two of one subject the later one stays.
    *
-   * @return all that it holds now
-   * @throws IOException where it cannot be written; a damaged file is written anew
+   * @return all that is stored of the device now
+   * @throws IOException if the storage cannot be written
    */
-  Map<Key, MeasuredTime> merge(Map<Key, MeasuredTime> own) throws IOException {
-    Files.createDirectories(directory);
-    Path lockFile = directory.resolve("times.lock");
-    try (FileChannel channel =
-            FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-        FileLock _ = FileLocks.lock(channel, lockFile, PATIENCE)) {
-      Map<Key, MeasuredTime> all = readOrNothing();
-      own.forEach((key, time) -> all.merge(key, time, (a, b) -> b.seen() >= a.seen() ? b : a));
-      Map<Key, MeasuredTime> kept = all.size() <= MOST ? all : latest(all);
-      write(kept);
-      return kept;
+  Map<String, MeasuredTime> merge(String device, Map<String, MeasuredTime> own) throws IOException {
+    try (CacheEngine.Hold _ = engine.hold()) {
+      Map<String, MeasuredTime> all = read(device);
+      own.forEach((what, time) -> all.merge(what, time, (a, b) -> b.seen() >= a.seen() ? b : a));
+      if (all.size() > MOST) {
+        List<String> oldestFirst = new ArrayList<>(all.keySet());
+        oldestFirst.sort(Comparator.comparingLong(what -> all.get(what).seen()));
+        all.keySet().removeAll(Set.copyOf(oldestFirst.subList(0, all.size() - MOST)));
+      }
+      StringBuilder text = new StringBuilder();
+      all.forEach(
+          (what, time) ->
+              text.append(what)
+                  .append('\t')
+                  .append((float) time.nanos())
+                  .append('\t')
+                  .append(time.seen())
+                  .append('\n'));
+      blobs.set(key(device), text.toString().getBytes(StandardCharsets.UTF_8));
+      return all;
     }
   }
 
-  private Map<Key, MeasuredTime> readOrNothing() throws IOException {
-    try {
-      return read();
-    } catch (DamagedException e) {
-      // Told by whoever read it first.
-      return new HashMap<>();
-    }
-  }
-
-  private static Map<Key, MeasuredTime> latest(Map<Key, MeasuredTime> all) {
-    return all.entrySet().stream()
-        .sorted(Comparator.comparingLong(entry -> -entry.getValue().seen()))
-        .limit(MOST)
-        .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
-  }
-
-  private void write(Map<Key, MeasuredTime> times) throws IOException {
-    StringBuilder text = new StringBuilder(header).append('\n');
-    times.entrySet().stream()
-        .sorted(
-            Comparator.comparing((Map.Entry<Key, MeasuredTime> entry) -> entry.getKey().device())
-                .thenComparing(entry -> entry.getKey().what()))
-        .forEach(
-            entry ->
-                text.append(entry.getKey().device())
-                    .append('\t')
-                    .append(entry.getKey().what())
-                    .append('\t')
-                    .append((float) entry.getValue().nanos())
-                    .append('\t')
-                    .append(entry.getValue().seen())
-                    .append('\n'));
-    AtomicFiles.replace(file(), fresh -> Files.writeString(fresh, text));
+  private static byte[] key(String device) {
+    return device.getBytes(StandardCharsets.UTF_8);
   }
 }

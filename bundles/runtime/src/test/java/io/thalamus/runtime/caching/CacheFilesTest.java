@@ -532,14 +532,10 @@ class CacheFilesTest {
     CacheDirectory files = runtime.cache.directory(directory());
     List<CacheDirectory.Listed> before = files.list();
     assertEquals(4, before.size());
-    Instant now = Instant.now();
-    for (int i = 0; i < before.size(); i++) {
-      for (String suffix : List.of("10", "20", "21", ".note")) {
-        Files.setLastModifiedTime(
-            directory().resolve(before.get(i).entry().name() + suffix),
-            FileTime.from(now.minusSeconds(1000L * (i + 1))));
-      }
+    for (CacheDirectory.Listed listed : before) {
+      cost(listed, 1);
     }
+    age(before);
     List<CacheDirectory.Listed> aged = files.list();
     assertEquals(names(before), names(aged));
     Path stranger = Files.write(directory().resolve("notes.txt"), new byte[1 << 12]);
@@ -556,5 +552,44 @@ class CacheFilesTest {
     assertEquals(List.of(), files.collect(Long.MAX_VALUE));
     assertEquals(2, files.collect(0).size());
     assertEquals(List.of(), files());
+  }
+
+  @Test
+  void theQuotaSparesWhatTookLongToCompile() throws Exception {
+    for (int user = 0; user < 4; user++) {
+      compile(options(directory(), user));
+    }
+    CacheDirectory files = runtime.cache.directory(directory());
+    List<CacheDirectory.Listed> before = files.list();
+    // Idle for 1,000 to 4,000 s: the second is worth 1 ms / 2,000 s, the last 12 ms / 4,000 s.
+    long[] millis = {4, 1, 2, 12};
+    for (int i = 0; i < millis.length; i++) {
+      cost(before.get(i), millis[i]);
+    }
+    age(before);
+    List<CacheDirectory.Listed> aged = files.list();
+    long total = aged.stream().mapToLong(CacheDirectory.Listed::bytes).sum();
+    assertEquals(List.of(aged.get(1).entry().name()), names(files.collect(total - 1)));
+    assertEquals(
+        List.of(aged.get(2).entry().name()), names(files.collect(total - aged.get(1).bytes() - 1)));
+    assertEquals(names(List.of(aged.get(0), aged.get(3))), names(files.list()));
+  }
+
+  /** Notes so many milliseconds for each byte. */
+  private static void cost(CacheDirectory.Listed listed, long millis) throws IOException {
+    CacheEntry entry = listed.entry();
+    entry.writeNote(entry.readNote().costing(Duration.ofMillis(millis * listed.bytes())));
+  }
+
+  /** Makes the first of them 1,000 s old, the second 2,000 s, and so on. */
+  private void age(List<CacheDirectory.Listed> listed) throws IOException {
+    Instant now = Instant.now();
+    for (int i = 0; i < listed.size(); i++) {
+      for (String suffix : List.of("10", "20", "21", ".note")) {
+        Files.setLastModifiedTime(
+            directory().resolve(listed.get(i).entry().name() + suffix),
+            FileTime.from(now.minusSeconds(1000L * (i + 1))));
+      }
+    }
   }
 }

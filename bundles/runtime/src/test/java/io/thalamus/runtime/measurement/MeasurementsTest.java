@@ -3,15 +3,14 @@ package io.thalamus.runtime.measurement;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.cache.FileCacheEngine;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
-import io.thalamus.runtime.measurement.MeasuredTime.Key;
 import io.thalamus.runtime.measurement.StepObservation.Part;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +18,7 @@ import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +26,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -40,7 +41,11 @@ class MeasurementsTest {
   }
 
   private Measurements kept(long seconds) {
-    return new Measurements(directory.resolve("deep/measurements"), at(seconds));
+    return new Measurements(engine(), at(seconds));
+  }
+
+  private FileCacheEngine engine() {
+    return new FileCacheEngine(directory.resolve("deep"), "io.thalamus.runtime");
   }
 
   private static StepObservation step(DeviceInfo info, double nanos, String... signatures) {
@@ -109,61 +114,69 @@ class MeasurementsTest {
   }
 
   @Test
-  void aDamagedFileIsBegunAnew() throws Exception {
-    Path file = directory.resolve("deep/measurements/times.tsv");
-    Files.createDirectories(file.getParent());
+  void damagedTimesAreBegunAnew() throws Exception {
     Measurements probe = kept(1);
     probe.learn(List.of(step(CPU, 50_000, "A")));
     probe.flush();
-    String good = Files.readString(file);
-    List<String> damaged =
-        List.of(
-            "",
-            "something else\n",
-            good + "half a li",
-            good + "a\tb\tNaN\t1\n",
-            good + "a\tb\t-5\t1\n",
-            good + "a\tb\t5\tlater\n",
-            good.substring(0, good.length() / 2));
-    for (String text : damaged) {
-      Files.writeString(file, text);
-      Measurements next = kept(2);
-      assertTrue(next.nanos(CPU, "A").isEmpty(), text);
-      next.learn(List.of(step(CPU, 50_000, "B")));
-      next.close();
-      assertTrue(kept(3).nanos(CPU, "B").isPresent(), text);
+    Path file;
+    try (Stream<Path> blobs = Files.list(directory.resolve("deep/io.thalamus.runtime/blobs"))) {
+      file = blobs.findFirst().orElseThrow();
     }
-    Files.write(file, new byte[] {(byte) 0xff, (byte) 0xfe, 0});
-    assertTrue(kept(4).nanos(CPU, "B").isEmpty());
-    TimeTable table = new TimeTable(file.getParent(), "here");
-    assertThrows(TimeTable.DamagedException.class, table::read);
+    byte[] good = Files.readAllBytes(file);
+    for (int i = 0; i < good.length; i++) {
+      byte[] bad = good.clone();
+      bad[i] ^= 1;
+      Files.write(file, bad);
+      Measurements next = kept(2);
+      assertTrue(next.nanos(CPU, "A").isEmpty(), "byte " + i);
+    }
+    Files.write(file, Arrays.copyOf(good, good.length / 2));
+    Measurements last = kept(2);
+    last.learn(List.of(step(CPU, 50_000, "B")));
+    last.close();
+    assertTrue(kept(3).nanos(CPU, "B").isPresent());
   }
 
   @Test
   void timesOfAnotherMachineAreNotUsed() throws Exception {
-    Map<Key, MeasuredTime> own = Map.of(new Key("d 1", "A"), new MeasuredTime(5, 1));
-    new TimeTable(directory, "big").merge(own);
-    assertEquals(Map.of(), new TimeTable(directory, "small").read());
-    assertEquals(own, new TimeTable(directory, "big").read());
+    Map<String, MeasuredTime> own = Map.of("A", new MeasuredTime(5, 1));
+    new TimeTable(engine(), "big").merge("d 1", own);
+    assertEquals(Map.of(), new TimeTable(engine(), "small").read("d 1"));
+    assertEquals(own, new TimeTable(engine(), "big").read("d 1"));
   }
 
   @Test
-  void theFileIsBounded() throws Exception {
-    TimeTable table = new TimeTable(directory, "here");
-    Map<Key, MeasuredTime> many = new HashMap<>();
+  void theTimesOfADeviceAreBounded() throws Exception {
+    TimeTable table = new TimeTable(engine(), "here");
+    Map<String, MeasuredTime> many = new HashMap<>();
     IntStream.range(0, TimeTable.MOST + 10)
-        .forEach(i -> many.put(new Key("d 1", "op" + i), new MeasuredTime(1, i)));
-    assertEquals(TimeTable.MOST, table.merge(many).size());
-    Map<Key, MeasuredTime> kept = table.read();
+        .forEach(i -> many.put(MeasuredTime.WHOLE + "op" + i, new MeasuredTime(1, i)));
+    assertEquals(TimeTable.MOST, table.merge("d 1", many).size());
+    Map<String, MeasuredTime> kept = table.read("d 1");
     assertEquals(TimeTable.MOST, kept.size());
-    assertFalse(kept.containsKey(new Key("d 1", "op9")), "the oldest go");
-    assertTrue(kept.containsKey(new Key("d 1", "op10")));
+    assertFalse(kept.containsKey(MeasuredTime.WHOLE + "op9"), "the oldest go");
+    assertTrue(kept.containsKey(MeasuredTime.WHOLE + "op10"));
+  }
+
+  @Test
+  void anEngineThatComesLateKeepsWhatWasLearntBefore() {
+    Measurements first = kept(1);
+    first.learn(List.of(step(CPU, 50_000, "A")));
+    first.close();
+    Measurements second = new Measurements(null, at(2));
+    second.learn(List.of(step(CPU, 60_000, "B")));
+    FileCacheEngine late = engine();
+    second.bindEngine(late);
+    assertTrue(second.nanos(CPU, "A").isPresent());
+    second.unbindEngine(late);
+    assertTrue(kept(3).nanos(CPU, "B").isPresent());
   }
 
   @Test
   void whereNothingCanBeWrittenItIsKeptInMemory() throws Exception {
     Path file = Files.createFile(directory.resolve("file"));
-    Measurements measurements = new Measurements(file.resolve("below"), at(1));
+    Measurements measurements =
+        new Measurements(new FileCacheEngine(file, "io.thalamus.runtime"), at(1));
     measurements.learn(List.of(step(CPU, 50_000, "A")));
     measurements.flush();
     assertTrue(measurements.nanos(CPU, "A").isPresent());

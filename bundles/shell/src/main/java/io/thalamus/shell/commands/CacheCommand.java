@@ -39,7 +39,7 @@ public final class CacheCommand extends Command {
                   "nn:cache",
                   "[ls | verify | gc | why MODEL] [DIR]",
                   "Compilations that are kept: what there is; whether their devices can open it;"
-                      + " removing what was not used for longest; why MODEL would be compiled"
+                      + " removing what is worth least; why MODEL would be compiled"
                       + " anew. DIR is usually the storage's cache.",
                   0,
                   3)
