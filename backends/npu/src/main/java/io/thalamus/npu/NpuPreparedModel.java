@@ -24,6 +24,7 @@ import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A compiled model. Thread-safe. Knows the model's arguments and the loaded program, nothing else
@@ -38,6 +39,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
 
   private final Model model;
   private final List<Shape> shapes;
+  private final Optional<String> staleness;
   private final NpuConfig config;
   private final SecondStage secondStage;
   private final Priority priority;
@@ -52,6 +54,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
    *
    * @param arguments what {@link CachedArguments#alone} makes of the model
    * @param shapes of the outputs
+   * @param staleness of a program that was restored
    * @param config of the device
    * @param secondStage of the device, which ends when the device is stopped
    * @param priority of the executions
@@ -61,6 +64,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
       Model arguments,
       NpuDevice device,
       List<Shape> shapes,
+      Optional<String> staleness,
       Program program,
       NpuConfig config,
       SecondStage secondStage,
@@ -69,6 +73,7 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
     super(arguments, device);
     this.model = arguments;
     this.shapes = List.copyOf(shapes);
+    this.staleness = staleness;
     this.program = program;
     this.config = config;
     this.secondStage = secondStage;
@@ -89,6 +94,11 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
   @Override
   protected List<Shape> outputShapes() {
     return shapes;
+  }
+
+  @Override
+  public Optional<String> staleness() {
+    return staleness;
   }
 
   /** Returns the cost of an execution on the hardware, with the present program. */

@@ -25,8 +25,8 @@ import java.util.Optional;
  * settings of the device are those that it was compiled with.
  *
  * <p>A process may end before its search does, and leaves the first program in the cache. That one
- * is restored for an hour, which is longer than any search takes; then it is refused, so that the
- * model is compiled anew and a search gets another chance.
+ * counts as good for an hour, which is longer than any search takes; then it is stale, so that the
+ * model is compiled anew in the background, and a search gets another chance.
  */
 final class ProgramCache {
   /** The time that a first program in the cache may wait for its successor. */
@@ -106,11 +106,15 @@ final class ProgramCache {
     if (!Arrays.equals(cached.settings(), settings)) {
       throw refused("the cache was made by another version, or under other settings", null);
     }
-    Instant oldest = clock.instant().minus(PATIENCE);
-    if (!cached.isFinal() && cached.made().isBefore(oldest)) {
-      throw refused("the cache holds a first program that no search has bettered since", null);
-    }
     return cached;
+  }
+
+  /** Returns the reason why a stored program is worth compiling anew, if there is one. */
+  Optional<String> staleness(CachedProgram cached) {
+    Instant oldest = clock.instant().minus(PATIENCE);
+    return !cached.isFinal() && cached.made().isBefore(oldest)
+        ? Optional.of("it is a first program that no search has bettered since")
+        : Optional.empty();
   }
 
   private static DeviceException refused(String reason, Exception cause) {

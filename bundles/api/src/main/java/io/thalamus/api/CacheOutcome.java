@@ -25,9 +25,19 @@ public record CacheOutcome(String device, int operations, Origin origin) {
     /** It was restored from its files. */
     RESTORED,
     /**
+     * It was restored from its files, and its device says that it is worth compiling anew. The
+     * runtime does so in the background, and takes the new one when it is ready.
+     */
+    STALE,
+    /**
      * It was compiled, and not stored: its files are in use elsewhere, cannot be opened, or the
      * device stored nothing in them.
      */
-    NOT_STORED
+    NOT_STORED;
+
+    /** Returns whether it was restored, however good it is. */
+    public boolean isRestored() {
+      return this == RESTORED || this == STALE;
+    }
   }
 }

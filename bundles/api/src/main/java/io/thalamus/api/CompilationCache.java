@@ -72,7 +72,7 @@ public interface CompilationCache {
 
   /**
    * Tells for each step of the plan of the moment whether a compilation with these options would
-   * find it in the cache, and why not. Compiles nothing.
+   * restore it from the cache, and why not. The devices open what is stored; nothing is compiled.
    *
    * @throws NeuralNetworksException with BAD_DATA where the options have no caching; otherwise as
    *     {@link NeuralNetworks#plan}
@@ -147,7 +147,7 @@ public interface CompilationCache {
    * The result of a check of an entry.
    *
    * @param state what its device says
-   * @param reason why it cannot be used; empty where it can
+   * @param reason why it cannot be used, or is stale; empty if it is as good as new
    */
   record Check(Entry entry, State state, String reason) {
     public Check {
@@ -160,6 +160,8 @@ public interface CompilationCache {
     public enum State {
       /** Its device opened it. */
       GOOD,
+      /** Its device opened it, and says that it is worth compiling anew. */
+      STALE,
       /** Its device refused it; the next compilation writes it anew. */
       BAD,
       /** No device here would look for it. */
@@ -172,8 +174,9 @@ public interface CompilationCache {
    *
    * @param step which operations, for people
    * @param device id of the device that would get it
-   * @param isStored whether its files are there
-   * @param reasons why they are not, one sentence each; empty where they are
+   * @param isStored whether its files are there, and the device opens them
+   * @param reasons why not, one sentence each; of a step that is stored, why it is worth compiling
+   *     anew
    */
   record Forecast(String step, String device, boolean isStored, List<String> reasons) {
     public Forecast {

@@ -3,6 +3,7 @@ package io.thalamus.hal;
 
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * A prepared model that hands every call on to another one: the base of decorators. As thread-safe
@@ -51,6 +52,11 @@ public abstract class DelegatingPreparedModel implements PreparedModel {
   @Override
   public ExecutionProfile profile(Request request) throws DeviceException {
     return delegate.profile(request);
+  }
+
+  @Override
+  public Optional<String> staleness() {
+    return delegate.staleness();
   }
 
   @Override

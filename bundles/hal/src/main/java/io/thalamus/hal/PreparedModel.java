@@ -4,6 +4,7 @@ package io.thalamus.hal;
 import io.thalamus.model.ErrorStatus;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
@@ -57,6 +58,15 @@ public interface PreparedModel extends AutoCloseable {
   default ExecutionProfile profile(Request request) throws DeviceException {
     throw new DeviceException(
         ErrorStatus.GENERAL_FAILURE, "this device does not tell how long operations take");
+  }
+
+  /**
+   * Returns the reason why a model that was restored from a cache is worth compiling anew, for
+   * people. It computes the same values meanwhile. Empty if it is as good as a new one. The runtime
+   * asks once, before the first execution.
+   */
+  default Optional<String> staleness() {
+    return Optional.empty();
   }
 
   /** Gives back what the device holds for the model. Calling it again does nothing. */

@@ -3,7 +3,6 @@ package io.thalamus.vectors;
 
 import io.thalamus.api.CacheOptions;
 import io.thalamus.api.CacheOutcome;
-import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.model.CacheToken;
 import java.nio.file.Path;
@@ -35,7 +34,7 @@ public final class CacheTally {
 
   void count(List<CacheOutcome> caching) {
     steps.addAndGet(caching.size());
-    restored.addAndGet(caching.stream().filter(step -> step.origin() == Origin.RESTORED).count());
+    restored.addAndGet(caching.stream().filter(step -> step.origin().isRestored()).count());
   }
 
   /** Returns how many steps came from the directory. */

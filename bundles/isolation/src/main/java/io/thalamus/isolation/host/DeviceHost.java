@@ -227,7 +227,7 @@ public final class DeviceHost implements Connection.Receiver, AutoCloseable {
   private Encoder keep(PreparedModel model, MappedMemories constants) {
     int id = lastModel.incrementAndGet();
     models.put(id, new HostedModel(model, constants));
-    return new Encoder().int32(id);
+    return new Encoder().int32(id).text(model.staleness().orElse(""));
   }
 
   /** The settings of a prepare, with the first handles of its cache files, which it owns. */

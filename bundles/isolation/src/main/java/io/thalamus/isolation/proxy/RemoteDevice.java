@@ -223,10 +223,14 @@ public final class RemoteDevice implements Device, AutoCloseable {
       files.write(body);
       ExecutionControl control = config.control().until(config.deadline());
       Reply reply = call(type, body, control, limits.other());
-      int id = read(reply.answer(), Decoder::int32);
-      files.store();
       boolean isPolling = config.preference() != ExecutionPreference.LOW_POWER;
-      PreparedModel prepared = new RemotePreparedModel(this, id, model, isPolling, bursts);
+      PreparedModel prepared =
+          read(
+              reply.answer(),
+              from ->
+                  new RemotePreparedModel(
+                      this, from.int32(), model, from.text(), isPolling, bursts));
+      files.store();
       stopIfAsked(reply.unasked(), control, prepared);
       return prepared;
     }

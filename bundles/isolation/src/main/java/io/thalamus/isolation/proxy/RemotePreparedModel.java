@@ -33,6 +33,7 @@ final class RemotePreparedModel implements PreparedModel {
   private final RemoteDevice device;
   private final int id;
   private final Optional<Model> model;
+  private final String staleness;
   private final Lanes lanes;
   private final AtomicBoolean isClosed = new AtomicBoolean();
 
@@ -40,18 +41,26 @@ final class RemotePreparedModel implements PreparedModel {
    * A model that the device knows by a number.
    *
    * @param model empty where it was restored
+   * @param staleness why it is worth compiling anew; empty if it is not
    * @param isPolling whether its bursts poll before they sleep
    */
   RemotePreparedModel(
       RemoteDevice device,
       int id,
       Optional<Model> model,
+      String staleness,
       boolean isPolling,
       Supplier<Optional<BurstService>> bursts) {
     this.lanes = new Lanes(device, isPolling, bursts);
     this.device = device;
     this.id = id;
     this.model = model;
+    this.staleness = staleness;
+  }
+
+  @Override
+  public Optional<String> staleness() {
+    return staleness.isEmpty() ? Optional.empty() : Optional.of(staleness);
   }
 
   boolean isOf(RemoteDevice other) {

@@ -148,7 +148,7 @@ final class CacheDirectory {
         return bytes;
       }
     }
-    collect(quota);
+    collect(quota, entry.name());
     long total = list().stream().mapToLong(Listed::bytes).sum();
     synchronized (roomLock) {
       room = quota - total;
@@ -196,10 +196,15 @@ final class CacheDirectory {
    * @return what was removed
    */
   List<Listed> collect(long quota) throws IOException {
+    return collect(quota, "");
+  }
+
+  /** Does the same when an entry was added, which goes last: it would be compiled in vain. */
+  private List<Listed> collect(long quota, String added) throws IOException {
     List<Listed> entries = list();
     long total = entries.stream().mapToLong(Listed::bytes).sum();
     List<Listed> removed = new ArrayList<>();
-    for (Listed listed : total > quota ? leastWorthFirst(entries) : entries.reversed()) {
+    for (Listed listed : total > quota ? leastWorthFirst(entries, added) : entries.reversed()) {
       boolean isUseless = total > quota || listed.bytes() == 0;
       if (isUseless && listed.entry().remove()) {
         removed.add(listed);
@@ -210,10 +215,13 @@ final class CacheDirectory {
   }
 
   /** Reads the note of each. */
-  private static List<Listed> leastWorthFirst(List<Listed> entries) {
+  private static List<Listed> leastWorthFirst(List<Listed> entries, String added) {
     Instant now = Instant.now();
     Map<Listed, Double> worth = new HashMap<>();
-    entries.forEach(listed -> worth.put(listed, listed.worth(now)));
+    for (Listed listed : entries) {
+      boolean isAdded = listed.entry().name().equals(added);
+      worth.put(listed, isAdded ? Double.POSITIVE_INFINITY : listed.worth(now));
+    }
     return entries.reversed().stream().sorted(Comparator.comparing(worth::get)).toList();
   }
 }

@@ -31,7 +31,8 @@ final class CacheLooks {
             device ->
                 new Looks(
                     device.getKey(),
-                    device.getValue().get(Outcome.HIT.ordinal()),
+                    device.getValue().get(Outcome.HIT.ordinal())
+                        + device.getValue().get(Outcome.STALE.ordinal()),
                     device.getValue().get(Outcome.MISS.ordinal()),
                     device.getValue().get(Outcome.REFUSED.ordinal()),
                     device.getValue().get(Outcome.UNAVAILABLE.ordinal())))

@@ -12,6 +12,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Priority;
 import io.thalamus.model.Subgraph;
 import io.thalamus.runtime.caching.CacheDirectory.Listed;
+import io.thalamus.runtime.caching.StepCache.Part;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -26,6 +27,8 @@ final class CacheView {
   /** Stands for whatever an entry holds, which is opened and never executed. */
   private static final Model UNKNOWN =
       Model.of(new Subgraph(List.of(), List.of(), List.of(), List.of()));
+
+  private static final String IN_USE = "a file is missing, or somebody writes it now";
 
   private final CacheDirectory directory;
 
@@ -98,9 +101,10 @@ final class CacheView {
                     PrepareConfig.DEFAULT.priority()));
     try {
       CacheEntry stored = directory.entry(listed.entry().token(), device.get().info().cacheNeeds());
-      return cache.opens(stored, device.get(), UNKNOWN, config)
-          ? new Check(entry, State.GOOD, "")
-          : new Check(entry, State.BAD, "a file is missing, or somebody writes it now");
+      return cache
+          .open(stored, device.get(), UNKNOWN, config)
+          .map(reason -> new Check(entry, reason.isEmpty() ? State.GOOD : State.STALE, reason))
+          .orElseGet(() -> new Check(entry, State.BAD, IN_USE));
     } catch (DeviceException e) {
       return new Check(entry, State.BAD, e.getMessage());
     }
@@ -111,12 +115,23 @@ final class CacheView {
   }
 
   /**
-   * Returns whether a step would be restored; if not, how the nearest entry of its device differs.
+   * Returns whether a step would be restored, as its device says that opens what is stored; if
+   * nothing is stored, how the nearest entry of the device differs.
    */
-  Forecast forecast(StepIdentity identity, String step, RegisteredDevice device)
+  Forecast forecast(Part part, PrepareConfig config, StepIdentity identity, StepCache cache)
       throws IOException {
-    if (directory.entry(identity.token(), device.info().cacheNeeds()).exists()) {
-      return new Forecast(step, device.id(), true, List.of());
+    RegisteredDevice device = part.device();
+    String step = part.describe();
+    CacheEntry stored = directory.entry(identity.token(), part.needs());
+    if (stored.exists()) {
+      try {
+        Optional<String> opened = cache.open(stored, device, part.model(), config);
+        String reason = opened.orElse(IN_USE);
+        return new Forecast(
+            step, device.id(), opened.isPresent(), reason.isEmpty() ? List.of() : List.of(reason));
+      } catch (DeviceException e) {
+        return new Forecast(step, device.id(), false, List.of(e.getMessage()));
+      }
     }
     Optional<EntryNote> nearest = Optional.empty();
     for (Listed listed : directory.list()) {
@@ -136,7 +151,7 @@ final class CacheView {
       EntryNote note = nearest.get();
       Map<String, String> wanted = identity.parts();
       note.differences(identity)
-          .forEach(part -> reasons.add(changed(part, note, wanted.get(part))));
+          .forEach(name -> reasons.add(changed(name, note, wanted.get(name))));
       if (reasons.isEmpty()) {
         reasons.add("some of its files are missing");
       }

@@ -118,9 +118,11 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   /**
    * Prepares a step: restores it where it is stored, else compiles it and lends the device files.
    *
+   * @param isRenewal whether a step that is worth compiling anew is compiled
    * @throws DeviceException as {@link RegisteredDevice#prepare}; never for trouble with files
    */
-  public Prepared prepare(Part part, PrepareConfig config, Optional<CacheOptions> caching)
+  public Prepared prepare(
+      Part part, PrepareConfig config, Optional<CacheOptions> caching, boolean isRenewal)
       throws DeviceException {
     if (caching.isEmpty() || !part.needs().isCachingSupported()) {
       return new Prepared(
@@ -136,7 +138,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
               directory,
               directory.entry(identity.token(), part.needs()),
               EntryNote.of(identity, caching.get().label(), part.describe()));
-      Optional<Prepared> prepared = step.prepare();
+      Optional<Prepared> prepared = step.prepare(isRenewal);
       if (prepared.isPresent()) {
         return prepared.get();
       }
@@ -186,16 +188,20 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     }
 
     /** Prepares the step; empty while its files are in use. */
-    Optional<Prepared> prepare() throws IOException, DeviceException {
+    Optional<Prepared> prepare(boolean isRenewal) throws IOException, DeviceException {
       Optional<OpenEntry> stored = entry.open(this);
       boolean isRefused = false;
       if (stored.isPresent()) {
         try {
           DevicePreparedModel restored =
               part.device().prepareFromCache(part.model(), config.with(lend(stored.get())));
-          touch();
-          tell(Outcome.HIT, "");
-          return Optional.of(new Prepared(restored, Origin.RESTORED));
+          boolean isStale = restored.staleness().isPresent();
+          tell(isStale ? Outcome.STALE : Outcome.HIT, restored.staleness().orElse(""));
+          if (!isStale || !isRenewal) {
+            touch();
+            return Optional.of(new Prepared(restored, isStale ? Origin.STALE : Origin.RESTORED));
+          }
+          restored.close();
         } catch (DeviceException e) {
           if (config.deadline().hasPassed()
               || StatusMapping.isMissedDeadline(StatusMapping.toResultCode(e.status()))) {
@@ -392,17 +398,22 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   }
 
   /**
-   * Has a device open an entry and close it; returns false when its files are missing or in use.
+   * Has a device open an entry and close it.
+   *
+   * @return the reason why it is worth compiling anew, or nothing if it is as good as new; empty if
+   *     its files are missing or in use
    */
-  boolean opens(CacheEntry entry, RegisteredDevice device, Model model, PrepareConfig config)
+  Optional<String> open(
+      CacheEntry entry, RegisteredDevice device, Model model, PrepareConfig config)
       throws IOException, DeviceException {
     Optional<OpenEntry> files = entry.open(ended -> closed(device, ended));
     if (files.isEmpty()) {
-      return false;
+      return Optional.empty();
     }
     opened(device, files.get());
-    device.prepareFromCache(model, config.with(files.get().lend())).close();
-    return true;
+    DevicePreparedModel restored = device.prepareFromCache(model, config.with(files.get().lend()));
+    restored.close();
+    return Optional.of(restored.staleness().orElse(""));
   }
 
   /** Removes the entries that are worth least from a directory; see {@link CacheDirectory}. */
@@ -425,7 +436,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     }
     try {
       return new CacheView(directory(caching.directory()))
-          .forecast(identity(part, config, caching), part.describe(), part.device());
+          .forecast(part, config, identity(part, config, caching), this);
     } catch (IOException e) {
       throw unreadable(caching, e);
     }

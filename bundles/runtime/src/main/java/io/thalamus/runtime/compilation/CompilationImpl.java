@@ -272,7 +272,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   /**
-   * Puts the plan of the moment in the place of the current one, where it is another.
+   * Puts the plan of the moment in the place of the current one, if it is another, or if a step of
+   * the current one is worth compiling anew.
    *
    * @return whether it was exchanged
    * @throws NeuralNetworksException where the model cannot be planned or prepared now; the current
@@ -284,7 +285,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       return false;
     }
     Optional<PreparedPlan> better =
-        preparer.prepare(Optional.of(plan.planned()), Deadline.NONE, this::describe);
+        preparer.prepare(Optional.of(plan), Deadline.NONE, this::describe);
     if (better.isEmpty()) {
       return false;
     }

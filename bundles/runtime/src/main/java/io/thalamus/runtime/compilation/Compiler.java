@@ -143,8 +143,8 @@ public final class Compiler implements DeviceListener, AutoCloseable {
         new CompilationImpl(model, options, label, preparer, plan, asyncThreads, this, onClose);
     live.add(compilation);
     registry.observe();
-    if (registry.changes() != changes) {
-      // What came or went while it was prepared was not told to it.
+    if (registry.changes() != changes || plan.isStale()) {
+      // It does not know of devices that came or left while it was prepared.
       requestReplan(compilation);
     }
     return compilation;

@@ -176,11 +176,11 @@ final class Preparer {
    * NNAPI gives all of it to the CPU then, which is what is left in the end.
    *
    * @param current what is prepared already
-   * @param unchanged gets the plan of the moment where it has the same steps as the current one;
-   *     then the result is empty
+   * @param unchanged gets the plan of the moment where it has the same steps as the current one,
+   *     and none of these is worth compiling anew; then the result is empty
    */
   Optional<PreparedPlan> prepare(
-      Optional<PlannedModel> current, Deadline deadline, Consumer<Plan> unchanged)
+      Optional<PreparedPlan> current, Deadline deadline, Consumer<Plan> unchanged)
       throws NeuralNetworksException {
     List<RegisteredDevice> failed = new ArrayList<>();
     while (true) {
@@ -188,12 +188,13 @@ final class Preparer {
       devices.removeAll(failed);
       devices.removeAll(avoided);
       PlannedModel planned = plan(devices);
-      if (current.isPresent() && planned.isSameAs(current.get())) {
+      boolean isRenewal = current.isPresent() && current.get().isStale();
+      if (current.isPresent() && !isRenewal && planned.isSameAs(current.get().planned())) {
         unchanged.accept(planned.description());
         return Optional.empty();
       }
       try {
-        return Optional.of(prepare(planned, config().with(deadline)));
+        return Optional.of(prepare(planned, config().with(deadline), isRenewal));
       } catch (StepRefusedException e) {
         boolean hasLeft = !e.device().isServing();
         if (!hasLeft && (!mayFallBack(e.reason()) || e.device().isReference())) {
@@ -232,9 +233,9 @@ final class Preparer {
     return PrepareConfig.DEFAULT.with(options.preference()).with(options.priority());
   }
 
-  private PreparedPlan prepare(PlannedModel planned, PrepareConfig config)
+  private PreparedPlan prepare(PlannedModel planned, PrepareConfig config, boolean isRenewal)
       throws StepRefusedException {
-    return prepare(planned, config, options.caching(), this::learn);
+    return prepare(planned, config, options.caching(), isRenewal, this::learn);
   }
 
   private void learn(PreparedPlan plan) {
@@ -257,13 +258,14 @@ final class Preparer {
       PlannedModel planned,
       PrepareConfig config,
       Optional<CacheOptions> caching,
+      boolean isRenewal,
       Consumer<PreparedPlan> onEnd)
       throws StepRefusedException {
     List<PreparedStep> prepared = new ArrayList<>();
     boolean isComplete = false;
     try {
       for (ExecutionStep step : planned.steps()) {
-        Prepared made = prepare(step, config, caching, prepared.isEmpty());
+        Prepared made = prepare(step, config, caching, isRenewal, prepared.isEmpty());
         prepared.add(new PreparedStep(step, made.model(), made.origin(), times(step)));
       }
       isComplete = true;
@@ -276,10 +278,14 @@ final class Preparer {
   }
 
   private Prepared prepare(
-      ExecutionStep step, PrepareConfig config, Optional<CacheOptions> caching, boolean isFirst)
+      ExecutionStep step,
+      PrepareConfig config,
+      Optional<CacheOptions> caching,
+      boolean isRenewal,
+      boolean isFirst)
       throws StepRefusedException {
     try {
-      return prepare(part(step, step.device()), config, caching);
+      return prepare(part(step, step.device()), config, caching, isRenewal);
     } catch (DeviceException e) {
       String doing = step.describe() + " was not prepared by " + step.device().id();
       NeuralNetworksException reason = StatusMapping.toException(doing, e);
@@ -293,14 +299,15 @@ final class Preparer {
     }
   }
 
-  private Prepared prepare(Part part, PrepareConfig config, Optional<CacheOptions> caching)
+  private Prepared prepare(
+      Part part, PrepareConfig config, Optional<CacheOptions> caching, boolean isRenewal)
       throws DeviceException {
     PrepareEvent event = Recordings.arePossible() ? PrepareEvent.start(label) : null;
     String origin = "";
     ResultCode code = ResultCode.NO_ERROR;
     String message = "";
     try {
-      Prepared prepared = cache.prepare(part, config, caching);
+      Prepared prepared = cache.prepare(part, config, caching, isRenewal);
       origin = prepared.origin().name();
       return prepared;
     } catch (DeviceException e) {
@@ -369,7 +376,7 @@ final class Preparer {
         continue;
       }
       try {
-        return prepare(part(step, device), config(execution), options.caching()).model();
+        return prepare(part(step, device), config(execution), options.caching(), false).model();
       } catch (DeviceException e) {
         reasons.add(device.id() + ": " + e.getMessage());
         if (StatusMapping.isMissedDeadline(StatusMapping.toResultCode(e.status()))) {
@@ -424,7 +431,7 @@ final class Preparer {
                     new NeuralNetworksException(
                         ResultCode.OP_FAILED, "the cpu device is not here to repeat it"));
     try {
-      return prepare(whole(reference), config(execution));
+      return prepare(whole(reference), config(execution), false);
     } catch (StepRefusedException e) {
       throw e.reason();
     }
@@ -446,7 +453,7 @@ final class Preparer {
             .partition(model, options.preference(), devices());
     try {
       // Whoever measures learns from both plans at once, and has no use for their steps later.
-      return prepare(planned, config(), Optional.empty(), plan -> {});
+      return prepare(planned, config(), Optional.empty(), false, plan -> {});
     } catch (StepRefusedException e) {
       throw e.reason();
     }

@@ -15,6 +15,8 @@ public final class CacheEvent extends RuntimeEvent {
   public enum Outcome {
     /** The device restored the step. */
     HIT,
+    /** The device restored the step, which is worth compiling anew. */
+    STALE,
     /** Nothing was stored. */
     MISS,
     /** The device did not accept the files: damaged, tampered with, or of another version. */
@@ -31,7 +33,7 @@ public final class CacheEvent extends RuntimeEvent {
   private String step;
 
   @Label("Outcome")
-  @Description("HIT, MISS, REFUSED or UNAVAILABLE")
+  @Description("HIT, STALE, MISS, REFUSED or UNAVAILABLE")
   private String outcome;
 
   @Label("Message")

@@ -2,6 +2,7 @@
 package io.thalamus.runtime.plan;
 
 import io.thalamus.api.CacheOutcome;
+import io.thalamus.api.CacheOutcome.Origin;
 import io.thalamus.memory.ReferenceCount;
 import io.thalamus.runtime.measurement.Refusals;
 import io.thalamus.runtime.measurement.StepTime;
@@ -80,6 +81,11 @@ public final class PreparedPlan {
                 new CacheOutcome(
                     step.step().device().id(), step.step().operations().size(), step.origin()))
         .toList();
+  }
+
+  /** Returns whether a step of it was restored that is worth compiling anew. */
+  public boolean isStale() {
+    return steps.stream().anyMatch(step -> step.origin() == Origin.STALE);
   }
 
   public TemporariesLayout layout() {

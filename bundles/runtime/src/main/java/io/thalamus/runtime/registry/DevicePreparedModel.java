@@ -44,6 +44,7 @@ public final class DevicePreparedModel implements DeviceResource {
       new Failed(ErrorStatus.DEVICE_UNAVAILABLE, "it has left");
 
   private final RegisteredDevice device;
+  private final Optional<String> staleness;
   private final Admission admission;
   private final boolean hasLoop;
   private final ReferenceCount uses = new ReferenceCount(this::closeNow);
@@ -54,8 +55,13 @@ public final class DevicePreparedModel implements DeviceResource {
   private volatile long longestNanos;
 
   DevicePreparedModel(
-      RegisteredDevice device, PreparedModel prepared, Model model, Admission admission) {
+      RegisteredDevice device,
+      PreparedModel prepared,
+      Model model,
+      Optional<String> staleness,
+      Admission admission) {
     this.device = device;
+    this.staleness = staleness;
     this.admission = admission;
     this.model = prepared;
     this.hasLoop =
@@ -68,6 +74,11 @@ public final class DevicePreparedModel implements DeviceResource {
   /** Returns the device it lives on. */
   public RegisteredDevice device() {
     return device;
+  }
+
+  /** Returns the reason why it is worth compiling anew, if it was restored and there is one. */
+  public Optional<String> staleness() {
+    return staleness;
   }
 
   /** Returns the very object of the driver, as roles of buffers need it; empty once closed. */

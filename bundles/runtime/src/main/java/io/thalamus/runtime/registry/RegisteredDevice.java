@@ -332,7 +332,9 @@ public final class RegisteredDevice {
                       throw failed(restores ? "restored nothing" : "prepared nothing");
                     }
                     alike.took(nanos);
-                    return adopt(new DevicePreparedModel(this, prepared, model, admission));
+                    Optional<String> staleness = restores ? prepared.staleness() : Optional.empty();
+                    return adopt(
+                        new DevicePreparedModel(this, prepared, model, staleness, admission));
                   } finally {
                     config.cache().ifPresent(PrepareConfig.Cache::close);
                   }

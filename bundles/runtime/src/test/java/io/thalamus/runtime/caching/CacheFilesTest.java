@@ -26,6 +26,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.runtime.events.CompilationLabel;
 import io.thalamus.runtime.fakes.CachingDevice;
+import io.thalamus.runtime.fakes.Eventually;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
@@ -37,10 +38,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -119,6 +118,33 @@ class CacheFilesTest {
     for (Path file : files()) {
       assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
     }
+  }
+
+  @Test
+  void aStaleStepComputesAndIsCompiledAnewInTheBackground() throws Exception {
+    assertEquals(Origin.STORED, compile());
+    CountDownLatch mayCompile = new CountDownLatch(1);
+    device
+        .withStaleness("it could be faster")
+        .on(
+            (call, cache) -> {
+              if (call.equals("prepare")) {
+                await(mayCompile);
+              }
+            });
+    try (Compilation compilation =
+        runtime.networks().compile(Graphs.addThenMul(), options(directory(), 0))) {
+      assertEquals(Origin.STALE, compilation.caching().getFirst().origin());
+      compute(compilation);
+      mayCompile.countDown();
+      Eventually.that(
+          "it is renewed", () -> compilation.caching().getFirst().origin() == Origin.STORED);
+      compute(compilation);
+    }
+    assertEquals(2, device.preparedWithCache());
+    device.withStaleness("");
+    assertEquals(Origin.RESTORED, compile());
+    assertEquals(2, device.preparedWithCache());
   }
 
   @Test
@@ -490,11 +516,11 @@ class CacheFilesTest {
         runtime.networks().compile(Graphs.addThenMul(), options(directory(), 0))) {
       compute(compilation);
       runtime.remove(device);
-      io.thalamus.runtime.fakes.Eventually.that("planned again", () -> !compilation.isReplanning());
+      Eventually.that("planned again", () -> !compilation.isReplanning());
       assertEquals("cpu", compilation.caching().getFirst().device());
       compute(compilation);
       runtime.add(device);
-      io.thalamus.runtime.fakes.Eventually.that("planned again", () -> !compilation.isReplanning());
+      Eventually.that("planned again", () -> !compilation.isReplanning());
       compute(compilation);
       assertEquals(Origin.RESTORED, compilation.caching().getFirst().origin());
       assertEquals(1, device.prepared().size());
@@ -518,78 +544,5 @@ class CacheFilesTest {
     }
     assertEquals(1, other.preparedWithCache());
     assertEquals(1, other.restored());
-  }
-
-  private static List<String> names(List<CacheDirectory.Listed> entries) {
-    return entries.stream().map(listed -> listed.entry().name()).toList();
-  }
-
-  @Test
-  void theQuotaTakesWhatWasNotUsedForLongest() throws Exception {
-    for (int user = 0; user < 4; user++) {
-      compile(options(directory(), user));
-    }
-    CacheDirectory files = runtime.cache.directory(directory());
-    List<CacheDirectory.Listed> before = files.list();
-    assertEquals(4, before.size());
-    for (CacheDirectory.Listed listed : before) {
-      cost(listed, 1);
-    }
-    age(before);
-    List<CacheDirectory.Listed> aged = files.list();
-    assertEquals(names(before), names(aged));
-    Path stranger = Files.write(directory().resolve("notes.txt"), new byte[1 << 12]);
-    CacheEntry oldest = aged.getLast().entry();
-    // In use: it must stay, and the next one goes instead.
-    OpenEntry open = oldest.open(ended -> {}).orElseThrow();
-    long two = aged.get(0).bytes() + aged.get(1).bytes() + aged.get(3).bytes();
-    assertEquals(List.of(aged.get(2).entry().name()), names(files.collect(two)));
-    open.close();
-    assertEquals(
-        List.of(oldest.name()), names(files.collect(aged.get(0).bytes() + aged.get(1).bytes())));
-    assertEquals(2, files.list().size());
-    assertTrue(Files.exists(stranger));
-    assertEquals(List.of(), files.collect(Long.MAX_VALUE));
-    assertEquals(2, files.collect(0).size());
-    assertEquals(List.of(), files());
-  }
-
-  @Test
-  void theQuotaSparesWhatTookLongToCompile() throws Exception {
-    for (int user = 0; user < 4; user++) {
-      compile(options(directory(), user));
-    }
-    CacheDirectory files = runtime.cache.directory(directory());
-    List<CacheDirectory.Listed> before = files.list();
-    // Idle for 1,000 to 4,000 s: the second is worth 1 ms / 2,000 s, the last 12 ms / 4,000 s.
-    long[] millis = {4, 1, 2, 12};
-    for (int i = 0; i < millis.length; i++) {
-      cost(before.get(i), millis[i]);
-    }
-    age(before);
-    List<CacheDirectory.Listed> aged = files.list();
-    long total = aged.stream().mapToLong(CacheDirectory.Listed::bytes).sum();
-    assertEquals(List.of(aged.get(1).entry().name()), names(files.collect(total - 1)));
-    assertEquals(
-        List.of(aged.get(2).entry().name()), names(files.collect(total - aged.get(1).bytes() - 1)));
-    assertEquals(names(List.of(aged.get(0), aged.get(3))), names(files.list()));
-  }
-
-  /** Notes so many milliseconds for each byte. */
-  private static void cost(CacheDirectory.Listed listed, long millis) throws IOException {
-    CacheEntry entry = listed.entry();
-    entry.writeNote(entry.readNote().costing(Duration.ofMillis(millis * listed.bytes())));
-  }
-
-  /** Makes the first of them 1,000 s old, the second 2,000 s, and so on. */
-  private void age(List<CacheDirectory.Listed> listed) throws IOException {
-    Instant now = Instant.now();
-    for (int i = 0; i < listed.size(); i++) {
-      for (String suffix : List.of("10", "20", "21", ".note")) {
-        Files.setLastModifiedTime(
-            directory().resolve(listed.get(i).entry().name() + suffix),
-            FileTime.from(now.minusSeconds(1000L * (i + 1))));
-      }
-    }
   }
 }

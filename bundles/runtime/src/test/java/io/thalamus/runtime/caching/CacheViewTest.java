@@ -2,6 +2,7 @@
 package io.thalamus.runtime.caching;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -84,6 +85,13 @@ class CacheViewTest {
     compile(options());
     assertEquals(State.GOOD, view.verify(directory).getFirst().state());
     assertEquals(0, device.open());
+    device.withStaleness("it could be faster");
+    CompilationCache.Check stale = view.verify(directory).getFirst();
+    assertEquals(State.STALE, stale.state());
+    assertEquals("it could be faster", stale.reason());
+    Forecast forecast = view.why(Graphs.addThenMul(), options()).getFirst();
+    assertTrue(forecast.isStored());
+    assertEquals(List.of("it could be faster"), forecast.reasons());
     Path file = directory.resolve(view.entries(directory).getFirst().name() + "10");
     byte[] content = Files.readAllBytes(file);
     content[3] ^= 1;
@@ -91,6 +99,9 @@ class CacheViewTest {
     CompilationCache.Check bad = view.verify(directory).getFirst();
     assertEquals(State.BAD, bad.state());
     assertTrue(bad.reason().contains("the file is damaged"), bad.reason());
+    Forecast refused = view.why(Graphs.addThenMul(), options()).getFirst();
+    assertFalse(refused.isStored());
+    assertTrue(refused.reasons().getFirst().contains("the file is damaged"));
     runtime.code = new byte[] {9};
     CompilationCache.Check old = view.verify(directory).getFirst();
     assertEquals(State.UNUSED, old.state());

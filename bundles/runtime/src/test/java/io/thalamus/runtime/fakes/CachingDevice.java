@@ -2,6 +2,7 @@
 package io.thalamus.runtime.fakes;
 
 import io.thalamus.hal.CacheFile;
+import io.thalamus.hal.DelegatingPreparedModel;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PrepareConfig.Cache;
@@ -18,6 +19,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -41,6 +43,7 @@ public class CachingDevice extends LimitedDevice {
   private final AtomicInteger restores = new AtomicInteger();
   private final AtomicInteger restored = new AtomicInteger();
   private final AtomicReference<ErrorStatus> refusal = new AtomicReference<>();
+  private volatile String staleness = "";
   private volatile Hook hook = (name, cache) -> {};
 
   /** Keeps models by number. Thread-safe. */
@@ -93,6 +96,12 @@ public class CachingDevice extends LimitedDevice {
   /** Restores nothing from now on, with this status; null ends that. */
   public CachingDevice refuse(ErrorStatus status) {
     refusal.set(status);
+    return this;
+  }
+
+  /** Calls what it restores from now on worth compiling anew; an empty reason ends that. */
+  public CachingDevice withStaleness(String reason) {
+    staleness = reason;
     return this;
   }
 
@@ -153,7 +162,13 @@ public class CachingDevice extends LimitedDevice {
     }
     PreparedModel open = open(vault.get(number));
     restored.incrementAndGet();
-    return open;
+    String reason = staleness;
+    return new DelegatingPreparedModel(this, open) {
+      @Override
+      public Optional<String> staleness() {
+        return reason.isEmpty() ? Optional.empty() : Optional.of(reason);
+      }
+    };
   }
 
   private void call(String name, Cache cache) throws DeviceException {

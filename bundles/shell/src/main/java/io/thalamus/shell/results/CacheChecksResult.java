@@ -25,14 +25,19 @@ public record CacheChecksResult(String directory, List<CacheEntry> entries, Styl
               text ->
                   switch (state) {
                     case GOOD -> style.good(text);
+                    case STALE -> text;
                     case BAD -> style.bad(text);
                     case UNUSED -> style.dim(text);
                   }),
           entry.reason().orElse(""));
     }
     String counts =
-        "%d good, %d bad, %d unused"
-            .formatted(count(Check.State.GOOD), count(Check.State.BAD), count(Check.State.UNUSED));
+        "%d good, %d stale, %d bad, %d unused"
+            .formatted(
+                count(Check.State.GOOD),
+                count(Check.State.STALE),
+                count(Check.State.BAD),
+                count(Check.State.UNUSED));
     return entries.isEmpty() ? "nothing is kept in " + directory : table.text() + "\n" + counts;
   }
 

@@ -12,10 +12,11 @@ final class CachePhrases {
 
   /** Returns what the cache did for a compilation. */
   static String describe(List<CacheOutcome> steps) {
-    long restored = count(steps, Origin.RESTORED);
+    long restored = steps.stream().filter(step -> step.origin().isRestored()).count();
     long stored = count(steps, Origin.STORED);
     if (restored == steps.size()) {
-      return "from the cache";
+      return "from the cache"
+          + (count(steps, Origin.STALE) > 0 ? ", and compiled anew in the background" : "");
     }
     if (restored > 0) {
       return "%s of %s from the cache"

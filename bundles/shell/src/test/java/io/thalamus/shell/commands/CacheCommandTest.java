@@ -159,7 +159,7 @@ class CacheCommandTest {
   void damagedEntriesFailTheCheck() throws Exception {
     cache.checks.add(new Check(entry("digits", false), Check.State.GOOD, ""));
     String good = terminal.type("nn:cache verify c");
-    assertTrue(good.endsWith("1 good, 0 bad, 0 unused"), good);
+    assertTrue(good.endsWith("1 good, 0 stale, 0 bad, 0 unused"), good);
     cache.checks.add(new Check(entry("digits", false), Check.State.BAD, "the hash is another"));
     CommandException failed =
         assertThrows(CommandException.class, () -> terminal.type("nn:cache verify c"));
