@@ -11,11 +11,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Servers that are told to end under load, as a container's host does: no request is lost. */
 final class ServingEndings implements Proof {
   private static final int LONGEST_MILLIS = 800;
+
+  private static final int MOST_REASONS = 5;
 
   @Override
   public String name() {
@@ -24,8 +27,8 @@ final class ServingEndings implements Proof {
 
   @Override
   public String purpose() {
-    return "servers that are told to end while clients ask (--times 100 --threads 4 --grace 300"
-        + " --protocol rest,grpc --seed 1)";
+    return "servers that are told to end while clients ask, some of them with pauses (--times 100"
+        + " --threads 4 --grace 300 --pause 100 --protocol rest,grpc --seed 1)";
   }
 
   @Override
@@ -33,6 +36,7 @@ final class ServingEndings implements Proof {
     int times = Math.toIntExact(settings.number("times", 100));
     int threads = Math.toIntExact(settings.number("threads", 4));
     long grace = settings.number("grace", 300);
+    int pause = Math.toIntExact(settings.number("pause", 100));
     List<String> protocols = List.of(settings.text("protocol", "rest,grpc").split(","));
     long seed = settings.number("seed", 1);
     settings.end();
@@ -47,7 +51,16 @@ final class ServingEndings implements Proof {
       for (int i = 0; i < times; i++) {
         try (RunningServer server =
             RunningServer.start(folder, models, "--grace", Long.toString(grace))) {
-          one(server, protocols, threads, random.nextInt(LONGEST_MILLIS), tally, figures);
+          Clients clients = new Clients(tally, figures, threads);
+          for (int k = 0; k < threads; k++) {
+            // One with and one without pauses for each protocol.
+            int longest = k / protocols.size() % 2 == 0 ? 0 : pause;
+            clients.add(
+                server.caller(protocols.get(k % protocols.size())),
+                longest,
+                new Random(random.nextLong()));
+          }
+          clients.end(server, random.nextInt(LONGEST_MILLIS));
         }
       }
       figures.figure("ends", times);
@@ -72,67 +85,67 @@ final class ServingEndings implements Proof {
     private final AtomicInteger otherStatus = new AtomicInteger();
   }
 
-  private static void one(
-      RunningServer server,
-      List<String> protocols,
-      int threads,
-      int millis,
-      Tally tally,
-      Figures figures)
-      throws InterruptedException {
-    boolean[] isOver = new boolean[1];
-    List<Thread> clients = new ArrayList<>();
-    for (int i = 0; i < threads; i++) {
-      Caller caller = server.caller(protocols.get(i % protocols.size()));
-      clients.add(Thread.ofPlatform().start(() -> ask(caller, isOver, tally, figures)));
-    }
-    Thread.sleep(millis);
-    int status =
-        server.end(
-            () -> {
-              synchronized (isOver) {
-                isOver[0] = true;
-              }
-            });
-    tally.otherStatus.addAndGet(status == 0 ? 0 : 1);
-    for (Thread client : clients) {
-      client.join();
-    }
-  }
+  /** The clients of one server. */
+  private static final class Clients {
+    private final Tally tally;
+    private final Figures figures;
+    private final List<Thread> threads = new ArrayList<>();
 
-  private static void ask(Caller caller, boolean[] isOver, Tally tally, Figures figures) {
-    Question question = Question.ofDigits(new byte[MutatedRequests.INPUT_BYTES]);
-    try (caller) {
-      while (true) {
-        Reply reply = caller.ask(question);
-        if (reply.outcome() == Outcome.ANSWERED) {
-          tally.answered.incrementAndGet();
-        } else if (reply.outcome() == Outcome.UNAVAILABLE && isOver(isOver)) {
-          tally.refused.incrementAndGet();
-          return;
-        } else if (reply.outcome() == Outcome.NOT_TAKEN && isOver(isOver)) {
-          // Whoever is not taken knows that nothing was begun.
-          tally.notTaken.incrementAndGet();
-          return;
-        } else {
-          lose(tally, figures, reply.outcome() + ": " + reply.why());
-          return;
-        }
+    /** Those that have had no answer yet. */
+    private final CountDownLatch waiting;
+
+    private volatile boolean isOver;
+
+    Clients(Tally tally, Figures figures, int count) {
+      this.tally = tally;
+      this.figures = figures;
+      this.waiting = new CountDownLatch(count);
+    }
+
+    /** Adds one that pauses up to so long between its requests. */
+    void add(Caller caller, int pauseMillis, Random random) {
+      threads.add(Thread.ofPlatform().start(() -> ask(caller, pauseMillis, random)));
+    }
+
+    /** Tells the server to end a while after all clients were answered once. */
+    void end(RunningServer server, int millis) throws InterruptedException {
+      waiting.await();
+      Thread.sleep(millis);
+      int status = server.end(() -> isOver = true);
+      tally.otherStatus.addAndGet(status == 0 ? 0 : 1);
+      for (Thread thread : threads) {
+        thread.join();
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
-  }
 
-  private static boolean isOver(boolean... flag) {
-    synchronized (flag) {
-      return flag[0];
-    }
-  }
-
-  private static void lose(Tally tally, Figures figures, String what) {
-    if (tally.lost.incrementAndGet() <= 5) {
-      figures.figure("lostBecause", what);
+    private void ask(Caller caller, int pauseMillis, Random random) {
+      Question question = Question.ofDigits(new byte[MutatedRequests.INPUT_BYTES]);
+      try (caller) {
+        while (true) {
+          Reply reply = caller.ask(question);
+          if (reply.outcome() == Outcome.ANSWERED) {
+            tally.answered.incrementAndGet();
+          } else if (reply.outcome() == Outcome.UNAVAILABLE && isOver) {
+            tally.refused.incrementAndGet();
+            return;
+          } else if (reply.outcome() == Outcome.NOT_TAKEN && isOver) {
+            // Whoever is not taken knows that nothing was begun.
+            tally.notTaken.incrementAndGet();
+            return;
+          } else {
+            if (tally.lost.incrementAndGet() <= MOST_REASONS) {
+              figures.figure("lostBecause", reply.outcome() + ": " + reply.why());
+            }
+            return;
+          }
+          waiting.countDown();
+          Thread.sleep(pauseMillis == 0 ? 0 : random.nextInt(pauseMillis));
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      } finally {
+        waiting.countDown();
+      }
     }
   }
 }

@@ -509,11 +509,14 @@ final class Connection extends ChannelInboundHandlerAdapter {
   }
 
   /**
-   * Ends the connection after its last answer. While there are bytes that nobody has read, the
-   * kernel would reset it, and the client may not see the answer: they are read away.
+   * Ends the connection after its last answer. If bytes came that nobody has read, the kernel would
+   * reset it, and the client may not see the answer: they are read away until the client closes.
+   * TLS says its own end where none wait.
    */
   private void end(boolean isAnswered) {
-    if (isAnswered && !waiting.isEmpty() && channel() instanceof SocketChannel socket) {
+    boolean isPlain = context.pipeline().get(SslHandler.class) == null;
+    boolean lingers = isAnswered && (isPlain || !waiting.isEmpty());
+    if (lingers && channel() instanceof SocketChannel socket) {
       waiting.forEach(ReferenceCountUtil::release);
       waiting.clear();
       waitingBytes = 0;
@@ -540,7 +543,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
    */
   void stop() {
     boolean isQuiet = state == State.IDLE && System.nanoTime() - since > QUIET_NANOS;
-    if ((isQuiet && wasQuiet) || state == State.LINGER) {
+    if (isQuiet && wasQuiet) {
       channel().close();
     }
     // What came meanwhile, but was not read yet, is read before it is looked at again.

@@ -5,7 +5,6 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.PoolArenaMetric;
 import io.netty.buffer.PooledByteBufAllocator;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
@@ -69,7 +68,7 @@ final class NettyServer implements HttpServer, AutoCloseable {
   private final ExecutorService handlers =
       Executors.newThreadPerTaskExecutor(
           Thread.ofVirtual().name("thalamus-http-request-", 0).factory());
-  private final Channel listener;
+  private final Listener listener;
   private volatile Router router;
   private volatile boolean isDraining;
   private volatile boolean isStopping;
@@ -126,7 +125,7 @@ final class NettyServer implements HttpServer, AutoCloseable {
               + bound.cause().getMessage(),
           bound.cause());
     }
-    listener = bound.channel();
+    listener = (Listener) bound.channel();
   }
 
   private final class Initializer extends ChannelInitializer<SocketChannel> {
@@ -207,6 +206,11 @@ final class NettyServer implements HttpServer, AutoCloseable {
     connections.decrementAndGet();
   }
 
+  /** Returns its threads, of which the first one listens. */
+  Iterable<EventExecutor> loops() {
+    return loops;
+  }
+
   /** Returns true when all threads have ended. */
   boolean isTerminated() {
     return loops.isTerminated() && handlers.isTerminated();
@@ -265,7 +269,7 @@ final class NettyServer implements HttpServer, AutoCloseable {
 
   @Override
   public InetSocketAddress address() {
-    return (InetSocketAddress) listener.localAddress();
+    return listener.localAddress();
   }
 
   @Override
@@ -296,7 +300,10 @@ final class NettyServer implements HttpServer, AutoCloseable {
     listener.close().awaitUninterruptibly();
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(settings.stopMillis());
     boolean isInterrupted = false;
-    while (connections.get() > 0 && System.nanoTime() - deadline < 0 && !isInterrupted) {
+    // Those too that were taken last, which their event loops have yet to see.
+    while (!listener.connections().isEmpty()
+        && System.nanoTime() - deadline < 0
+        && !isInterrupted) {
       sweeps.forEach((loop, sweep) -> loop.execute(sweep::stop));
       try {
         Thread.sleep(20);

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.util.concurrent.EventExecutor;
 import io.thalamus.http.Headers;
 import io.thalamus.http.HttpException;
 import io.thalamus.http.HttpExchange;
@@ -20,6 +21,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -424,6 +426,47 @@ class HttpServerTest {
       String all = RunningServer.readAll(socket.getInputStream());
       assertTrue(all.startsWith("HTTP/1.1 200 OK\r\n") && all.endsWith("\r\n\r\na"), all);
       end.join();
+    }
+  }
+
+  @Test
+  void aConnectionThatWasTakenLastIsAnswered() throws Exception {
+    RunningServer running = new RunningServer(Map.of(), HELLO);
+    List<CountDownLatch> holds = new ArrayList<>();
+    try {
+      for (EventExecutor loop : running.server().loops()) {
+        CountDownLatch isHeld = new CountDownLatch(1);
+        CountDownLatch isFree = new CountDownLatch(1);
+        holds.add(isFree);
+        loop.execute(
+            () -> {
+              isHeld.countDown();
+              try {
+                isFree.await();
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
+        assertTrue(isHeld.await(20, TimeUnit.SECONDS));
+      }
+      // Only the kernel has it.
+      try (Socket last = running.connect()) {
+        Thread closing = Thread.ofPlatform().start(running::close);
+        while (!running.server().isStopping()) {
+          Thread.onSpinWait();
+        }
+        // The first loop listens. Another one has the connection, and does not know it yet.
+        holds.getFirst().countDown();
+        closing.join(200);
+        holds.forEach(CountDownLatch::countDown);
+        String request = "GET /hello/a HTTP/1.1\r\nHost: x\r\n\r\n";
+        last.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+        String all = RunningServer.readAll(last.getInputStream());
+        assertTrue(all.startsWith("HTTP/1.1 200 OK\r\n") && all.endsWith("\r\n\r\na"), all);
+        closing.join();
+      }
+    } finally {
+      holds.forEach(CountDownLatch::countDown);
     }
   }
 }
