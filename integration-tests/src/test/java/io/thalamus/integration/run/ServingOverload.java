@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -35,6 +36,8 @@ final class ServingOverload implements Proof {
 
   /** One of as many is of high priority. */
   private static final int HIGH_EVERY = 20;
+
+  private static final int MOST_REASONS = 5;
 
   /** Bytes that a process may have more after a while, whatever it does. */
   private static final long SLACK_BYTES = 128 * MEGABYTE;
@@ -100,8 +103,10 @@ final class ServingOverload implements Proof {
     private final AtomicInteger wrong = new AtomicInteger();
     private final AtomicInteger withoutTime = new AtomicInteger();
     private final Map<Outcome, AtomicInteger> outcomes = new ConcurrentHashMap<>();
+    private final Map<Long, Integer> lateBySecond = new ConcurrentSkipListMap<>();
     private final Queue<Long> all = new ConcurrentLinkedQueue<>();
     private final Queue<Long> high = new ConcurrentLinkedQueue<>();
+    private volatile long begin;
 
     Run(
         RunningServer server,
@@ -126,7 +131,7 @@ final class ServingOverload implements Proof {
       times("highIdle", idle);
       long before = server.residentBytes();
       long interval = Math.round(1e9 / (overload * capacity));
-      long begin = System.nanoTime();
+      begin = System.nanoTime();
       long end = begin + TimeUnit.SECONDS.toNanos(seconds);
       // Longer than it takes to compute all of them.
       long patience = end + (overload + 1) * TimeUnit.SECONDS.toNanos(seconds + 20);
@@ -148,6 +153,7 @@ final class ServingOverload implements Proof {
       figures.figure("toldAndAnswered", toldAndAnswered.get());
       figures.figure("answeredAtTheFirstReturn", atFirstReturn.get());
       figures.figure("letInAndLate", late.get());
+      figures.figure("lateBySecond", lateBySecond);
       figures.figure("limitMillis", limit);
       times("answered", all);
       times("highLoaded", high);
@@ -232,7 +238,11 @@ final class ServingOverload implements Proof {
             }
             case LATE -> {
               let.incrementAndGet();
-              late.incrementAndGet();
+              if (late.incrementAndGet() <= MOST_REASONS) {
+                figures.figure("lateBecause", reply.why());
+              }
+              lateBySecond.merge(
+                  TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin), 1, Integer::sum);
               return;
             }
             case BUSY, UNAVAILABLE -> {
@@ -244,7 +254,7 @@ final class ServingOverload implements Proof {
               Thread.sleep(reply.retryAfter().orElse(Duration.ZERO));
             }
             case NOT_TAKEN, FAILED, LOST -> {
-              if (wrong.incrementAndGet() <= 5) {
+              if (wrong.incrementAndGet() <= MOST_REASONS) {
                 figures.figure("fault", reply.outcome() + ": " + reply.why());
               }
               return;

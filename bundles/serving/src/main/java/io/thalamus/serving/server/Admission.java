@@ -40,7 +40,13 @@ final class Admission {
   /** The time over which a speed is taken. */
   private static final long SAMPLE_NANOS = Duration.ofMillis(200).toNanos();
 
-  private static final double WEIGHT = 0.3;
+  /**
+   * A lower speed counts at once, since whoever is let in by one that is gone will be late; a
+   * higher one has to last.
+   */
+  private static final double FALLING = 0.7;
+
+  private static final double RISING = 0.2;
 
   private final int processors;
   private final LongSupplier clock;
@@ -123,10 +129,11 @@ final class Admission {
       for (int rank = priority.ordinal(); rank < work.length; rank++) {
         before += work[rank];
       }
-      expected = Math.round(before / speed) + own;
+      double reliable = reliableSpeed(own);
+      expected = Math.round(before / reliable) + own;
       long excess = expected - Math.round(limit / margin);
       if (excess > 0 && before > 0) {
-        throw refusal(excess, own, before, left.get());
+        throw refusal(excess, own, Math.round(before / reliable), left.get());
       }
     }
     long now = clock.getAsLong();
@@ -140,6 +147,18 @@ final class Admission {
     return new Place(priority, own, isTelling ? expected : 0, limit, now);
   }
 
+  /**
+   * Returns the speed that can be relied on: less than that of before where the current sample
+   * falls behind it, even if all processors were about to finish what they have.
+   */
+  private double reliableSpeed(long own) {
+    long lasted = clock.getAsLong() - sampleBegin;
+    return lasted < SAMPLE_NANOS / 2
+        ? speed
+        : Math.min(speed, (sampleWork + (double) processors * own) / lasted);
+  }
+
+  /** Returns the refusal of a request before which others take so long. */
   private ServingException refusal(long excess, long own, long before, Duration left) {
     long now = clock.getAsLong();
     // Those that come back at one moment would be refused again: each is told a moment of its own.
@@ -148,7 +167,7 @@ final class Admission {
     return new ServingException(
         Failure.BUSY,
         "what waits before the request takes about %s: it has %s left"
-            .formatted(Codes.text(Duration.ofNanos(Math.round(before / speed))), Codes.text(left)),
+            .formatted(Codes.text(Duration.ofNanos(before)), Codes.text(left)),
         Optional.of(Duration.ofNanos(wait)),
         null);
   }
@@ -172,7 +191,8 @@ final class Admission {
       sampleWork = 0;
     } else if (now - sampleBegin >= SAMPLE_NANOS) {
       if (sampleWork > 0) {
-        speed += WEIGHT * ((double) sampleWork / (now - sampleBegin) - speed);
+        double latest = (double) sampleWork / (now - sampleBegin);
+        speed += (latest < speed ? FALLING : RISING) * (latest - speed);
       }
       sampleBegin = now;
       sampleWork = 0;

@@ -77,6 +77,36 @@ class AdmissionTest {
   }
 
   @Test
+  void nobodyIsLetInByASpeedThatIsGone() throws Exception {
+    Queue<Admission.Place> waiting = new ArrayDeque<>();
+    for (int i = 0; i < 60; i++) {
+      waiting.add(admission.enter(Priority.MEDIUM, OWN, SECOND));
+    }
+    for (int i = 0; i < 100; i++) {
+      now += OWN / 2;
+      waiting.remove().leave(true);
+      waiting.add(admission.enter(Priority.MEDIUM, OWN, SECOND));
+    }
+    admission.enter(Priority.MEDIUM, OWN, SECOND).leave(false);
+    // Nothing is done for a while: of 60 requests 2 may be about to end.
+    now += TimeUnit.MILLISECONDS.toNanos(150);
+    refused(Priority.MEDIUM, SECOND);
+    // Half of the speed, over two samples, counts nearly whole; the full speed comes back slowly.
+    for (int i = 0; i < 40; i++) {
+      now += OWN;
+      waiting.remove().leave(true);
+      waiting.add(admission.enter(Priority.MEDIUM, OWN, Optional.empty()));
+    }
+    refused(Priority.MEDIUM, SECOND);
+    for (int i = 0; i < 40; i++) {
+      now += OWN / 2;
+      waiting.remove().leave(true);
+      waiting.add(admission.enter(Priority.MEDIUM, OWN, Optional.empty()));
+    }
+    refused(Priority.MEDIUM, Optional.of(Duration.ofMillis(650)));
+  }
+
+  @Test
   void whoTakesLongerThanExpectedWidensTheMargin() throws Exception {
     Queue<Admission.Place> waiting = new ArrayDeque<>();
     for (int i = 0; i < 90; i++) {
