@@ -37,7 +37,7 @@ final class ServingFuzz implements Proof {
   @Override
   public String purpose() {
     return "mutated requests over REST, slow senders and idle connections, while others are served"
-        + " (--requests 100000 --threads 4 --slow 20 --idle 1000 --seed 1)";
+        + " (--requests 100000 --threads 4 --slow 20 --idle 10000 --seed 1)";
   }
 
   @Override
@@ -45,7 +45,7 @@ final class ServingFuzz implements Proof {
     long requests = settings.number("requests", 100_000);
     int threads = Math.toIntExact(settings.number("threads", 4));
     int slow = Math.toIntExact(settings.number("slow", 20));
-    int idle = Math.toIntExact(settings.number("idle", 1_000));
+    int idle = Math.toIntExact(settings.number("idle", 10_000));
     long seed = settings.number("seed", 1);
     settings.end();
     figures.figure("seed", seed);
