@@ -150,7 +150,12 @@ final class Descriptions {
       total(json, "cache_hit", new Total(0, 0));
       total(json, "cache_miss", new Total(0, 0));
       json.writeEndObject();
+      // Of answers in parts, joint rows and other processors' memory, which are not counted.
+      json.writeObjectFieldStart("response_stats");
+      json.writeEndObject();
       json.writeArrayFieldStart("batch_stats");
+      json.writeEndArray();
+      json.writeArrayFieldStart("memory_usage");
       json.writeEndArray();
       json.writeEndObject();
     }

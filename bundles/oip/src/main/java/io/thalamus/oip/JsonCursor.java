@@ -146,14 +146,18 @@ final class JsonCursor implements AutoCloseable {
     return text.asSlice(offset);
   }
 
-  /** Reads an object. Parts that the reader leaves alone are skipped. */
+  /**
+   * Reads an object. Parts that the reader leaves alone are skipped. A field that is null is not
+   * there: many clients write so what they do not give.
+   */
   void object(String what, FieldReader fields) throws IOException, ServingException {
     expect(JsonToken.START_OBJECT, what, "an object");
     while (parser.nextToken() != JsonToken.END_OBJECT) {
       String key = key();
-      parser.nextToken();
-      fields.read(this, key);
-      skipValue();
+      if (parser.nextToken() != JsonToken.VALUE_NULL) {
+        fields.read(this, key);
+        skipValue();
+      }
     }
   }
 

@@ -283,7 +283,7 @@ class CallsTest {
         "{'parameters':{'timeout':1.5}} | parameter timeout is 1.5: expected a whole number of at"
             + " least 0",
         "{'parameters':{'report':1}} | parameter report is 1: expected true or false",
-        "{'parameters':{'binary_data_output':null}} | parameter binary_data_output is null:"
+        "{'parameters':{'binary_data_output':1.5}} | parameter binary_data_output is 1.5:"
             + " expected true or false",
         "{'parameters':{'sequence_id':true}} | parameter sequence_id is true: expected a string or"
             + " a whole number",
@@ -355,7 +355,7 @@ class CallsTest {
     String answer = client.infer(request.formatted("", "FP32"));
     String classes =
         "\"outputs\":[{\"name\":\"x\",\"datatype\":\"BYTES\",\"shape\":[2],"
-            + "\"data\":[\"1.0:0\",\"1.0:2\"]}]";
+            + "\"data\":[\"1.000000:0\",\"1.000000:2\"]}]";
     assertTrue(answer.contains(classes), answer);
     assertEquals(
         "output 'x' is BOOL: expected an integer datatype, FP32 or FP64 for classification",
@@ -364,6 +364,24 @@ class CallsTest {
     assertEquals(
         "output 'x' has classification and shared_memory_region: expected one",
         client.refusal(400, request.formatted(region, "FP32")));
+  }
+
+  @Test
+  void whatIsNullIsNotThere() throws Exception {
+    String answer =
+        client.infer(
+            """
+            {"id":null,"parameters":null,"outputs":null,"inputs":[{"name":"x","shape":[2],\
+            "datatype":"FP32","parameters":{"binary_data_size":null},"data":[1,2]}]}\
+            """);
+    assertFalse(answer.contains("\"id\""), answer);
+    assertTrue(answer.contains("\"data\":[1.0,2.0]"), answer);
+    String without =
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[2],\"datatype\":null,\"data\":[1,2]}]}";
+    assertEquals("input 'x': datatype is missing: expected a string", client.refusal(400, without));
+    assertEquals(
+        "inputs is missing: expected an array of objects",
+        client.refusal(400, "{\"inputs\":null}"));
   }
 
   @Test

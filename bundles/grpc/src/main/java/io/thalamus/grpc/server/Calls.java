@@ -23,6 +23,7 @@ import io.thalamus.serving.ServingException;
 import io.thalamus.serving.protocol.RequestMemory;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -31,6 +32,9 @@ import javax.net.ssl.SSLSession;
 /** The calls of the service, for those who may make them. Thread-safe. */
 final class Calls {
   static final String SERVICE = "inference.GRPCInferenceService";
+
+  /** The service of gRPC itself that probes of containers and balancers ask. */
+  static final String HEALTH = "grpc.health.v1.Health";
 
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -69,6 +73,7 @@ final class Calls {
   private final Set<StreamCall> streams;
   private final ServerServiceDefinition.Builder definition =
       ServerServiceDefinition.builder(SERVICE);
+  private final ServerServiceDefinition.Builder health = ServerServiceDefinition.builder(HEALTH);
 
   private Calls(
       InferenceServer server,
@@ -84,12 +89,12 @@ final class Calls {
   }
 
   /**
-   * Returns the service.
+   * Returns the services.
    *
    * @param executor where answers are sent
    * @param streams has those that are open
    */
-  static ServerServiceDefinition of(
+  static List<ServerServiceDefinition> of(
       InferenceServer server,
       Rights rights,
       RequestMemory.Budget budget,
@@ -97,7 +102,7 @@ final class Calls {
       Set<StreamCall> streams) {
     Calls calls = new Calls(server, rights, budget, executor, streams);
     calls.add();
-    return calls.definition.build();
+    return List.of(calls.definition.build(), calls.health.build());
   }
 
   /** Answers a small message. */
@@ -115,6 +120,9 @@ final class Calls {
 
   private void add() {
     Descriptions descriptions = new Descriptions(server);
+    health.addMethod(
+        method(HEALTH, "Check", MethodType.UNARY),
+        handler(Access.OPEN, (call, headers, client) -> new SmallCall(call, descriptions::health)));
     small("ServerLive", Access.OPEN, descriptions::live);
     small("ServerReady", Access.OPEN, descriptions::ready);
     small("ModelReady", Access.OPEN, descriptions::modelReady);
@@ -156,23 +164,28 @@ final class Calls {
   }
 
   private void add(String name, MethodType type, Access access, Begin begin) {
-    MethodDescriptor<InputStream, Reply> method =
-        MethodDescriptor.<InputStream, Reply>newBuilder()
-            .setType(type)
-            .setFullMethodName(MethodDescriptor.generateFullMethodName(SERVICE, name))
-            .setRequestMarshaller(REQUESTS)
-            .setResponseMarshaller(REPLIES)
-            .build();
-    ServerCallHandler<InputStream, Reply> handler =
-        (call, headers) -> {
-          try {
-            return begin.begin(call, headers, client(call, headers, access));
-          } catch (ServingException e) {
-            call.close(Failures.status(e), Failures.trailers(e));
-            return new ServerCall.Listener<>() {};
-          }
-        };
-    definition.addMethod(method, handler);
+    definition.addMethod(method(SERVICE, name, type), handler(access, begin));
+  }
+
+  private static MethodDescriptor<InputStream, Reply> method(
+      String service, String name, MethodType type) {
+    return MethodDescriptor.<InputStream, Reply>newBuilder()
+        .setType(type)
+        .setFullMethodName(MethodDescriptor.generateFullMethodName(service, name))
+        .setRequestMarshaller(REQUESTS)
+        .setResponseMarshaller(REPLIES)
+        .build();
+  }
+
+  private ServerCallHandler<InputStream, Reply> handler(Access access, Begin begin) {
+    return (call, headers) -> {
+      try {
+        return begin.begin(call, headers, client(call, headers, access));
+      } catch (ServingException e) {
+        call.close(Failures.status(e), Failures.trailers(e));
+        return new ServerCall.Listener<>() {};
+      }
+    };
   }
 
   /**

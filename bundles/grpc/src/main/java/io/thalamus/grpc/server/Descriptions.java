@@ -4,6 +4,7 @@ package io.thalamus.grpc.server;
 import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.serving.Datatype;
+import io.thalamus.serving.Failure;
 import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.ModelMetadata;
@@ -13,6 +14,7 @@ import io.thalamus.serving.ModelStatistics.Total;
 import io.thalamus.serving.ServerMetadata;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.TensorMetadata;
+import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
@@ -20,6 +22,10 @@ import java.util.Optional;
 /** The calls that only look. Thread-safe. */
 final class Descriptions {
   private static final int LENGTH = MessageReader.LENGTH;
+
+  // Of grpc.health.v1.HealthCheckResponse.ServingStatus.
+  private static final int SERVING = 1;
+  private static final int NOT_SERVING = 2;
 
   private final InferenceServer server;
 
@@ -61,7 +67,35 @@ final class Descriptions {
 
   MessageWriter modelReady(MessageReader in) throws IOException, ServingException {
     Named named = Named.read(in);
-    return new MessageWriter().flag(1, server.isReady(named.model(), named.version()));
+    boolean isReady;
+    try {
+      isReady = server.isReady(named.model(), named.version());
+    } catch (ServingException e) {
+      if (e.failure() != Failure.NOT_FOUND) {
+        throw e;
+      }
+      // Clients ask until a model comes: as with Triton, one that is not here is not ready.
+      isReady = false;
+    }
+    return new MessageWriter().flag(1, isReady);
+  }
+
+  /** Answers {@code Check} of gRPC's own health protocol. */
+  MessageWriter health(MessageReader in) throws IOException, ServingException {
+    String service = "";
+    for (int tag = in.next(); tag != 0; tag = in.next()) {
+      if (tag == (1 << 3 | LENGTH)) {
+        service = in.text();
+      } else {
+        in.skip(tag);
+      }
+    }
+    if (!service.isEmpty() && !service.equals(Calls.SERVICE)) {
+      throw new ServingException(
+          Failure.NOT_FOUND,
+          "there is no service " + Texts.quote(service) + ": expected " + Calls.SERVICE);
+    }
+    return new MessageWriter().integer(1, server.isReady() ? SERVING : NOT_SERVING);
   }
 
   MessageWriter server(MessageReader in) throws IOException {
@@ -113,7 +147,7 @@ final class Descriptions {
               .integer(2, type(tensor.datatype()))
               .integers(3, tensor.shape()));
     }
-    return new MessageWriter().message(1, config);
+    return new MessageWriter().message(1, config.text(17, "thalamus"));
   }
 
   /** Returns the number that model configurations have for a datatype. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.grpc.server;
 
+import io.grpc.DecompressorRegistry;
 import io.grpc.Server;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyServerBuilder;
@@ -90,7 +91,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
       if (isSecure) {
         builder.sslContext(GrpcSslContexts.configure(tls.get(), SslProvider.JDK).build());
       }
-      builder.addService(Calls.of(served, new Rights(settings), budget, executor, streams));
+      builder.addServices(Calls.of(served, new Rights(settings), budget, executor, streams));
       server = listen(builder.build(), settings);
       isListening = true;
     } catch (GeneralSecurityException | IllegalArgumentException e) {
@@ -124,6 +125,8 @@ final class GrpcServer implements HttpServer, AutoCloseable {
         .workerEventLoopGroup(loops)
         .withChildOption(ChannelOption.TCP_NODELAY, true)
         .executor(executor)
+        .decompressorRegistry(
+            DecompressorRegistry.getDefaultInstance().with(new DeflateDecompressor(), true))
         .maxInboundMessageSize((int) Math.min(settings.bodyLimit(), Integer.MAX_VALUE - 1024))
         .maxInboundMetadataSize(settings.headerLimit())
         .maxConcurrentCallsPerConnection(CALLS_OF_A_CONNECTION)

@@ -57,6 +57,8 @@ class GeneratedClientTest {
       assertTrue(stub.serverReady(ServerReadyRequest.getDefaultInstance()).getReady());
       assertTrue(
           stub.modelReady(ModelReadyRequest.newBuilder().setName("echo").build()).getReady());
+      assertFalse(
+          stub.modelReady(ModelReadyRequest.newBuilder().setName("later").build()).getReady());
       ServerMetadataResponse server =
           stub.serverMetadata(ServerMetadataRequest.getDefaultInstance());
       assertEquals(
@@ -116,6 +118,29 @@ class GeneratedClientTest {
       assertEquals(Optional.of(Duration.ofSeconds(5)), came.timeout());
       assertEquals(Optional.of(new Sequence("42", true, false)), came.sequence());
       assertEquals(List.of("b_out", "a_out"), came.outputs());
+    }
+  }
+
+  @Test
+  void classesComeInPlaceOfValues() throws Exception {
+    ModelInferRequest request =
+        ModelInferRequest.newBuilder()
+            .setModelName("echo")
+            .addInputs(input("x", "FP32", 4))
+            .addRawInputContents(ByteString.copyFrom(floats(1.1f, 3.3f, 0.5f, 2.4f)))
+            .addOutputs(
+                ModelInferRequest.InferRequestedOutputTensor.newBuilder()
+                    .setName("x_out")
+                    .putParameters("classification", number(2)))
+            .build();
+    try (RunningServer running = new RunningServer(Map.of())) {
+      ModelInferResponse response =
+          GRPCInferenceServiceGrpc.newBlockingStub(running.channel).modelInfer(request);
+      assertEquals("BYTES", response.getOutputs(0).getDatatype());
+      assertEquals(List.of(2L), response.getOutputs(0).getShapeList());
+      assertEquals(
+          "\n\0\0\0003.300000:1\n\0\0\0002.400000:3",
+          response.getRawOutputContents(0).toStringUtf8());
     }
   }
 
@@ -237,7 +262,7 @@ class GeneratedClientTest {
       Status unknown =
           assertThrows(
                   StatusRuntimeException.class,
-                  () -> stub.modelReady(ModelReadyRequest.newBuilder().setName("no").build()))
+                  () -> stub.modelMetadata(ModelMetadataRequest.newBuilder().setName("no").build()))
               .getStatus();
       assertEquals(Status.Code.NOT_FOUND, unknown.getCode());
       assertEquals(Status.Code.UNIMPLEMENTED, code(running, "CudaSharedMemoryStatus", message()));

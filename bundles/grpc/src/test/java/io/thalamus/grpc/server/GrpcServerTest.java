@@ -17,17 +17,23 @@ import inference.GRPCInferenceServiceGrpc;
 import inference.GrpcPredictV2.ServerLiveRequest;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.Codec;
+import io.grpc.CompressorRegistry;
 import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
 import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.ServingException;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.security.cert.X509Certificate;
@@ -42,6 +48,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.zip.DeflaterOutputStream;
+import java.util.zip.InflaterInputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -225,6 +233,73 @@ class GrpcServerTest {
       assertTrue(
           thrown.getMessage().startsWith("cannot listen at 127.0.0.1:" + port + ": "),
           thrown.getMessage());
+    }
+  }
+
+  @Test
+  void probesOfGrpcItselfSeeWhetherTheServerIsReady() throws Exception {
+    try (RunningServer running = new RunningServer(Map.of())) {
+      assertEquals(List.of("2"), field(health(running, ""), 1));
+      running.served.load("echo");
+      assertEquals(List.of("1"), field(health(running, ""), 1));
+      assertEquals(List.of("1"), field(health(running, Calls.SERVICE), 1));
+      StatusRuntimeException thrown =
+          assertThrows(StatusRuntimeException.class, () -> health(running, "other"));
+      assertEquals(Status.Code.NOT_FOUND, thrown.getStatus().getCode());
+    }
+  }
+
+  private static byte[] health(RunningServer running, String service) {
+    return ClientCalls.blockingUnaryCall(
+        running.channel,
+        RunningServer.method(Calls.HEALTH, "Check", MethodDescriptor.MethodType.UNARY),
+        CallOptions.DEFAULT,
+        message().text(1, service).toBytes());
+  }
+
+  @Test
+  void messagesMayBeCompressed() throws Exception {
+    for (Codec codec : List.of(new Codec.Gzip(), new Deflate())) {
+      CompressorRegistry compressors = CompressorRegistry.newEmptyInstance();
+      compressors.register(codec);
+      try (RunningServer running = new RunningServer(Map.of())) {
+        ManagedChannel channel =
+            NettyChannelBuilder.forAddress("127.0.0.1", running.server.address().getPort())
+                .usePlaintext()
+                .compressorRegistry(compressors)
+                .build();
+        try {
+          byte[] answer =
+              ClientCalls.blockingUnaryCall(
+                  channel,
+                  RunningServer.method(
+                      Calls.SERVICE, "ModelInfer", MethodDescriptor.MethodType.UNARY),
+                  CallOptions.DEFAULT.withCompression(codec.getMessageEncoding()),
+                  typed(codec.getMessageEncoding(), 1.5f, -2).toBytes());
+          assertEquals(List.of(codec.getMessageEncoding()), field(answer, 3));
+          assertArrayEquals(floats(1.5f, -2), bytes(answer, 6).getFirst());
+        } finally {
+          channel.shutdownNow();
+        }
+      }
+    }
+  }
+
+  /** The compression that clients in other languages have. */
+  private static final class Deflate implements Codec {
+    @Override
+    public String getMessageEncoding() {
+      return "deflate";
+    }
+
+    @Override
+    public OutputStream compress(OutputStream out) {
+      return new DeflaterOutputStream(out);
+    }
+
+    @Override
+    public InputStream decompress(InputStream in) {
+      return new InflaterInputStream(in);
     }
   }
 

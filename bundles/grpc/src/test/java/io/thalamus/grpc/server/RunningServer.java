@@ -65,11 +65,15 @@ final class RunningServer implements AutoCloseable {
                     method.getName().equals("port") ? (Object) 0 : method.getDefaultValue()));
   }
 
-  private static MethodDescriptor<byte[], byte[]> method(String name, MethodType type) {
+  static MethodDescriptor<byte[], byte[]> method(String service, String name, MethodType type) {
     return MethodDescriptor.newBuilder(BYTES, BYTES)
         .setType(type)
-        .setFullMethodName(Calls.SERVICE + "/" + name)
+        .setFullMethodName(service + "/" + name)
         .build();
+  }
+
+  private static MethodDescriptor<byte[], byte[]> method(String name, MethodType type) {
+    return method(Calls.SERVICE, name, type);
   }
 
   byte[] call(String name, MessageWriter message) {

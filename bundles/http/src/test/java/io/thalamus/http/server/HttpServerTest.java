@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.util.concurrent.EventExecutor;
+import io.thalamus.http.Access;
 import io.thalamus.http.Headers;
 import io.thalamus.http.HttpException;
 import io.thalamus.http.HttpExchange;
@@ -386,6 +387,28 @@ class HttpServerTest {
           .write("Content-Length: 2\r\n\r\na\0".getBytes(StandardCharsets.UTF_8));
       readTo(socket.getInputStream(), "\r\n\r\nx");
       assertTrue(waited.get() >= apart * 9 / 10, waited + " of " + apart);
+    }
+  }
+
+  @Test
+  void requestsThatNoHandlerSeesAreCounted() throws Exception {
+    Map<String, Object> settings =
+        Map.of("bodyLimit", 10L, "headerLimit", 256, "readTokens", new String[] {"a:secret"});
+    Route open =
+        new Route("POST", "/open", Access.OPEN, exchange -> exchange.fail(400, "no", Map.of()));
+    try (RunningServer running = new RunningServer(settings, HELLO, open)) {
+      running.get("/none");
+      running.get("/none");
+      running.get("/open");
+      running.get("/hello/a");
+      running.post("/open", new byte[11]);
+      running.raw("nonsense\r\n\r\n");
+      running.raw("GET /open HTTP/1.1\r\nHost: x\r\nA: " + "a".repeat(300) + "\r\n\r\n");
+      // One that a handler refuses is none of them.
+      running.post("/open", new byte[1]);
+      assertEquals(
+          Map.of(404, 2L, 405, 1L, 401, 1L, 413, 1L, 400, 1L, 431, 1L),
+          running.server().refusals());
     }
   }
 

@@ -10,6 +10,8 @@ import io.thalamus.serving.TensorMetadata;
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -20,13 +22,15 @@ import java.util.PriorityQueue;
 
 /**
  * Triton's parameter {@code classification} of an output: in place of its values come the largest
- * of them as texts {@code VALUE:INDEX}, the largest first and of equal ones that of the lower
- * index. NaN is below all. An output with an open first dimension gives them for each row, any
- * other one for all of its elements.
+ * of them as texts {@code VALUE:INDEX}, with {@code %f} for floats, the largest first and of equal
+ * ones that of the lower index. NaN is below all. An output with an open first dimension gives them
+ * for each row, any other one for all of its elements.
  */
 public final class Classification {
   /** As in Triton. */
   private static final long MOST_ELEMENTS = 1_000_000;
+
+  private static final int DIGITS_BEHIND = 6;
 
   private static final ValueLayout.OfShort SHORT =
       ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
@@ -169,10 +173,20 @@ public final class Classification {
 
   private String text(int index) {
     return switch (datatype) {
-      case FP32 -> Float.toString(value.getAtIndex(FLOAT, index));
-      case FP64 -> Double.toString(value.getAtIndex(DOUBLE, index));
+      case FP32, FP64 -> text(real(index));
       case UINT64 -> Long.toUnsignedString(integer(index));
       default -> Long.toString(integer(index));
     };
+  }
+
+  /** Returns a number as C prints it by {@code %f}: its exact value, with six digits behind. */
+  private static String text(double number) {
+    if (!Double.isFinite(number)) {
+      return Double.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf";
+    }
+    boolean isNegative = Math.copySign(1, number) < 0;
+    BigDecimal rounded =
+        new BigDecimal(Math.abs(number)).setScale(DIGITS_BEHIND, RoundingMode.HALF_EVEN);
+    return (isNegative ? "-" : "") + rounded.toPlainString();
   }
 }

@@ -59,7 +59,7 @@ class ClassificationTest {
     MemorySegment reals = MemorySegment.ofArray(new float[] {1.1f, 3.3f, 0.5f, 2.4f});
     Output output = classes(Datatype.FP32, List.of(4L), List.of(4L), reals, 2);
     assertEquals(List.of(2L), output.shape());
-    assertEquals(List.of("3.3:1", "2.4:3"), texts(output));
+    assertEquals(List.of("3.300000:1", "2.400000:3"), texts(output));
     MemorySegment bytes = MemorySegment.ofArray(new byte[] {1, -1, 10, 4});
     assertEquals(
         List.of("255:1", "10:2"),
@@ -72,8 +72,39 @@ class ClassificationTest {
   void equalOnesComeByIndexAndNoNumberLast() throws Exception {
     MemorySegment reals = MemorySegment.ofArray(new double[] {Double.NaN, 2, 2, -0.0, 0.0});
     assertEquals(
-        List.of("2.0:1", "2.0:2", "-0.0:3", "0.0:4", "NaN:0"),
+        List.of("2.000000:1", "2.000000:2", "-0.000000:3", "0.000000:4", "nan:0"),
         texts(classes(Datatype.FP64, List.of(5L), List.of(5L), reals, 99)));
+  }
+
+  /** The texts are those of the C library's printf. */
+  @Test
+  void floatsAreWrittenAsCDoes() throws Exception {
+    float[] values = {1e20f, 0.0000005f, -0.0000002f, Float.POSITIVE_INFINITY, 0.1f, -1.5e-45f};
+    assertEquals(
+        List.of(
+            "inf:3",
+            "100000002004087734272.000000:0",
+            "0.100000:4",
+            "0.000000:1",
+            "-0.000000:5",
+            "-0.000000:2"),
+        texts(
+            classes(
+                Datatype.FP32,
+                List.of(6L),
+                List.of(6L),
+                MemorySegment.ofArray(values),
+                values.length)));
+    double[] halves = {0.0078125, 0.0234375, Double.NEGATIVE_INFINITY, 123456789.0123455};
+    assertEquals(
+        List.of("123456789.012345:3", "0.023438:1", "0.007812:0", "-inf:2"),
+        texts(
+            classes(
+                Datatype.FP64,
+                List.of(4L),
+                List.of(4L),
+                MemorySegment.ofArray(halves),
+                halves.length)));
   }
 
   @Test
