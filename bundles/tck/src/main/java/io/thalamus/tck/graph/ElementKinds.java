@@ -9,7 +9,9 @@ import static io.thalamus.tck.graph.Kinds.QUANTIZED;
 import static io.thalamus.tck.graph.Kinds.union;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.graph.GraphDraft.Out;
+import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.tck.reference.Tensor;
 import java.util.Arrays;
 import java.util.List;
@@ -57,6 +59,11 @@ final class ElementKinds {
     }
     for (String op : List.of("LOGICAL_AND", "LOGICAL_OR")) {
       kinds.add(op, BOOLS, ElementKinds::comparison);
+    }
+    kinds.add(
+        Evaluator.name(ThalamusExtension.ATAN2), FLOATS, g -> g.add(pair(g), new Out(g.type())));
+    for (var op : List.of(ThalamusExtension.BITWISE_XOR, ThalamusExtension.RIGHT_SHIFT)) {
+      kinds.add(Evaluator.name(op), INTS, g -> g.add(pair(g), new Out(g.type())));
     }
     kinds.add("SELECT", union(NUMBERS, INTS), ElementKinds::select);
     kinds.add("QUANTIZE", FLOATS, ElementKinds::quantize);

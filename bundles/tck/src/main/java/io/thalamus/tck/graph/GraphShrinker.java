@@ -77,13 +77,20 @@ public final class GraphShrinker {
     }
     for (int index : read) {
       RawOperand operand = graph.operands().get(index);
-      if (operand.values().isPresent()
-          && operand.type().startsWith("TENSOR_")
-          && !isArgument(operand)) {
+      if (isGiven(operand) && !isArgument(operand)) {
         return graph.withOperand(index, operand.withLifetime("SUBGRAPH_INPUT"));
       }
     }
-    return graph;
+    // RANK reads vectors of integers as data.
+    int first = graph.operations().getFirst().inputs().getFirst();
+    RawOperand operand = graph.operands().get(first);
+    return isGiven(operand)
+        ? graph.withOperand(first, operand.withLifetime("SUBGRAPH_INPUT"))
+        : graph;
+  }
+
+  private static boolean isGiven(RawOperand operand) {
+    return operand.values().isPresent() && operand.type().startsWith("TENSOR_");
   }
 
   /** Vectors of integers are mostly arguments, as long as the rank of a tensor. */

@@ -27,6 +27,7 @@ final class Kinds {
     MoveKinds.register(kinds);
     WindowKinds.register(kinds);
     LineKinds.register(kinds);
+    SearchKinds.register(kinds);
     return List.copyOf(kinds.kinds);
   }
 

@@ -2,7 +2,9 @@
 package io.thalamus.tck.mutation;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.mutation.MutationFamily.Collector;
+import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.vectors.RawOperand;
 import io.thalamus.vectors.RawOperand.ChannelQuant;
 import io.thalamus.vectors.RawOperation;
@@ -35,6 +37,10 @@ final class OperandTypeFaults {
           OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
           OperandCode.TENSOR_QUANT8_SYMM,
           OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL);
+
+  private static final String NON_ZERO = Evaluator.name(ThalamusExtension.NON_ZERO);
+  private static final Set<OperandCode> FOUND =
+      EnumSet.of(OperandCode.TENSOR_FLOAT32, OperandCode.TENSOR_INT32, OperandCode.TENSOR_BOOL8);
 
   private OperandTypeFaults() {}
 
@@ -84,6 +90,8 @@ final class OperandTypeFaults {
             case "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL" ->
                 is(operation, 0, operand) && is(operation, 1, operand) && isCompared(type);
             case "RANK" -> is(operation, 0, operand) && type.isTensor();
+            case String name when name.equals(NON_ZERO) ->
+                is(operation, 0, operand) && FOUND.contains(type);
             default -> false;
           };
       if (legal) {

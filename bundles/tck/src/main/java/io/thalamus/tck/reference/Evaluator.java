@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.reference;
 
+import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.OperandCode;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.RawOperand;
@@ -32,12 +33,18 @@ public final class Evaluator {
     Pairs.register(all);
     Pools.register(all);
     Reductions.register(all);
+    Searches.register(all);
     this.formulas = Map.copyOf(all);
   }
 
   /** The names of the operations that can be evaluated. */
   public Set<String> operations() {
     return new TreeSet<>(formulas.keySet());
+  }
+
+  /** The name of an extension's operation in examples. */
+  public static String name(ExtensionOperationType type) {
+    return type.text() + "#" + type.code();
   }
 
   /** Returns whether all operations of an example can be evaluated. */

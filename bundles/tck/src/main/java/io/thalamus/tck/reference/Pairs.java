@@ -2,6 +2,7 @@
 package io.thalamus.tck.reference;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Map;
 import java.util.function.DoubleBinaryOperator;
 
@@ -27,6 +28,17 @@ final class Pairs {
     formulas.put("LOGICAL_AND", extreme(Math::min));
     formulas.put("LOGICAL_OR", extreme(Math::max));
     formulas.put("SELECT", Formula.single(Pairs::select));
+    formulas.put(Evaluator.name(ThalamusExtension.ATAN2), Formula.single(Pairs::angle));
+    formulas.put(
+        Evaluator.name(ThalamusExtension.BITWISE_XOR), Formula.single(Pairs::differentBits));
+    formulas.put(
+        Evaluator.name(ThalamusExtension.RIGHT_SHIFT),
+        Formula.single(
+            call -> {
+              int[] shape = shape(call);
+              return Result.exact(
+                  shape, corners(call, shape, (a, b) -> (int) a >> (int) Math.clamp(b, 0, 31)));
+            }));
   }
 
   /** The shape that two shapes are broadcast to. */
@@ -124,6 +136,35 @@ final class Pairs {
       }
     }
     return Result.rounded(shape, out);
+  }
+
+  /** The angle leaps from pi to -pi where the first is 0 and the second less. */
+  private static Result angle(Call call) {
+    int[] shape = shape(call);
+    Bounds out = corners(call, shape, Math::atan2);
+    int[] a = sources(call.in(0).shape(), shape);
+    int[] b = sources(call.in(1).shape(), shape);
+    Bounds y = call.in(0).real();
+    Bounds x = call.in(1).real();
+    for (int i = 0; i < out.size(); i++) {
+      if (y.low()[a[i]] <= 0 && y.high()[a[i]] >= 0 && x.low()[b[i]] <= 0) {
+        out.set(i, -Math.PI, out.middle()[i], Math.PI);
+      }
+    }
+    return Result.rounded(shape, out);
+  }
+
+  private static Result differentBits(Call call) {
+    int[] shape = shape(call);
+    Bounds out = corners(call, shape, (a, b) -> (int) a ^ (int) b);
+    int[] a = sources(call.in(0).shape(), shape);
+    int[] b = sources(call.in(1).shape(), shape);
+    for (int i = 0; i < out.size(); i++) {
+      if (!call.in(0).real().isExact(a[i]) || !call.in(1).real().isExact(b[i])) {
+        out.set(i, Integer.MIN_VALUE, out.middle()[i], Integer.MAX_VALUE);
+      }
+    }
+    return Result.exact(shape, out);
   }
 
   private static Result prelu(Call call) {

@@ -111,7 +111,7 @@ public final class EvaluatorDevice implements Device {
   private boolean isSupported(Operation operation) {
     String name =
         operation.type() instanceof ExtensionOperationType extension
-            ? extension.text() + "#" + extension.code()
+            ? Evaluator.name(extension)
             : operation.type().text();
     return evaluator.operations().contains(name);
   }

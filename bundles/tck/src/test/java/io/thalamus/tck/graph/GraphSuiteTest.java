@@ -10,15 +10,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.thalamus.model.OperandCode;
 import io.thalamus.operations.ModelValidator;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
 import io.thalamus.vectors.VectorFile;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -74,7 +77,18 @@ class GraphSuiteTest {
 
   @Test
   void aFaultIsFoundInWhateverOperationItIs() throws Exception {
-    for (String operation : List.of("MAXIMUM", "CONV_2D", "SOFTMAX", "LESS", "GATHER", "RANK")) {
+    List<String> operations =
+        new ArrayList<>(List.of("MAXIMUM", "CONV_2D", "SOFTMAX", "LESS", "GATHER", "RANK"));
+    Stream.of(
+            ThalamusExtension.ATAN2,
+            ThalamusExtension.BITWISE_XOR,
+            ThalamusExtension.NON_MAX_SUPPRESSION,
+            ThalamusExtension.NON_ZERO,
+            ThalamusExtension.RIGHT_SHIFT,
+            ThalamusExtension.UNIQUE)
+        .map(Evaluator::name)
+        .forEach(operations::add);
+    for (String operation : operations) {
       EvaluatorDevice device = new EvaluatorDevice(operation, GraphSuiteTest::error);
       GraphReport report = GraphSuite.of(device).run(250, SEED);
       assertFalse(report.failures().isEmpty(), operation);
