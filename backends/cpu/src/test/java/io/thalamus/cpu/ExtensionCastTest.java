@@ -2,6 +2,8 @@
 package io.thalamus.cpu;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime;
@@ -14,19 +16,21 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.WideTypes;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tck.check.OutcomeException;
 import io.thalamus.tck.check.TestGraph;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The extension's CAST, by what Java's own casts make of each number. */
 class ExtensionCastTest {
   @ParameterizedTest
   @CsvSource({
     "TENSOR_INT64, TENSOR_INT32, -5, -5",
-    "TENSOR_INT64, TENSOR_INT32, 5000000000, 2147483647",
-    "TENSOR_INT64, TENSOR_INT32, -5000000000, -2147483648",
+    "TENSOR_INT64, TENSOR_INT32, 2147483647, 2147483647",
+    "TENSOR_INT64, TENSOR_INT32, -2147483648, -2147483648",
     "TENSOR_INT32, TENSOR_INT64, -2147483648, -2147483648",
     "TENSOR_FLOAT64, TENSOR_FLOAT32, 0.1, 0.10000000149011612",
     "TENSOR_FLOAT32, TENSOR_FLOAT64, 0.5, 0.5",
@@ -41,15 +45,29 @@ class ExtensionCastTest {
   })
   void numbersOfOneTypeBecomeThoseOfAnother(String from, String to, double number, double expected)
       throws Exception {
+    byte[] result = run(type(from), type(to), number);
+    assertEquals(expected, Elements.of(type(to)).getDouble(MemorySegment.ofArray(result), 0));
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {2147483648.0, -2147483649.0, 5e9})
+  void integersBeyond32BitsAreRefused(double number) {
+    OutcomeException refused =
+        assertThrows(
+            OutcomeException.class,
+            () -> run(WideTypes.TENSOR_INT64, OperandCode.TENSOR_INT32, number));
+    assertTrue(refused.getMessage().contains("beyond 32 bits"), refused.getMessage());
+  }
+
+  private static byte[] run(OperandType from, OperandType to, double number) throws Exception {
     SubgraphBuilder graph = new SubgraphBuilder();
-    int input = operand(graph, type(from), Lifetime.SUBGRAPH_INPUT);
-    int output = operand(graph, type(to), Lifetime.SUBGRAPH_OUTPUT);
+    int input = operand(graph, from, Lifetime.SUBGRAPH_INPUT);
+    int output = operand(graph, to, Lifetime.SUBGRAPH_OUTPUT);
     graph.operation(ThalamusExtension.CAST, List.of(input), List.of(output));
     Model model = Model.of(graph.build(List.of(input), List.of(output)));
-    byte[] bytes = new byte[type(from).elementSize()];
-    Elements.of(type(from)).setDouble(MemorySegment.ofArray(bytes), 0, number);
-    byte[] result = TestGraph.run(new CpuDevice("1.0.0"), model, bytes);
-    assertEquals(expected, Elements.of(type(to)).getDouble(MemorySegment.ofArray(result), 0));
+    byte[] bytes = new byte[from.elementSize()];
+    Elements.of(from).setDouble(MemorySegment.ofArray(bytes), 0, number);
+    return TestGraph.run(new CpuDevice("1.0.0"), model, bytes);
   }
 
   private static int operand(SubgraphBuilder graph, OperandType type, Lifetime lifetime) {

@@ -2,6 +2,7 @@
 package io.thalamus.cpu.extension;
 
 import io.thalamus.driver.Kernel;
+import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
@@ -34,15 +35,24 @@ final class UnaryMath {
             OperandCode.TENSOR_QUANT16_SYMM);
   }
 
-  /** Java's casts from double cut fractions off and saturate. */
+  /**
+   * Java's casts from double cut fractions off and saturate. Integers of 64 bits that are beyond 32
+   * are refused: a graph that goes on with others would be wrong without a sign.
+   */
   private static Kernel cast(ResolvedOperation operation) {
     Elements from = Elements.of(operation.view().input(0).type());
     Elements to = Elements.of(operation.view().output().type());
     long count = operation.outputShape(0).elementCount();
+    boolean isNarrowed = from == Elements.INT64 && to == Elements.INT32;
     return (in, out, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
         double number = from.getDouble(in[0], i);
+        if (isNarrowed && number != (int) number) {
+          throw new KernelException(
+              "element %d is %.0f; int64 beyond 32 bits cannot be computed with"
+                  .formatted(i, number));
+        }
         if (to.isFloat() || to == Elements.INT64) {
           to.setDouble(out[0], i, number);
         } else if (from.isFloat()) {
