@@ -126,6 +126,55 @@ class ConversionTest {
     assertEquals(Shape.of(0, 1, 0, 64), read.input(0).shape());
   }
 
+  /** A state has a line for each sound of the batch, and a sound as many samples as a window. */
+  @Test
+  void dimensionsThatAreNamedAsTheBatchStay1() throws Exception {
+    file.input("sound", FLOAT, -2, -3)
+        .input("state", FLOAT, 2, -2, 8)
+        .floats("window", new long[] {8, 1, 100}, new float[800])
+        .node("Unsqueeze", List.of("sound"), "x", ints("axes", 1))
+        .node("Conv", List.of("x", "window"), "c", ints("strides", 100))
+        .node("ReduceMax", List.of("c"), "m", ints("axes", 2), integer("keepdims", 0))
+        .node("Add", List.of("state", "m"), "y")
+        .output("y", FLOAT, 2, -2, 8);
+    ModelFile read = TestFiles.readFile(file.opset(11).build(), Map.of());
+    assertEquals(Shape.of(1, 224), read.model().main().input(0).shape());
+    assertEquals(Shape.of(2, 1, 8), read.model().main().input(1).shape());
+    assertEquals(Shape.of(2, 0, 8), read.input(1).shape());
+  }
+
+  @Test
+  void aDimensionThatIsOpenAloneIsTakenForTheBatch() throws Exception {
+    file.input("sound", FLOAT, -1, -1)
+        .input("state", FLOAT, 2, -1, 8)
+        .floats("window", new long[] {8, 1, 100}, new float[800])
+        .node("Unsqueeze", List.of("sound"), "x", ints("axes", 1))
+        .node("Conv", List.of("x", "window"), "c", ints("strides", 100))
+        .node("ReduceMax", List.of("c"), "m", ints("axes", 2), integer("keepdims", 0))
+        .node("Concat", List.of("state", "state"), "s", integer("axis", 2))
+        .node("Reshape", List.of("s", "shape"), "r")
+        .integers("shape", new long[] {3}, 2, 1, 16)
+        .node("ReduceSum", List.of("r"), "y")
+        .output("m", FLOAT, -1, 8)
+        .output("y", FLOAT, 1, 1, 1);
+    ModelFile read = TestFiles.readFile(file.opset(11).build(), Map.of());
+    assertEquals(Shape.of(1, 224), read.model().main().input(0).shape());
+    assertEquals(Shape.of(2, 1, 8), read.model().main().input(1).shape());
+  }
+
+  /** In speech recognition a file may begin with the time. */
+  @Test
+  void aLeadingDimensionIsNoBatchWhereTheOperatorsAllowNone() throws Exception {
+    file.input("x", FLOAT, -1, 3)
+        .floats("window", new long[] {4, 3, 5}, new float[60])
+        .node("Transpose", List.of("x"), "t", ints("perm", 1, 0))
+        .node("Unsqueeze", List.of("t"), "u", ints("axes", 0))
+        .node("Conv", List.of("u", "window"), "y")
+        .output("y", FLOAT, 1, 4, -1);
+    ModelFile read = TestFiles.readFile(file.opset(11).build(), Map.of());
+    assertEquals(Shape.of(64, 3), read.model().main().input(0).shape());
+  }
+
   @Test
   void openDimensionsAreFixedWhileReading() throws Exception {
     file.input("x", FLOAT, -1, 3).node("Relu", List.of("x"), "y").output("y", FLOAT, -1, 3);

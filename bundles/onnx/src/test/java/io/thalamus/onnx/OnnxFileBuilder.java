@@ -76,7 +76,11 @@ final class OnnxFileBuilder {
     Message shape = new Message();
     for (long size : dims) {
       Message dimension = new Message();
-      shape.message(1, size < 0 ? dimension.text(2, "open") : dimension.number(1, size));
+      shape.message(
+          1,
+          size == -1
+              ? dimension
+              : size < 0 ? dimension.text(2, "open" + size) : dimension.number(1, size));
     }
     Message tensor = new Message().number(1, type).message(2, shape);
     return new Message().text(1, name).message(2, new Message().message(1, tensor));

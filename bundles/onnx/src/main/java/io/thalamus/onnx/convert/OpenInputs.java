@@ -9,27 +9,34 @@ import io.thalamus.onnx.file.OnnxModel;
 import io.thalamus.onnx.file.OnnxValue;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The inputs of a file that have open dimensions. Until an execution says which ones it has, they
  * are 1, or where the operators allow no such small ones, the first of some usual sizes that they
- * allow; a leading one, which is mostly the batch, is 1 all the same. Immutable.
+ * allow. Some stay 1 all the same, unless the operators do not allow that either: a leading one,
+ * which is mostly the batch, and those that the file names as it. Immutable.
  */
 public final class OpenInputs {
   private static final int[] SIZES = {1, 64, 224, 512};
 
-  private final Map<String, Shape> open;
+  /** The name of a dimension that has none. */
+  private static final long UNNAMED = -1;
 
-  private OpenInputs(Map<String, Shape> open) {
+  private final Map<String, long[]> open;
+
+  private OpenInputs(Map<String, long[]> open) {
     this.open = open;
   }
 
   /** Returns those of a file whose number of dimensions is stated. */
   public static OpenInputs of(OnnxModel file) {
-    Map<String, Shape> open = new LinkedHashMap<>();
+    Map<String, long[]> open = new LinkedHashMap<>();
     for (OnnxValue input : file.graph().inputs()) {
       boolean isOpen =
           !file.graph().constants().containsKey(input.name())
@@ -37,9 +44,7 @@ public final class OpenInputs {
               && Arrays.stream(input.dims()).anyMatch(size -> size < 0)
               && Arrays.stream(input.dims()).noneMatch(size -> size == 0 || size != (int) size);
       if (isOpen) {
-        int[] sizes =
-            Arrays.stream(input.dims()).mapToInt(size -> (int) Math.max(0, size)).toArray();
-        open.put(input.name(), Shape.of(sizes));
+        open.put(input.name(), input.dims());
       }
     }
     return new OpenInputs(open);
@@ -64,9 +69,9 @@ public final class OpenInputs {
     boolean isGiven =
         given.keySet().containsAll(open.keySet()) || !names.containsAll(given.keySet());
     ModelFormatException first = null;
-    for (int size : isGiven ? new int[] {1} : SIZES) {
+    for (Map<String, Shape> shapes : isGiven ? Set.of(given) : choices(given)) {
       try {
-        return GraphConverter.convert(file, files, converters, with(given, size));
+        return GraphConverter.convert(file, files, converters, shapes);
       } catch (ModelFormatException e) {
         first = first == null ? e : first;
       }
@@ -87,13 +92,38 @@ public final class OpenInputs {
     return name;
   }
 
-  private Map<String, Shape> with(Map<String, Shape> given, int size) {
+  /** The dimensions that stay 1. */
+  private enum Batches {
+    LEADING,
+    /** Also one that alone is open beside inputs with more of them, as in the states of a batch. */
+    LONELY,
+    NONE
+  }
+
+  private Set<Map<String, Shape>> choices(Map<String, Shape> given) {
+    Set<Map<String, Shape>> choices = new LinkedHashSet<>();
+    for (Batches batches : Batches.values()) {
+      for (int size : SIZES) {
+        choices.add(with(given, size, batches));
+      }
+    }
+    return choices;
+  }
+
+  private Map<String, Shape> with(Map<String, Shape> given, int size, Batches batches) {
+    Set<Long> names = new HashSet<>();
+    open.values().forEach(dims -> names.add(dims[0]));
+    names.remove(UNNAMED);
     Map<String, Shape> shapes = new HashMap<>(given);
     open.forEach(
-        (name, shape) -> {
-          int[] sizes = shape.toArray();
+        (name, dims) -> {
+          boolean isLonely = Arrays.stream(dims).filter(dim -> dim < 0).count() == 1;
+          int[] sizes = new int[dims.length];
           for (int i = 0; i < sizes.length; i++) {
-            sizes[i] = sizes[i] > 0 ? sizes[i] : i == 0 ? 1 : size;
+            boolean isBatch =
+                batches != Batches.NONE
+                    && (i == 0 || names.contains(dims[i]) || batches == Batches.LONELY && isLonely);
+            sizes[i] = dims[i] >= 0 ? (int) dims[i] : isBatch ? 1 : size;
           }
           shapes.putIfAbsent(name, Shape.of(sizes));
         });
@@ -105,9 +135,10 @@ public final class OpenInputs {
     Map<Integer, Shape> found = new HashMap<>();
     List<Integer> inputs = model.main().inputIndexes();
     for (int i = 0; i < inputs.size(); i++) {
-      Shape shape = open.get(model.main().input(i).name());
-      if (shape != null) {
-        found.put(i, shape);
+      long[] dims = open.get(model.main().input(i).name());
+      if (dims != null) {
+        found.put(
+            i, Shape.of(Arrays.stream(dims).mapToInt(size -> (int) Math.max(0, size)).toArray()));
       }
     }
     return found;

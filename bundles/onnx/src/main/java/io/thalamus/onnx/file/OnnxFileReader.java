@@ -19,6 +19,9 @@ public final class OnnxFileReader {
   /** Null where one constant is read alone. */
   private final DataFiles files;
 
+  /** The negative numbers that stand for the names of open dimensions. */
+  private final Map<String, Long> symbols = new HashMap<>();
+
   private OnnxFileReader(Message message, DataFiles files) {
     this.message = message;
     this.files = files;
@@ -308,10 +311,10 @@ public final class OnnxFileReader {
     long[] size = {-1};
     message.message(
         part -> {
-          if (part == 1) {
-            size[0] = message.int64();
-          } else {
-            message.skip();
+          switch (part) {
+            case 1 -> size[0] = message.int64();
+            case 2 -> size[0] = symbols.computeIfAbsent(message.text(), _ -> -2L - symbols.size());
+            default -> message.skip();
           }
         });
     dims.add(size[0]);
