@@ -278,6 +278,24 @@ final class TfliteFileBuilder {
         outputs);
   }
 
+  /** A STABLEHLO_COMPOSITE, which the generated classes do not know, for a graph of the file. */
+  TfliteFileBuilder composite(int graph, int[] inputs, int... outputs) {
+    flat.startTable(2);
+    flat.addInt(1, graph, 0);
+    int settings = flat.endTable();
+    int in = Operator.createInputsVector(flat, inputs);
+    int out = Operator.createOutputsVector(flat, outputs);
+    int code = code(206, "");
+    flat.startTable(13);
+    Operator.addOpcodeIndex(flat, code);
+    Operator.addInputs(flat, in);
+    Operator.addOutputs(flat, out);
+    flat.addByte(11, (byte) 21, 0);
+    flat.addOffset(12, settings, 0);
+    operators.add(flat.endTable());
+    return this;
+  }
+
   private int code(int code, String customName) {
     int text = customName.isEmpty() ? 0 : flat.createString(customName);
     OperatorCode.startOperatorCode(flat);

@@ -67,6 +67,11 @@ public final class Checked {
     return tables;
   }
 
+  /** Pays for so many more objects made of tables that were read. */
+  void payFor(int objects) throws ModelFormatException {
+    budget.spend((long) objects * TABLE_COST, where);
+  }
+
   /** The numbers of a vector; none where it is left out. */
   public int[] ints(IntSupplier length, IntUnaryOperator element) throws ModelFormatException {
     int[] values = new int[length(length, Integer.BYTES)];

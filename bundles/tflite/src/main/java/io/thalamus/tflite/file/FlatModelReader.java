@@ -78,7 +78,7 @@ public final class FlatModelReader {
     return new FlatModel(
         file,
         checked.at("the description").text(model::descriptionAsByteBuffer),
-        List.copyOf(graphs),
+        Composites.inlined(graphs, bytes, checked.at("a composite")),
         metadata(model),
         signatures(model, graphs));
   }

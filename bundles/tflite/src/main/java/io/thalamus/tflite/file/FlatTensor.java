@@ -31,6 +31,22 @@ public record FlatTensor(
     boolean isVariable,
     int[] signature,
     FlatSparsity sparsity) {
+  /** The same at another place. */
+  FlatTensor at(int place) {
+    return new FlatTensor(
+        place,
+        name,
+        type,
+        shape,
+        data,
+        scales,
+        zeroPoints,
+        quantizedDimension,
+        isVariable,
+        signature,
+        sparsity);
+  }
+
   /** Returns whether its value stands in the file. */
   public boolean isConstant() {
     return !data.isEmpty();

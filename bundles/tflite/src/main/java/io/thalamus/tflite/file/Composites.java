@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.file;
+
+import com.google.flatbuffers.Table;
+import io.thalamus.model.reader.ModelFormatException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Operators that stand for a graph of the same file: STABLEHLO_COMPOSITE. That graph's operators
+ * take their place, so that nothing behind this knows of them. Used once; not thread-safe.
+ */
+final class Composites {
+  private static final int CODE = 206;
+
+  /** A damaged file must not exhaust the stack. */
+  private static final int MAX_NESTING = 32;
+
+  private static final int NOWHERE = -2;
+
+  private final List<FlatGraph> graphs;
+  private final Settings root;
+  private final Checked checked;
+  private final List<FlatTensor> tensors;
+  private final List<FlatOperator> operators = new ArrayList<>();
+
+  private Composites(FlatGraph graph, List<FlatGraph> graphs, ByteBuffer bytes, Checked checked)
+      throws ModelFormatException {
+    this.graphs = graphs;
+    this.tensors = new ArrayList<>(graph.tensors());
+    this.checked = checked;
+    this.root = checked.get(() -> Settings.root(bytes));
+  }
+
+  /** The graphs of a file without such operators. */
+  static List<FlatGraph> inlined(List<FlatGraph> graphs, ByteBuffer bytes, Checked checked)
+      throws ModelFormatException {
+    List<FlatGraph> inlined = new ArrayList<>();
+    for (FlatGraph graph : graphs) {
+      inlined.add(
+          graph.operators().stream().noneMatch(Composites::isComposite)
+              ? graph
+              : new Composites(graph, graphs, bytes, checked).inlined(graph));
+    }
+    return List.copyOf(inlined);
+  }
+
+  private static boolean isComposite(FlatOperator operator) {
+    return operator.kind().code() == CODE;
+  }
+
+  private FlatGraph inlined(FlatGraph graph) throws ModelFormatException {
+    int[] places = new int[graph.tensors().size()];
+    Arrays.setAll(places, i -> i);
+    add(graph, places, 0);
+    return new FlatGraph(
+        graph.index(),
+        List.copyOf(tensors),
+        graph.inputs(),
+        graph.outputs(),
+        List.copyOf(operators));
+  }
+
+  /**
+   * Adds the operators of a graph.
+   *
+   * @param places where its tensors are among those of the result
+   */
+  private void add(FlatGraph graph, int[] places, int depth) throws ModelFormatException {
+    checked.payFor(graph.operators().size());
+    for (FlatOperator operator : graph.operators()) {
+      if (!isComposite(operator)) {
+        operators.add(
+            new FlatOperator(
+                operators.size(),
+                operator.kind(),
+                moved(operator.inputs(), places),
+                moved(operator.outputs(), places),
+                moved(operator.intermediates(), places),
+                operator.customOptions(),
+                operator.table(),
+                operator.checked()));
+        continue;
+      }
+      FlatGraph body = body(graph, operator);
+      require(depth < MAX_NESTING, operator, "is nested too deeply, or within itself");
+      require(
+          body.inputs().length == operator.inputs().length
+              && body.outputs().length == operator.outputs().length,
+          operator,
+          "does not fit its graph");
+      add(body, places(body, operator, places), depth + 1);
+    }
+  }
+
+  private FlatGraph body(FlatGraph graph, FlatOperator operator) throws ModelFormatException {
+    int index = checked.get(() -> root.decomposition(graph.index(), operator.index()));
+    require(index > 0 && index < graphs.size(), operator, "stands for graph " + index);
+    return graphs.get(index);
+  }
+
+  private int[] places(FlatGraph body, FlatOperator operator, int[] outer)
+      throws ModelFormatException {
+    checked.payFor(body.tensors().size());
+    int[] places = new int[body.tensors().size()];
+    Arrays.fill(places, NOWHERE);
+    for (int i = 0; i < body.inputs().length; i++) {
+      int input = operator.inputs()[i];
+      places[body.inputs()[i]] = input < 0 ? input : outer[input];
+    }
+    for (int i = 0; i < body.outputs().length; i++) {
+      FlatTensor output = body.tensors().get(body.outputs()[i]);
+      require(
+          places[output.index()] == NOWHERE && !output.isConstant(),
+          operator,
+          "gives a result that it does not compute");
+      places[output.index()] = outer[operator.outputs()[i]];
+    }
+    for (FlatTensor tensor : body.tensors()) {
+      if (places[tensor.index()] == NOWHERE) {
+        places[tensor.index()] = tensors.size();
+        tensors.add(tensor.at(tensors.size()));
+      }
+    }
+    return places;
+  }
+
+  private static int[] moved(int[] indexes, int[] places) {
+    return Arrays.stream(indexes).map(index -> index < 0 ? index : places[index]).toArray();
+  }
+
+  private static void require(boolean condition, FlatOperator operator, String what)
+      throws ModelFormatException {
+    if (!condition) {
+      throw new ModelFormatException(
+          "the file is damaged: STABLEHLO_COMPOSITE, operator " + operator.index() + ", " + what);
+    }
+  }
+
+  /** A table of the file, for fields that the generated classes are too old to know. */
+  private static final class Settings extends Table {
+    private static final int GRAPHS = 8;
+    private static final int OPERATORS = 10;
+    private static final int OPTIONS = 28;
+    private static final int DECOMPOSITION = 6;
+
+    private static Settings at(int place, ByteBuffer bytes) {
+      Settings settings = new Settings();
+      settings.__reset(place, bytes);
+      return settings;
+    }
+
+    static Settings root(ByteBuffer bytes) {
+      return at(bytes.getInt(bytes.position()) + bytes.position(), bytes);
+    }
+
+    /** The graph that an operator stands for; 0 where it says none. */
+    int decomposition(int graph, int operator) {
+      Settings options = element(GRAPHS, graph).element(OPERATORS, operator);
+      int offset = options.__offset(OPTIONS);
+      return offset == 0
+          ? 0
+          : at(options.__indirect(options.bb_pos + offset), bb).number(DECOMPOSITION);
+    }
+
+    private Settings element(int field, int index) {
+      int offset = __offset(field);
+      if (offset == 0) {
+        throw new IndexOutOfBoundsException("field " + field);
+      }
+      return at(__indirect(__vector(offset) + index * Integer.BYTES), bb);
+    }
+
+    private int number(int field) {
+      int offset = __offset(field);
+      return offset == 0 ? 0 : bb.getInt(bb_pos + offset);
+    }
+  }
+}
