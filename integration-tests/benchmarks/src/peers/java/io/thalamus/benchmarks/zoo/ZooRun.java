@@ -121,7 +121,7 @@ public final class ZooRun {
       verdict = "unmeasured";
       text = "the peer: " + e.getMessage();
     } catch (NeuralNetworksException e) {
-      verdict = "refused";
+      verdict = isTakenByPeer(file, format) ? "refused" : "unmeasured";
       text = e.getMessage();
     } catch (RuntimeException e) {
       verdict = "crashed";
@@ -142,11 +142,24 @@ public final class ZooRun {
     }
   }
 
+  private static List<Peer> peers(String format) {
+    return format.equals("onnx")
+        ? List.of(new OnnxPeer())
+        : List.of(new TflitePeer(true), new TflitePeer(false));
+  }
+
+  /** Returns whether a file that is refused here is one that its own engine loads. */
+  private static boolean isTakenByPeer(Path file, String format) {
+    try {
+      peers(format).getFirst().load(file, List.of()).close();
+      return true;
+    } catch (Exception e) {
+      return false;
+    }
+  }
+
   private String compare(Path file, String format) throws Exception {
-    List<Peer> peers =
-        format.equals("onnx")
-            ? List.of(new OnnxPeer())
-            : List.of(new TflitePeer(true), new TflitePeer(false));
+    List<Peer> peers = peers(format);
     Path beside =
         file.resolveSibling(file.getFileName().toString().replaceFirst("\\.\\w+$", "") + ".inputs");
     List<Input> stated =
