@@ -5,10 +5,15 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.OperationView;
 import io.thalamus.x86.kernel.Cast;
 import io.thalamus.x86.kernel.Cast.Type;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /** Elements made elements of another type: CAST. */
 public final class Casting {
@@ -36,6 +41,72 @@ public final class Casting {
         OperandCode.TENSOR_BOOL8,
         OperandCode.TENSOR_QUANT8_ASYMM,
         OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+  }
+
+  /**
+   * Adds an operation of floats of 32 bits, and of 16, which are computed in 32 as the reference
+   * does.
+   */
+  static void addFloats(
+      OperationTable.Builder<Lowering> table,
+      OperationType code,
+      Predicate<OperationView> isPossible,
+      Lowering lowering) {
+    table
+        .add(code, isPossible, lowering, OperandCode.TENSOR_FLOAT32)
+        .add(code, isPossible, inFloats(lowering), OperandCode.TENSOR_FLOAT16);
+  }
+
+  /** Returns a lowering that meets floats of 32 bits where the operation has some of 16. */
+  static Lowering inFloats(Lowering lowering) {
+    return (operation, operands, program) -> {
+      WideOperands wide = new WideOperands(operation.view(), operands, program);
+      lowering.lower(operation, wide, program);
+      wide.results.forEach(
+          (index, result) ->
+              cast(
+                  Type.FLOAT32,
+                  result,
+                  Type.FLOAT16,
+                  operands.output(index),
+                  result.bytes() / Float.BYTES,
+                  program));
+    };
+  }
+
+  /** The operands of an operation, those of 16 bits as floats of 32. */
+  private static final class WideOperands implements Lowering.Operands {
+    private final OperationView operation;
+    private final Lowering.Operands operands;
+    private final ProgramBuilder program;
+    private final Map<Integer, Place> inputs = new HashMap<>();
+    private final Map<Integer, Place> results = new TreeMap<>();
+
+    WideOperands(OperationView operation, Lowering.Operands operands, ProgramBuilder program) {
+      this.operation = operation;
+      this.operands = operands;
+      this.program = program;
+    }
+
+    @Override
+    public Place input(int index) {
+      OperandType type = operation.input(index).type();
+      return type == OperandCode.TENSOR_FLOAT16
+          ? inputs.computeIfAbsent(
+              index, _ -> widen(type, operands.input(index), Type.FLOAT32, program))
+          : operands.input(index);
+    }
+
+    @Override
+    public Place output(int index) {
+      return operation.outputs().get(index).type() == OperandCode.TENSOR_FLOAT16
+          ? results.computeIfAbsent(
+              index,
+              _ ->
+                  program.place(
+                      operands.output(index).bytes() / Type.FLOAT16.size() * Type.FLOAT32.size()))
+          : operands.output(index);
+    }
   }
 
   private static boolean isPossible(OperationView operation) {

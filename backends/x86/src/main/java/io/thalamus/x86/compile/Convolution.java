@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -111,27 +109,26 @@ public final class Convolution {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    table
-        .add(
-            OperationCode.CONV_2D,
-            operation -> isPossible(operation, 0),
-            Convolution::convolution,
-            TENSOR_FLOAT32)
-        .add(
-            OperationCode.DEPTHWISE_CONV_2D,
-            operation -> isPossible(operation, 1) && isRepeatable(operation),
-            Convolution::convolution,
-            TENSOR_FLOAT32)
-        .add(
-            OperationCode.FULLY_CONNECTED,
-            operation -> areWeightsKnown(operation) && operation.input(3).value().isPresent(),
-            Convolution::product,
-            TENSOR_FLOAT32)
-        .add(
-            ThalamusExtension.BATCH_MATMUL,
-            Convolution::areProductsPossible,
-            Convolution::products,
-            TENSOR_FLOAT32);
+    Casting.addFloats(
+        table,
+        OperationCode.CONV_2D,
+        operation -> isPossible(operation, 0),
+        Convolution::convolution);
+    Casting.addFloats(
+        table,
+        OperationCode.DEPTHWISE_CONV_2D,
+        operation -> isPossible(operation, 1) && isRepeatable(operation),
+        Convolution::convolution);
+    Casting.addFloats(
+        table,
+        OperationCode.FULLY_CONNECTED,
+        operation -> areWeightsKnown(operation) && operation.input(3).value().isPresent(),
+        Convolution::product);
+    Casting.addFloats(
+        table,
+        ThalamusExtension.BATCH_MATMUL,
+        Convolution::areProductsPossible,
+        Convolution::products);
   }
 
   /**

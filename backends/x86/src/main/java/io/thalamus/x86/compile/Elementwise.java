@@ -56,7 +56,7 @@ public final class Elementwise {
     pair(table, OperationCode.PRELU, Pair.PRELU);
     pair(table, ThalamusExtension.SQUARED_DIFFERENCE, Pair.SQUARED_DIFFERENCE);
     pair(table, ThalamusExtension.FLOOR_DIV, Pair.FLOOR_DIV);
-    table.add(OperationCode.POW, BroadcastRuns::isPossible, Elementwise::power, TENSOR_FLOAT32);
+    Casting.addFloats(table, OperationCode.POW, BroadcastRuns::isPossible, Elementwise::power);
     integers(table, OperationCode.ADD, Pair.INT_ADD);
     integers(table, OperationCode.SUB, Pair.INT_SUB);
     integers(table, OperationCode.MUL, Pair.INT_MUL);
@@ -78,7 +78,8 @@ public final class Elementwise {
     map(table, OperationCode.SIN, Kind.SIN);
     map(table, OperationCode.FLOOR, Kind.FLOOR);
     map(table, ThalamusExtension.ERF, Kind.ERF);
-    table.add(
+    Casting.addFloats(
+        table,
         OperationCode.ELU,
         operation -> Sizes.isPossible(operation.input(0)) && operation.input(1).value().isPresent(),
         (operation, operands, program) -> {
@@ -88,8 +89,7 @@ public final class Elementwise {
               operands.input(0),
               operands.output(),
               program);
-        },
-        TENSOR_FLOAT32);
+        });
     for (OperationCode code :
         new OperationCode[] {
           OperationCode.RESHAPE, OperationCode.SQUEEZE, OperationCode.EXPAND_DIMS
@@ -110,7 +110,8 @@ public final class Elementwise {
       OperationTable.Builder<Lowering> table,
       OperationType code,
       BiFunction<Emitter, Integer, Function> function) {
-    table.add(
+    Casting.addFloats(
+        table,
         code,
         operation -> Sizes.isPossible(operation.input(0)),
         (operation, operands, program) ->
@@ -118,8 +119,7 @@ public final class Elementwise {
                 count -> function.apply(program.emitter(), count),
                 operands.input(0),
                 operands.output(),
-                program),
-        TENSOR_FLOAT32);
+                program));
   }
 
   /** Writes what a function makes of each 32 bits of a place. */
@@ -142,14 +142,25 @@ public final class Elementwise {
 
   private static void clamp(
       OperationTable.Builder<Lowering> table, OperationCode code, FusedActivation activation) {
-    single(
+    Casting.addFloats(
         table,
         code,
-        (emitter, count) -> new Pairs(Pair.FIRST, count, false, false, activation).emit(emitter));
+        operation -> Sizes.isPossible(operation.input(0)),
+        (operation, operands, program) ->
+            clamp(activation, operands.input(0), operands.output(), program));
+  }
+
+  /** Writes the floats of a place within the bounds of an activation. */
+  static void clamp(FusedActivation activation, Place from, Place to, ProgramBuilder program) {
+    map(
+        count -> new Pairs(Pair.FIRST, count, false, false, activation).emit(program.emitter()),
+        from,
+        to,
+        program);
   }
 
   private static void pair(OperationTable.Builder<Lowering> table, OperationType code, Pair pair) {
-    table.add(code, BroadcastRuns::isPossible, lowering(pair), TENSOR_FLOAT32);
+    Casting.addFloats(table, code, BroadcastRuns::isPossible, lowering(pair));
   }
 
   private static void integers(
@@ -181,12 +192,15 @@ public final class Elementwise {
 
   private static Optional<Float> exponent(ResolvedOperation operation) {
     OperandView second = operation.view().input(1);
-    return second.value().isPresent() && second.shape().elementCount() == 1
+    return second.type() == TENSOR_FLOAT32
+            && second.value().isPresent()
+            && second.shape().elementCount() == 1
         ? Optional.of(second.float32())
         : Optional.empty();
   }
 
-  private static void multiply(Place first, Place second, Place to, ProgramBuilder program) {
+  /** Writes the products of two places of one size. */
+  static void multiply(Place first, Place second, Place to, ProgramBuilder program) {
     long count = first.bytes() / Float.BYTES;
     for (long at = 0; at < count; at += LONGEST) {
       int length = (int) Math.min(LONGEST, count - at);

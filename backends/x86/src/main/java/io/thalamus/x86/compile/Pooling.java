@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Pooling.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
+import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.PooledRun;
 import io.thalamus.x86.kernel.Reducing;
 
@@ -26,12 +26,38 @@ public final class Pooling {
   public static void register(OperationTable.Builder<Lowering> table) {
     for (OperationCode code :
         new OperationCode[] {OperationCode.AVERAGE_POOL_2D, OperationCode.MAX_POOL_2D}) {
-      table.add(
+      Reducing kind = code == OperationCode.MAX_POOL_2D ? Reducing.MAXIMUM : Reducing.MEAN;
+      Casting.addFloats(
+          table,
           code,
           Pooling::isPossible,
           (operation, operands, program) ->
-              new Lines(code == OperationCode.MAX_POOL_2D, operation, operands, program).emit(),
-          TENSOR_FLOAT32);
+              new Lines(
+                      kind,
+                      operation.parameters(Parameters.class).activation(),
+                      operation,
+                      operands.input(0),
+                      operands.output(),
+                      program)
+                  .emit());
+    }
+    Casting.addFloats(table, OperationCode.L2_POOL_2D, Pooling::isPossible, Pooling::norm);
+  }
+
+  /** The root of the mean of squares. */
+  private static void norm(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Place input = operands.input(0);
+    Place squares = program.place(input.bytes());
+    Elementwise.multiply(input, input, squares, program);
+    Place means = program.place(operands.output().bytes());
+    new Lines(Reducing.MEAN, FusedActivation.NONE, operation, squares, means, program).emit();
+    FusedActivation activation = operation.parameters(Parameters.class).activation();
+    boolean isBounded = activation != FusedActivation.NONE;
+    Place roots = isBounded ? program.place(means.bytes()) : operands.output();
+    Elementwise.map(Kind.SQRT, means, roots, program);
+    if (isBounded) {
+      Elementwise.clamp(activation, roots, operands.output(), program);
     }
   }
 
@@ -51,9 +77,11 @@ public final class Pooling {
 
   /** The lines of one result. */
   private record Lines(
-      boolean isMaximum,
+      Reducing kind,
+      FusedActivation activation,
       ResolvedOperation operation,
-      Lowering.Operands operands,
+      Place from,
+      Place to,
       ProgramBuilder program) {
     private Parameters parameters() {
       return operation.parameters(Parameters.class);
@@ -106,7 +134,7 @@ public final class Pooling {
       int rows = end(height, y, input.dimension(1)) - top;
       PooledRun run =
           new PooledRun(
-              isMaximum ? Reducing.MAXIMUM : Reducing.MEAN,
+              kind,
               rows,
               line,
               cells,
@@ -114,19 +142,20 @@ public final class Pooling {
               input.dimension(3),
               parameters().width().stride() * cell,
               cell,
-              parameters().activation());
-      long from =
+              activation);
+      long read =
           ((long) batch * input.dimension(1) + top) * line
               + (long) first(parameters().width(), x) * cell;
-      long to = (((long) batch * result.dimension(1) + y) * result.dimension(2) + x) * (long) cell;
+      long written =
+          (((long) batch * result.dimension(1) + y) * result.dimension(2) + x) * (long) cell;
       int most = (int) Math.max(1, LONGEST / ((long) rows * cells * input.dimension(3)));
       for (int block = 0; block < count; block += most) {
         program.call(
             run.emit(program.emitter()),
-            operands.input(0),
-            from + (long) block * run.windowStep(),
-            operands.output(),
-            to + (long) block * cell,
+            from,
+            read + (long) block * run.windowStep(),
+            to,
+            written + (long) block * cell,
             Math.min(most, count - block));
       }
     }

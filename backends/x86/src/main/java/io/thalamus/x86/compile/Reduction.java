@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
@@ -45,7 +43,8 @@ public final class Reduction {
 
   private static void reduction(
       OperationTable.Builder<Lowering> table, OperationCode code, Reducing kind) {
-    table.add(
+    Casting.addFloats(
+        table,
         code,
         Reduction::isPossible,
         (operation, operands, program) -> {
@@ -61,8 +60,7 @@ public final class Reduction {
             reduce(kind, step, from, to, program);
             from = to;
           }
-        },
-        TENSOR_FLOAT32);
+        });
   }
 
   private static boolean isPossible(OperationView operation) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
@@ -26,9 +24,8 @@ public final class Softmax {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    table
-        .add(OperationCode.SOFTMAX, Softmax::isPossible, Softmax::probabilities, TENSOR_FLOAT32)
-        .add(OperationCode.LOG_SOFTMAX, Softmax::isPossible, Softmax::logarithms, TENSOR_FLOAT32);
+    Casting.addFloats(table, OperationCode.SOFTMAX, Softmax::isPossible, Softmax::probabilities);
+    Casting.addFloats(table, OperationCode.LOG_SOFTMAX, Softmax::isPossible, Softmax::logarithms);
   }
 
   private static boolean isPossible(OperationView operation) {

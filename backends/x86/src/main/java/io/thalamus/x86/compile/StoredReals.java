@@ -19,19 +19,16 @@ public final class StoredReals {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    table
-        .add(
-            OperationCode.QUANTIZE,
-            operation -> Sizes.isPossible(operation.input(0)),
-            StoredReals::quantize,
-            OperandCode.TENSOR_FLOAT32)
-        .add(
-            OperationCode.DEQUANTIZE,
-            operation ->
-                Sizes.isPossible(operation.input(0))
-                    && operation.output().type() == OperandCode.TENSOR_FLOAT32,
-            StoredReals::dequantize,
-            ElementTypes.quantized8());
+    Casting.addFloats(
+        table,
+        OperationCode.QUANTIZE,
+        operation -> Sizes.isPossible(operation.input(0)),
+        StoredReals::quantize);
+    table.add(
+        OperationCode.DEQUANTIZE,
+        operation -> Sizes.isPossible(operation.input(0)),
+        Casting.inFloats(StoredReals::dequantize),
+        ElementTypes.quantized8());
   }
 
   private static void quantize(

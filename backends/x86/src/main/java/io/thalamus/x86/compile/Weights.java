@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import io.thalamus.model.OperandCode;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
@@ -25,6 +27,9 @@ record Weights(
   private static final ValueLayout.OfFloat FLOAT =
       ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
+  private static final ValueLayout.OfShort HALF =
+      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
   /** Columns that are transposed at a time. */
   private static final int BLOCK = 64;
 
@@ -40,7 +45,22 @@ record Weights(
   record Source(Optional<MemorySegment> constant, Supplier<Place> place) {
     /** Returns an input of an operation. */
     static Source of(ResolvedOperation operation, Lowering.Operands operands, int input) {
-      return new Source(operation.view().input(input).value(), () -> operands.input(input));
+      OperandView view = operation.view().input(input);
+      Optional<MemorySegment> constant =
+          view.type() == OperandCode.TENSOR_FLOAT16
+              ? view.value().map(Source::widen)
+              : view.value();
+      return new Source(constant, () -> operands.input(input));
+    }
+
+    /** Returns floats of 16 bits as ones of 32. */
+    private static MemorySegment widen(MemorySegment halves) {
+      short[] from = halves.toArray(HALF);
+      float[] to = new float[from.length];
+      for (int i = 0; i < to.length; i++) {
+        to[i] = Float.float16ToFloat(from[i]);
+      }
+      return MemorySegment.ofArray(to);
     }
 
     /** Returns numbers that are known. */
