@@ -21,7 +21,8 @@ public final class Main {
   private static final String USAGE =
       """
       usage: integration-tests/run benchmarks [--option VALUE]...
-        --models LIST    networks %s, or models of the shared folder
+        --models LIST    networks %s, or models of the shared folder (those
+                         of the literature, and all of the folder that are TensorFlow Lite's)
         --engines LIST   of %s; the others are held against the first one;
                          NAME@DIR: the engine of another checkout, with built benchmarks
         --threads LIST   numbers of threads (1,2)
@@ -52,7 +53,9 @@ public final class Main {
     List<String> engines = new ArrayList<>();
     String folder = System.getProperty("thalamus.root") + "/integration-tests/benchmarks/target";
     Path networks = Path.of(take(options, "--folder", folder + "/networks"));
-    String[] models = take(options, "--models", String.join(",", Zoo.literature())).split(",");
+    List<String> usual = new ArrayList<>(Zoo.literature());
+    usual.addAll(Subject.stored());
+    String[] models = take(options, "--models", String.join(",", usual)).split(",");
     String[] threads = take(options, "--threads", "1,2").split(",");
     String all = String.join(",", Engine.all().stream().map(Engine::name).toList());
     for (String name : take(options, "--engines", all).split(",")) {

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 
 /**
  * A model to be compared over: its files by format, the inputs that go with each, and the type of
@@ -52,6 +53,22 @@ record Subject(
           "no model " + name + ": neither one of " + Zoo.names() + " nor a shared one");
     }
     return stored(ModelDirectory.read(stored.get()), folder);
+  }
+
+  /** The names of all TensorFlow Lite models of the shared folder; empty where there is none. */
+  static List<String> stored() throws IOException {
+    Optional<Path> folder = ConformanceData.models();
+    if (folder.isEmpty()) {
+      return List.of();
+    }
+    try (Stream<Path> models = Files.list(folder.get())) {
+      return models
+          .filter(model -> Files.isRegularFile(model.resolve("meta.json")))
+          .filter(model -> Files.isRegularFile(model.resolve("model.tflite")))
+          .map(model -> model.getFileName().toString())
+          .sorted()
+          .toList();
+    }
   }
 
   private static Subject generated(Network network, Path folder) throws IOException {

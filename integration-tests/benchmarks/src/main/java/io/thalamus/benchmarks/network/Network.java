@@ -103,6 +103,30 @@ public record Network(String name, Size input, List<Layer> layers) {
     }
   }
 
+  /** The product of two values; the second has one number for each channel, or as many. */
+  public record Product(int first, int second, Size size) implements Layer {
+    @Override
+    public List<Integer> reads() {
+      return List.of(first, second);
+    }
+  }
+
+  /** The logistic function of each number. */
+  public record Logistic(int from, Size size) implements Layer {
+    @Override
+    public List<Integer> reads() {
+      return List.of(from);
+    }
+  }
+
+  /** The channels of two values, one behind the other. */
+  public record Concatenation(int first, int second, Size size) implements Layer {
+    @Override
+    public List<Integer> reads() {
+      return List.of(first, second);
+    }
+  }
+
   /** Exponentials that sum to 1. */
   public record Softmax(int from, Size size) implements Layer {
     @Override
@@ -114,6 +138,16 @@ public record Network(String name, Size input, List<Layer> layers) {
   /** The size of a value. */
   public Size size(int value) {
     return value == 0 ? input : layers.get(value - 1).size();
+  }
+
+  /** Returns whether a value is one row of channels, without height and width. */
+  boolean isFlat(int value) {
+    return value > 0
+        && switch (layers.get(value - 1)) {
+          case Weighted weighted -> weighted.kind() == Weighted.Kind.DENSE;
+          case Softmax softmax -> isFlat(softmax.from());
+          default -> false;
+        };
   }
 
   /** The output. */
@@ -216,6 +250,24 @@ public record Network(String name, Size input, List<Layer> layers) {
 
     int sum(int first, int second, Activation activation) {
       return add(new Add(first, second, activation, size(first)));
+    }
+
+    int product(int first, int second) {
+      return add(new Product(first, second, size(first)));
+    }
+
+    int logistic(int from) {
+      return add(new Logistic(from, size(from)));
+    }
+
+    int concatenation(int first, int second) {
+      Size size = size(first);
+      int channels = size.channels() + size(second).channels();
+      return add(new Concatenation(first, second, new Size(size.height(), size.width(), channels)));
+    }
+
+    int channels(int value) {
+      return size(value).channels();
     }
 
     Network softmax(int from) {

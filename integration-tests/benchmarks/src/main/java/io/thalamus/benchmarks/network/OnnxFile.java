@@ -14,9 +14,12 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import io.thalamus.benchmarks.network.Network.Activation;
 import io.thalamus.benchmarks.network.Network.Add;
+import io.thalamus.benchmarks.network.Network.Concatenation;
 import io.thalamus.benchmarks.network.Network.GlobalAverage;
 import io.thalamus.benchmarks.network.Network.Layer;
+import io.thalamus.benchmarks.network.Network.Logistic;
 import io.thalamus.benchmarks.network.Network.MaxPool;
+import io.thalamus.benchmarks.network.Network.Product;
 import io.thalamus.benchmarks.network.Network.Size;
 import io.thalamus.benchmarks.network.Network.Softmax;
 import io.thalamus.benchmarks.network.Network.Weighted;
@@ -75,7 +78,7 @@ public final class OnnxFile {
     Size output = network.output();
     String last = name(network.layers().size());
     graph.addOutput(
-        network.layers().getLast() instanceof Softmax
+        network.isFlat(network.layers().size())
             ? info(last, 1, output.channels())
             : info(last, 1, output.channels(), output.height(), output.width()));
   }
@@ -100,6 +103,13 @@ public final class OnnxFile {
               node("Add", name(value), name(add.first()), name(add.second())),
               add.activation(),
               value);
+      case Product product ->
+          graph.addNode(node("Mul", name(value), name(product.first()), name(product.second())));
+      case Logistic logistic -> graph.addNode(node("Sigmoid", name(value), name(logistic.from())));
+      case Concatenation joined ->
+          graph.addNode(
+              node("Concat", name(value), name(joined.first()), name(joined.second()))
+                  .addAttribute(number("axis", 1)));
       case Softmax softmax ->
           graph.addNode(
               node("Softmax", name(value), name(softmax.from())).addAttribute(number("axis", 1)));

@@ -4,9 +4,12 @@ package io.thalamus.benchmarks.network;
 import com.google.flatbuffers.FlatBufferBuilder;
 import io.thalamus.benchmarks.network.Network.Activation;
 import io.thalamus.benchmarks.network.Network.Add;
+import io.thalamus.benchmarks.network.Network.Concatenation;
 import io.thalamus.benchmarks.network.Network.GlobalAverage;
 import io.thalamus.benchmarks.network.Network.Layer;
+import io.thalamus.benchmarks.network.Network.Logistic;
 import io.thalamus.benchmarks.network.Network.MaxPool;
+import io.thalamus.benchmarks.network.Network.Product;
 import io.thalamus.benchmarks.network.Network.Size;
 import io.thalamus.benchmarks.network.Network.Softmax;
 import io.thalamus.benchmarks.network.Network.Weighted;
@@ -23,11 +26,13 @@ import org.tensorflow.lite.schema.AddOptions;
 import org.tensorflow.lite.schema.Buffer;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.ConcatenationOptions;
 import org.tensorflow.lite.schema.Conv2DOptions;
 import org.tensorflow.lite.schema.DepthwiseConv2DOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptionsWeightsFormat;
 import org.tensorflow.lite.schema.Model;
+import org.tensorflow.lite.schema.MulOptions;
 import org.tensorflow.lite.schema.Operator;
 import org.tensorflow.lite.schema.OperatorCode;
 import org.tensorflow.lite.schema.Padding;
@@ -45,6 +50,9 @@ public final class TfliteFile {
   private static final int ALIGNMENT = 16;
 
   private static final int SPARE = 1 << 20;
+
+  /** The axis of channels. */
+  private static final int CHANNELS = 3;
 
   private final FlatBufferBuilder out;
   private final Network network;
@@ -145,6 +153,26 @@ public final class TfliteFile {
               AddOptions.createAddOptions(out, activation(add.activation()), false),
               tensorOf[add.first()],
               tensorOf[add.second()]);
+      case Product product ->
+          operator(
+              value,
+              BuiltinOperator.MUL,
+              BuiltinOptions.MulOptions,
+              MulOptions.createMulOptions(out, ActivationFunctionType.NONE),
+              tensorOf[product.first()],
+              tensorOf[product.second()]);
+      case Logistic logistic ->
+          operator(
+              value, BuiltinOperator.LOGISTIC, BuiltinOptions.NONE, 0, tensorOf[logistic.from()]);
+      case Concatenation joined ->
+          operator(
+              value,
+              BuiltinOperator.CONCATENATION,
+              BuiltinOptions.ConcatenationOptions,
+              ConcatenationOptions.createConcatenationOptions(
+                  out, CHANNELS, ActivationFunctionType.NONE),
+              tensorOf[joined.first()],
+              tensorOf[joined.second()]);
       case Softmax softmax ->
           operator(
               value,
@@ -208,7 +236,7 @@ public final class TfliteFile {
 
   private void operator(int value, int code, byte optionsType, int options, int... inputs) {
     Size size = network.size(value);
-    boolean flat = code == BuiltinOperator.FULLY_CONNECTED || code == BuiltinOperator.SOFTMAX;
+    boolean flat = network.isFlat(value);
     tensorOf[value] =
         flat
             ? tensor("value_" + value, 0, 1, size.channels())

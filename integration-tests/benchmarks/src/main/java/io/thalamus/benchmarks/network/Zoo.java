@@ -18,6 +18,7 @@ public final class Zoo {
   private static final Size PICTURE = new Size(224, 224, 3);
   private static final Size FEW = new Size(1, 1, 8);
   private static final Size SPECTROGRAM = new Size(49, 10, 1);
+  private static final Size ROWS = new Size(128, 1, 1024);
   private static final int WORDS = 12;
   private static final int CLASSES = 1000;
   private static final long SEED = 20_260_101;
@@ -53,20 +54,37 @@ public final class Zoo {
   /** Blocks of each stage (He et al. 2015, table 1). */
   private static final int[] RESNET_50 = {3, 4, 6, 3};
 
+  /** Expansion, channels, repetitions, first stride and window (Tan and Le 2019, table 1). */
+  private static final List<int[]> EFFICIENTNET_B0 =
+      List.of(
+          new int[] {1, 16, 1, 1, 3},
+          new int[] {6, 24, 2, 2, 3},
+          new int[] {6, 40, 2, 2, 5},
+          new int[] {6, 80, 3, 2, 3},
+          new int[] {6, 112, 3, 1, 5},
+          new int[] {6, 192, 4, 2, 5},
+          new int[] {6, 320, 1, 1, 3});
+
   private static final Map<String, Supplier<Network>> NETWORKS =
       Map.of(
           "add",
           Zoo::add,
           "convolution",
           Zoo::convolution,
+          "dense_stack",
+          Zoo::denseStack,
           "ds_cnn",
           Zoo::dsCnn,
+          "efficientnet_b0",
+          Zoo::efficientNetB0,
           "mobilenet_v1",
           Zoo::mobileNetV1,
           "mobilenet_v2",
           Zoo::mobileNetV2,
           "resnet_50",
-          Zoo::resNet50);
+          Zoo::resNet50,
+          "squeezenet_1_1",
+          Zoo::squeezeNet);
 
   private Zoo() {}
 
@@ -78,7 +96,7 @@ public final class Zoo {
   /** The names of those that classify pictures, in alphabetical order. */
   public static List<String> literature() {
     return names().stream()
-        .filter(name -> !Set.of("add", "convolution", "ds_cnn").contains(name))
+        .filter(name -> !Set.of("add", "convolution", "dense_stack", "ds_cnn").contains(name))
         .toList();
   }
 
@@ -115,6 +133,70 @@ public final class Zoo {
       value = net.convolution(value, 64, 1, 1, Activation.RELU);
     }
     return net.softmax(net.dense(net.globalAverage(value), WORDS));
+  }
+
+  /** Eight layers that multiply 128 rows of 1024 numbers. */
+  private static Network denseStack() {
+    Builder net = new Builder("dense_stack", ROWS, SEED);
+    int value = 0;
+    for (int i = 0; i < 8; i++) {
+      value = net.convolution(value, ROWS.channels(), 1, 1, Activation.RELU);
+    }
+    return net.end(value);
+  }
+
+  /** The version 1.1 of Iandola et al. 2016, padded so that no size is odd. */
+  private static Network squeezeNet() {
+    Builder net = new Builder("squeezenet_1_1", PICTURE, SEED);
+    int value = net.maxPool(net.convolution(0, 64, 3, 2, Activation.RELU), 3, 2);
+    for (int fire = 0; fire < 8; fire++) {
+      if (fire == 2 || fire == 4) {
+        value = net.maxPool(value, 3, 2);
+      }
+      int narrow = 16 * (fire / 2 + 1);
+      value = net.convolution(value, narrow, 1, 1, Activation.RELU);
+      value =
+          net.concatenation(
+              net.convolution(value, 4 * narrow, 1, 1, Activation.RELU),
+              net.convolution(value, 4 * narrow, 3, 1, Activation.RELU));
+    }
+    value = net.convolution(value, CLASSES, 1, 1, Activation.RELU);
+    return net.softmax(net.globalAverage(value));
+  }
+
+  private static Network efficientNetB0() {
+    Builder net = new Builder("efficientnet_b0", PICTURE, SEED);
+    int value = swish(net, net.convolution(0, 32, 3, 2, Activation.NONE));
+    for (int[] row : EFFICIENTNET_B0) {
+      for (int i = 0; i < row[2]; i++) {
+        int stride = i == 0 ? row[3] : 1;
+        int from = value;
+        int channels = net.channels(from);
+        if (row[0] > 1) {
+          int wide = net.convolution(value, channels * row[0], 1, 1, Activation.NONE);
+          value = swish(net, wide);
+        }
+        value = swish(net, net.depthwise(value, row[4], stride, Activation.NONE));
+        value = net.product(value, attention(net, value, channels / 4));
+        value = net.convolution(value, row[1], 1, 1, Activation.NONE);
+        if (stride == 1 && channels == row[1]) {
+          value = net.sum(from, value, Activation.NONE);
+        }
+      }
+    }
+    value = swish(net, net.convolution(value, 1280, 1, 1, Activation.NONE));
+    return net.softmax(net.dense(net.globalAverage(value), CLASSES));
+  }
+
+  private static int swish(Builder net, int value) {
+    return net.product(value, net.logistic(value));
+  }
+
+  /** A number for each channel by the means of all (squeeze and excitation). */
+  private static int attention(Builder net, int value, int narrow) {
+    int squeezed = net.convolution(net.globalAverage(value), narrow, 1, 1, Activation.NONE);
+    int wide = net.convolution(swish(net, squeezed), net.channels(value), 1, 1, Activation.NONE);
+    return net.logistic(wide);
   }
 
   private static Network mobileNetV1() {

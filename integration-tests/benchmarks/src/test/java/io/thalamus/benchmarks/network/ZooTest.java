@@ -29,7 +29,9 @@ class ZooTest {
   @CsvSource({
     "mobilenet_v1, 568740352, 4221032, 30",
     "mobilenet_v2, 300774272, 3487816, 65",
-    "resnet_50, 4089184256, 25530472, 73"
+    "resnet_50, 4089184256, 25530472, 73",
+    "squeezenet_1_1, 387358720, 1235496, 39",
+    "efficientnet_b0, 385814752, 5267540, 239"
   })
   void theLayerTablesAreThoseOfTheLiterature(
       String name, long multiplications, long weights, int layers) {
