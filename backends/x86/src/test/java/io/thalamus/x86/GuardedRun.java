@@ -30,6 +30,7 @@ public final class GuardedRun {
       Stream.of(
               "FindingTest",
               "FloatOperationsTest",
+              "HalfFloatsTest",
               "ProductsTest",
               "RecurrenceTest",
               "ReductionsTest",
