@@ -222,7 +222,7 @@ public class CachingIT {
       commands.text("nn:load '%s' --name kept --cache '%s'".formatted(model, directory));
       String run = "nn:run kept random:1 --device npu,cpu";
       String first = commands.text(run);
-      assertTrue(first.contains("kept for the next time"), first);
+      assertTrue(first.contains("stored for the next time"), first);
       restart();
       Await.that("it is restored", () -> commands.text(run).contains("from the cache"));
       commands.text("nn:unload kept");

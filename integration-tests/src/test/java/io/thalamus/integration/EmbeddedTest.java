@@ -140,7 +140,7 @@ class EmbeddedTest {
     assertEquals(List.of(run, run, refused), uses(VECTORS, "onnx"));
   }
 
-  /** What stands in the documents of its size, and the licences of those whose jars have none. */
+  /** The size in the documents, and the licences of parts whose jars have none. */
   @Test
   void theDocumentsStateTheSizeOfTheJar() throws Exception {
     double size = Files.size(jar()) / 1e6;

@@ -223,7 +223,7 @@ class RepositoryTest {
       throw new UnsupportedOperationException("no fragment is asked for");
     }
 
-    /** What is wanted when bundles start counts as well. */
+    /** Requirements at the start of bundles count as well. */
     @Override
     public boolean isEffective(Requirement requirement) {
       return true;

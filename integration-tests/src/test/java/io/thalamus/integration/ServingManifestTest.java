@@ -4,6 +4,9 @@ package io.thalamus.integration;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -50,12 +53,8 @@ class ServingManifestTest {
     arguments.set(arguments.indexOf("--models") + 1, models.toString());
     arguments.set(arguments.indexOf("--port") + 1, "0");
     arguments.set(arguments.indexOf("--grace") + 1, "0");
-    List<String> command = new ArrayList<>();
-    command.add(ProjectFiles.DISTRIBUTION.resolve("bin/thalamus").toString());
-    command.addAll(List.of("--storage", folder.resolve("storage").toString(), "--with", "cpu"));
-    command.addAll(arguments);
-    command.addAll(List.of("--grpc-port", "0"));
-    Process server = new ProcessBuilder(command).redirectErrorStream(true).start();
+    arguments.addAll(List.of("--grpc-port", "0"));
+    Process server = start(arguments);
     try (HttpClient client = HttpClient.newHttpClient()) {
       String line = server.inputReader().readLine();
       Matcher uri = URI_AT_START.matcher(String.valueOf(line));
@@ -73,6 +72,29 @@ class ServingManifestTest {
       assertEquals(0, server.exitValue());
     } finally {
       server.destroyForcibly();
+    }
+  }
+
+  private Process start(List<String> arguments) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(ProjectFiles.DISTRIBUTION.resolve("bin/thalamus").toString());
+    command.addAll(List.of("--storage", folder.resolve("storage").toString(), "--with", "cpu"));
+    command.addAll(arguments);
+    return new ProcessBuilder(command).redirectErrorStream(true).start();
+  }
+
+  @Test
+  void aPortThatIsInUseIsNamedAtOnce() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      String port = Integer.toString(taken.getLocalPort());
+      Process server =
+          start(
+              List.of("serve", "--models", folder.toString(), "--port", port, "--grpc-port", "0"));
+      List<String> lines = server.inputReader().lines().toList();
+      assertEquals(1, server.waitFor());
+      assertEquals(1, lines.size(), lines::toString);
+      String expected = "thalamus: cannot listen at 127.0.0.1:" + port + ": ";
+      assertTrue(lines.getFirst().startsWith(expected), lines::toString);
     }
   }
 }

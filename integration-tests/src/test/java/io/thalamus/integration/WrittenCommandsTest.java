@@ -50,7 +50,7 @@ class WrittenCommandsTest {
   private static final String PROMPT = "    thalamus> ";
   private static final String MARK = "line of ";
 
-  /** What simd says of itself on a machine that is busy with other work; no failure. */
+  /** The report of simd on a machine that is busy with other work; no failure. */
   private static final String SLOW = "thalamus: vectors are no faster";
 
   @TempDir Path directory;

@@ -32,7 +32,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * As thread-safe as the reference; closing it ends its threads.
  */
 final class FaultyFenceDevice extends DelegatingDevice implements AutoCloseable {
-  /** What it does: first the legal ones. */
+  /** The ways to treat fences: first the legal ones. */
   enum Way {
     WAITS_IN_THE_CALL,
     WAITS_IN_A_THREAD_OF_ITS_OWN,

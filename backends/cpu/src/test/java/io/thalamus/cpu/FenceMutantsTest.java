@@ -119,7 +119,7 @@ class FenceMutantsTest {
     return rest;
   }
 
-  /** Whether more checks see what is written at a wrong time is luck. */
+  /** More checks may see a write at a wrong time: that depends on timing. */
   private static boolean isAsExpected(Way way, Set<String> failed) {
     return way == Way.SIGNALS_BEFORE_THE_OUTPUTS || way == Way.WRITES_ONCE_MORE
         ? failed.containsAll(TABLE.get(way))

@@ -40,7 +40,7 @@ class CachingTest {
   private static final CacheToken TOKEN = CacheToken.of(new byte[CacheToken.SIZE]);
   private static final List<String> FILES = List.of("model0", "data0");
 
-  /** How often files are read while they change. */
+  /** The number of reads while the files change. */
   private static final int READS = 200;
 
   private static final float[] INPUT = {1, -2, 3, -4, 5, -6};
@@ -188,9 +188,7 @@ class CachingTest {
     }
   }
 
-  /**
-   * Whatever a reader sees of a file in which two models take turns, it computes its own or none.
-   */
+  /** A reader of a file in which two models take turns computes its own model or none. */
   @Test
   void filesThatAreExchangedWhileTheyAreReadComputeNothingElse() throws Exception {
     try (X86Device device = device("1.0.0", Level.AVX2);

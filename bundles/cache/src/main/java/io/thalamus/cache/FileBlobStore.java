@@ -88,7 +88,7 @@ final class FileBlobStore implements BlobStore {
         once.over();
       }
     } catch (IOException e) {
-      LOG.log(once.level(e), "a blob cannot be kept in {0}: {1}", directory, e.toString());
+      LOG.log(once.level(e), "a blob cannot be stored in {0}: {1}", directory, e.toString());
     }
   }
 

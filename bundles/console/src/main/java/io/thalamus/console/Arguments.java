@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.console;
 
+import java.math.BigInteger;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -68,9 +69,12 @@ public final class Arguments {
       return OptionalLong.empty();
     }
     try {
-      long value = Long.parseLong(text);
-      if (value >= least && value <= most) {
-        return OptionalLong.of(value);
+      BigInteger value = new BigInteger(text);
+      if (value.compareTo(BigInteger.valueOf(most)) > 0) {
+        throw syntax.usage("--%s %s is more than %d".formatted(name, text, most));
+      }
+      if (value.compareTo(BigInteger.valueOf(least)) >= 0) {
+        return OptionalLong.of(value.longValue());
       }
     } catch (NumberFormatException notANumber) {
       // said below, as for a number that is too small

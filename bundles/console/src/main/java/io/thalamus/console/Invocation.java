@@ -74,7 +74,7 @@ public final class Invocation {
 
   /** Returns a line of progress on standard error, for the caller to close. */
   public Progress progress() {
-    return new Progress(err(), (process == null || process.isTty(2)) && isTerminal(2));
+    return new Progress(err(), (process == null || process.isTty(2)) && isTerminal(2), width());
   }
 
   /**

@@ -16,13 +16,20 @@ public final class Progress implements AutoCloseable {
 
   private final PrintStream err;
   private final boolean watched;
+  private final int width;
   private long last;
   private String shown = "";
   private int failed;
 
-  Progress(PrintStream err, boolean watched) {
+  /**
+   * Progress on a stream.
+   *
+   * @param width columns of the terminal, beyond which it wraps a line
+   */
+  Progress(PrintStream err, boolean watched, int width) {
     this.err = err;
     this.watched = watched;
+    this.width = width;
     this.last = System.nanoTime();
   }
 
@@ -46,8 +53,14 @@ public final class Progress implements AutoCloseable {
   }
 
   private String clear() {
-    long up = shown.lines().count() - 1;
+    long up = shown.lines().mapToLong(this::rows).sum() - 1;
     return (up > 0 ? "\u001b[" + up + "A" : "") + CLEAR;
+  }
+
+  /** Returns the rows of the screen that a line takes; colours take no place. */
+  private long rows(String line) {
+    int columns = line.replaceAll("\u001b\\[[0-9;]*m", "").length();
+    return Math.max(1, Math.ceilDiv(columns, width));
   }
 
   /**

@@ -12,6 +12,14 @@ import java.nio.file.NotDirectoryException;
 public final class Reasons {
   private Reasons() {}
 
+  /**
+   * Returns why a file could not be written. If its directory is missing, the system reports a
+   * missing file.
+   */
+  public static String ofWriting(IOException e) {
+    return e instanceof NoSuchFileException ? "its directory does not exist" : of(e);
+  }
+
   /** The exceptions of {@code java.nio.file} often carry nothing but the path. */
   public static String of(IOException e) {
     return switch (e) {
@@ -19,12 +27,17 @@ public final class Reasons {
       case FileAlreadyExistsException _ -> "there is a file of that name";
       case AccessDeniedException _ -> "access is denied";
       case NotDirectoryException _ -> "it is not a directory";
-      case FileSystemException f when f.getReason() != null -> f.getReason();
-      default -> e.getMessage() == null ? e.getClass().getSimpleName() : firstLine(e.getMessage());
+      case FileSystemException f when f.getReason() != null -> inWords(f.getReason());
+      default -> e.getMessage() == null ? e.getClass().getSimpleName() : inWords(e.getMessage());
     };
   }
 
-  private static String firstLine(String message) {
-    return message.lines().findFirst().orElse("");
+  /** Returns the first line of a message; of those that speak of the system, a plainer one. */
+  private static String inWords(String message) {
+    return switch (message) {
+      case "Is a directory" -> "it is a directory";
+      case "zip END header not found" -> "it is no jar, or was cut short";
+      default -> message.lines().findFirst().orElse("");
+    };
   }
 }

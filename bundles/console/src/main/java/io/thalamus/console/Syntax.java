@@ -183,7 +183,7 @@ public final class Syntax {
               .filter(declared -> declared.name().equals(name))
               .findFirst()
               .orElseThrow();
-      throw usage("--" + name + " needs a " + option.value());
+      throw usage("--" + name + " needs a value, " + option.value());
     } catch (ParseException e) {
       throw usage(e.getMessage());
     }
@@ -241,11 +241,12 @@ public final class Syntax {
               + (option.value() == null ? "" : " " + option.value()),
           option.description());
     }
-    return new Lines()
-        .add(style.bold(command) + (operands.isEmpty() ? "" : " " + operands))
-        .add(summary)
-        .gap()
-        .add(table.text())
-        .toString();
+    Lines lines = new Lines().add(style.bold(command) + (operands.isEmpty() ? "" : " " + operands));
+    summary.lines().forEach(line -> lines.add(wrapped(line, style)));
+    return lines.gap().add(table.text()).toString();
+  }
+
+  private static String wrapped(String line, Style style) {
+    return line.length() <= style.width() ? line : new Table(style, "").row(line).text();
   }
 }

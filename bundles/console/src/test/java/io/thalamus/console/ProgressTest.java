@@ -30,7 +30,7 @@ class ProgressTest {
 
   @Test
   void anInterruptedThreadDoesNotCloseTheTerminal() throws Exception {
-    Progress progress = new Progress(terminal, true);
+    Progress progress = new Progress(terminal, true, 80);
     pause();
     Thread.currentThread().interrupt();
     progress.say("half");
@@ -42,7 +42,7 @@ class ProgressTest {
 
   @Test
   void theLineIsTakenAway() throws Exception {
-    try (Progress progress = new Progress(terminal, true)) {
+    try (Progress progress = new Progress(terminal, true, 80)) {
       pause();
       progress.say("half");
     }
@@ -51,7 +51,7 @@ class ProgressTest {
 
   @Test
   void severalLinesAreTakenAwayTogether() throws Exception {
-    try (Progress progress = new Progress(terminal, true)) {
+    try (Progress progress = new Progress(terminal, true, 80)) {
       pause();
       progress.say("one\ntwo\nthree");
     }
@@ -60,8 +60,17 @@ class ProgressTest {
   }
 
   @Test
+  void aLineThatTheTerminalWrapsTakesSeveralRows() throws Exception {
+    try (Progress progress = new Progress(terminal, true, 10)) {
+      pause();
+      progress.say("a line of 17 bits\n\u001b[1m10 columns\u001b[0m");
+    }
+    assertTrue(written.toString(StandardCharsets.UTF_8).endsWith("\u001b[2A\r\u001b[J"));
+  }
+
+  @Test
   void whereNobodyWatchesNothingIsWritten() throws Exception {
-    try (Progress progress = new Progress(terminal, false)) {
+    try (Progress progress = new Progress(terminal, false, 80)) {
       pause();
       progress.say("half");
     }

@@ -67,7 +67,7 @@ class SyntaxTest {
     assertLine("nn:try: unknown option --devices" + USAGE, "a", "--devices", "x");
     assertLine("nn:try: unknown option --dev" + USAGE, "a", "--dev", "x");
     assertLine("nn:try: unknown option -x" + USAGE, "a", "-x");
-    assertLine("nn:try: --device needs a D" + USAGE, "a", "--device");
+    assertLine("nn:try: --device needs a value, D" + USAGE, "a", "--device");
     assertLine("nn:try: --device is given 2 times" + USAGE, "a", "--device=x", "--device=y");
     assertLine("nn:try: too few arguments" + USAGE);
     assertLine("nn:try: too many arguments" + USAGE, "a", "b", "c", "d");
@@ -91,6 +91,31 @@ class SyntaxTest {
         CommandException.class, () -> SYNTAX.parse("a", "--device", "0").integer("device", 1));
     assertThrows(
         CommandException.class, () -> SYNTAX.parse("a", "--device", "-1").positive("device"));
+  }
+
+  @Test
+  void aNumberIsSaidToBeTooSmallOrTooLarge() throws CommandException {
+    assertEquals(7, SYNTAX.parse("a", "--device", "7").integer("device", 7, 9).orElseThrow());
+    assertEquals(9, SYNTAX.parse("a", "--device", "9").integer("device", 7, 9).orElseThrow());
+    assertNumber("6 is not a whole number from 7 on", "6");
+    assertNumber("7.5 is not a whole number from 7 on", "7.5");
+    assertNumber("10 is more than 9", "10");
+    assertNumber("99999999999999999999 is more than 9", "99999999999999999999");
+  }
+
+  private static void assertNumber(String line, String value) throws CommandException {
+    Arguments arguments = SYNTAX.parse("a", "--device", value);
+    CommandException e =
+        assertThrows(CommandException.class, () -> arguments.integer("device", 7, 9));
+    assertEquals("nn:try: --device " + line + USAGE, e.getMessage());
+  }
+
+  @Test
+  void noLineOfHelpIsWiderThanTheTerminal() {
+    Syntax talkative = Syntax.of("nn:talk", "", "Talks, and ".repeat(20) + "ends.", 0, 0);
+    String help = talkative.help(Style.PLAIN);
+    assertTrue(help.lines().allMatch(line -> line.length() <= Style.PLAIN.width()), help);
+    assertEquals(20, help.split("Talks,", -1).length - 1);
   }
 
   @Test

@@ -55,7 +55,7 @@ public final class DashboardComponent implements Route.Provider {
     this.watchers = new Semaphore(settings.watchers());
   }
 
-  /** Ends the pages that are kept up to date. */
+  /** Ends the pages that are brought up to date. */
   @Deactivate
   void close() {
     end.countDown();

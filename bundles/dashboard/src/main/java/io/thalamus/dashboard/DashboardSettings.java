@@ -20,7 +20,7 @@ public @interface DashboardSettings {
 
   @AttributeDefinition(
       name = "Watchers",
-      description = "Pages that are kept up to date at a time; more are refused with 503",
+      description = "Pages that are brought up to date at a time; more are refused with 503",
       min = "1")
   int watchers() default 32;
 }

@@ -4,7 +4,7 @@ package io.thalamus.hal;
 import java.util.List;
 
 /**
- * How long each operation of a model took in one execution by one thread. Immutable.
+ * The time of each operation of a model in one execution by one thread. Immutable.
  *
  * @param nanos by operation of the main graph, in its order; 0 for one that is no work
  * @param floatPeak products of floats, each with its addition, that the thread could make in a

@@ -76,7 +76,7 @@ final class HostProcess {
     StringBuilder line = new StringBuilder();
     for (int next = System.in.read(); next != NEWLINE; next = System.in.read()) {
       if (next < 0 || line.length() > 2 * DeviceProcess.SECRET_SIZE) {
-        throw new IOException("the container has not told its secret");
+        throw new IOException("the container has not sent its secret");
       }
       line.append((char) next);
     }

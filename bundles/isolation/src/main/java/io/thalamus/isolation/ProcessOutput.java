@@ -63,7 +63,7 @@ final class ProcessOutput implements AutoCloseable {
       lines++;
       log.accept("isolated " + name + ": " + line);
       if (lines == MAX_LINES) {
-        log.accept("isolated " + name + ": no more than " + lines + " lines are kept");
+        log.accept("isolated " + name + ": no more than " + lines + " lines are logged");
       }
     }
     line.setLength(0);

@@ -46,15 +46,15 @@ final class FakeServer implements InferenceServer {
   static final TensorMetadata PICTURE =
       new TensorMetadata("x", Datatype.INT8, List.of(-1L, 2L), Quantization.of(0.5f, 3));
 
-  /** What is thrown instead of an answer; null for none. */
+  /** The failure that takes the place of an answer; null for none. */
   volatile ServingException failure;
 
-  /** Whether requests wait until they are cancelled. */
+  /** True if requests wait until they are cancelled. */
   volatile boolean isWaiting;
 
   volatile boolean isReady = true;
 
-  /** What the request needs more than once, as an output whose size was not known. */
+  /** The values that a request needs more than once, as an output of unknown size does. */
   volatile int growth = 1;
 
   volatile List<TensorMetadata> inputs = List.of(PICTURE);

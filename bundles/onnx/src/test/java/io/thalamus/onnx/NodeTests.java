@@ -43,7 +43,7 @@ final class NodeTests {
   /** One line of the index. */
   record Row(String group, String name, String operators, String category) {}
 
-  /** What became of a test. */
+  /** The outcome of a test. */
   enum Verdict {
     PASSED,
     REFUSED,

@@ -65,7 +65,7 @@ class OperatorsTest {
     assertArrayEquals(new float[] {0, 7}, TestFiles.run(file, Float.NaN, 7));
   }
 
-  /** What a caller gives is rounded to even: 0.5 and 1.5 steps become 0 and 2. */
+  /** Values of a caller are rounded to even: 0.5 and 1.5 steps become 0 and 2. */
   @Test
   void givenHalvesAreRoundedToEven() throws Exception {
     file.input("x", FLOAT, 4)

@@ -106,7 +106,7 @@ class QuantizedNetworkTest {
     assertArrayEquals(new float[] {7, -0.75f, 2.5f, 1}, run(model, 1, 2, 1, 0.5f));
   }
 
-  /** What is read as real numbers too stays an operation on real numbers. */
+  /** A value that is read as real numbers too stays an operation on real numbers. */
   @Test
   void aResultThatIsReadAsItIsStaysReal() throws Exception {
     constants(INT8);

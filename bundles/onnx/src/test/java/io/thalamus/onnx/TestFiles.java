@@ -35,7 +35,7 @@ final class TestFiles {
     return new OnnxReader().read(memory, ReadOptions.DEFAULT.withShapes(shapes));
   }
 
-  /** What the reference device computes of these numbers for the only input and output. */
+  /** Returns the only output of the reference device for these numbers as the only input. */
   static float[] run(OnnxFileBuilder file, float... input)
       throws ModelFormatException, DeviceException {
     Model model = read(file.build());

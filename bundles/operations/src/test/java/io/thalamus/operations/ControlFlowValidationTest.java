@@ -23,7 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Which IF and WHILE are refused, and why. The rules are those of AOSP's validateOperation. */
+/** The refused forms of IF and WHILE. The rules are those of AOSP's validateOperation. */
 class ControlFlowValidationTest {
   private static final ModelValidator VALIDATOR = new ModelValidator(OperationCatalog.standard());
 

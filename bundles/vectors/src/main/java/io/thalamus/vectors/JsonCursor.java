@@ -3,6 +3,7 @@ package io.thalamus.vectors;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.util.JsonRecyclerPools;
@@ -27,6 +28,12 @@ final class JsonCursor implements AutoCloseable {
             .recyclerPool(JsonRecyclerPools.nonRecyclingPool())
             .build();
     parser = factory.createParser(text);
+  }
+
+  /** Returns what is wrong with a text, in words. */
+  static String problem(JsonProcessingException e) {
+    // Jackson says where a thing began by a place in a source, whose name says nothing.
+    return e.getOriginalMessage().replaceAll("\\[Source: [^;\\]]*; ([^\\]]*)\\]", "$1");
   }
 
   /** Moves to the next token. */

@@ -33,7 +33,7 @@ final class JsonTree {
       json.next();
       return new JsonTree(file.toString(), value(json));
     } catch (JsonProcessingException e) {
-      throw new VectorFormatException(file + ": no valid JSON: " + e.getOriginalMessage(), e);
+      throw new VectorFormatException(file + ": no valid JSON: " + JsonCursor.problem(e), e);
     } catch (VectorFormatException e) {
       throw new VectorFormatException(file + ": " + e.getMessage(), e);
     }

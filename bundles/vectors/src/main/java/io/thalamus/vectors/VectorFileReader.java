@@ -60,7 +60,7 @@ final class VectorFileReader {
 
   private static VectorFormatException damaged(JsonProcessingException e) {
     String place = e.getLocation() == null ? "" : " (line " + e.getLocation().getLineNr() + ")";
-    return new VectorFormatException("no valid JSON: " + e.getOriginalMessage() + place, e);
+    return new VectorFormatException("no valid JSON: " + JsonCursor.problem(e) + place, e);
   }
 
   private VectorFile file() throws IOException, VectorFormatException {

@@ -147,6 +147,7 @@ class VectorFileTest {
     assertTrue(e.getMessage().startsWith(name + ": "), e.getMessage());
     assertTrue(e.getMessage().contains(what), e.getMessage());
     assertTrue(e.getMessage().endsWith(where), e.getMessage());
+    assertFalse(e.getMessage().contains("Source"), e.getMessage());
   }
 
   @ParameterizedTest

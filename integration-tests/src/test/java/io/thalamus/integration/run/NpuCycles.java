@@ -51,7 +51,7 @@ final class NpuCycles {
 
     /**
      * Why a row of the other dataflow is off; the causes are those of {@code
-     * docs/internals/npu-timing.md}.
+     * docs/internals/npu.md}.
      */
     String cause() {
       if (isBound()) {

@@ -76,7 +76,7 @@ final class ServingEndings implements Proof {
     }
   }
 
-  /** What happened to requests. */
+  /** The outcomes of requests. */
   private static final class Tally {
     private final AtomicInteger answered = new AtomicInteger();
     private final AtomicInteger refused = new AtomicInteger();

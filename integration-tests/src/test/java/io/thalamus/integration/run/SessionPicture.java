@@ -38,10 +38,10 @@ final class SessionPicture implements Proof {
   private static final int TOP = 51;
   private static final int LEFT = 16;
 
-  /** What the terminal said, and when, in seconds. */
+  /** The output of the terminal, with its time in seconds. */
   private record Event(double second, String text) {}
 
-  /** What a line of the screen showed from one second on. */
+  /** The text of a line of the screen from one second on. */
   private record Shown(double from, List<Run> runs) {}
 
   /** Characters of one colour. */

@@ -186,7 +186,7 @@ final class SharedCache implements Proof {
         wrong++;
       }
       restored += text.contains("(from the cache)") ? 1 : 0;
-      stored += text.contains("kept for the next time") ? 1 : 0;
+      stored += text.contains("stored for the next time") ? 1 : 0;
       isCached &= !text.contains("no device of the plan caches");
     }
 

@@ -54,7 +54,7 @@ public record Budget(int threads, long leastWork) {
   }
 
   /**
-   * How many of a block's columns should be computed from one checkpoint to the next; at least 1.
+   * Returns the number of a block's columns from one checkpoint to the next; at least 1.
    *
    * @param work of a column, in multiply-accumulates
    */

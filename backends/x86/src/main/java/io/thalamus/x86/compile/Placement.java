@@ -2,7 +2,7 @@
 package io.thalamus.x86.compile;
 
 /**
- * Where the results of a layer stand in a tensor, and what the first of them sees.
+ * The place of a layer's results in a tensor, and the inputs that the first of them reads.
  *
  * @param top lines of the padded source above what the first result sees
  * @param left cells left of it

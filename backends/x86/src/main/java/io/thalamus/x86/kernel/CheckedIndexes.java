@@ -58,7 +58,7 @@ public record CheckedIndexes(int count, int limit, int row) {
         false);
   }
 
-  /** What is told is the number of the index, from 1 on, above its bits. */
+  /** The result has the number of the index, from 1 on, above its bits. */
   private void check(Assembler a) {
     Label good = new Label();
     a.load(Gpr.RAX, Address.at(Gpr.RDX, 0));

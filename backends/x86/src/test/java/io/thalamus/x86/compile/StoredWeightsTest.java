@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** What is proved of weights, for each pair of bytes. */
+/** The proofs about weights, for each pair of bytes. */
 class StoredWeightsTest {
   private static final int[] ENDS = {0, 255};
 

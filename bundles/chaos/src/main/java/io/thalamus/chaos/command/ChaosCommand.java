@@ -124,7 +124,8 @@ public final class ChaosCommand extends Command {
       return injectors.find(device).get().status();
     }
     if (!injectors.devices().contains(device)) {
-      throw new CommandException("no device " + device + "; there are: " + injectors.devices());
+      throw new CommandException(
+          "no device " + device + "; there are: " + String.join(", ", injectors.devices()));
     }
     return FaultStatus.NONE;
   }

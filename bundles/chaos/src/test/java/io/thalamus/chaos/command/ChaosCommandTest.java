@@ -53,7 +53,8 @@ class ChaosCommandTest {
         @Override
         public FaultInjector takeOver(String device) {
           if (!devices().contains(device)) {
-            throw new NoSuchElementException("no device " + device + "; there are: " + devices());
+            throw new NoSuchElementException(
+                "no device " + device + "; there are: " + String.join(", ", devices()));
           }
           isTakenOver = true;
           return injector;
@@ -131,9 +132,9 @@ class ChaosCommandTest {
   @ParameterizedTest
   @CsvSource({
     "nn:chaos, 2, nn:chaos: too few arguments",
-    "nn:chaos gpu hang, 1, 'no device gpu; there are: [cpu, npu]'",
-    "nn:chaos gpu status, 1, 'no device gpu; there are: [cpu, npu]'",
-    "nn:chaos npu hang --for, 2, nn:chaos: --for needs a TIME",
+    "nn:chaos gpu hang, 1, 'no device gpu; there are: cpu, npu'",
+    "nn:chaos gpu status, 1, 'no device gpu; there are: cpu, npu'",
+    "nn:chaos npu hang --for, 2, nn:chaos: --for needs a value, TIME",
     "nn:chaos npu explode, 2, nn:chaos: what is \"explode\"?",
     "nn:chaos npu wrong --rate 7, 2, nn:chaos: rate 7: give a number above 0",
     "nn:chaos npu status now, 2, nn:chaos: what is \"now\" behind status?",

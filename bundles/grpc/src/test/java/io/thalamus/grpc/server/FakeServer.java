@@ -46,7 +46,7 @@ final class FakeServer implements InferenceServer, InferenceServer.SharedRegions
   /** Those that wait, as {@link #isSlow} has them. */
   final LinkedBlockingQueue<Pending> waiting = new LinkedBlockingQueue<>();
 
-  /** Whether requests wait until somebody ends them. */
+  /** True if requests wait until a test ends them. */
   volatile boolean isSlow;
 
   /** Fails each request, if it is there. */

@@ -133,7 +133,7 @@ class GrpcServerTest {
     }
   }
 
-  /** What came, and the end. */
+  /** The messages that came, and the end. */
   private static final class Answers implements StreamObserver<byte[]> {
     final BlockingQueue<byte[]> values = new LinkedBlockingQueue<>();
     final BlockingQueue<Optional<Throwable>> ends = new LinkedBlockingQueue<>();

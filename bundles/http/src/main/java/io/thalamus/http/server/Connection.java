@@ -88,7 +88,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
   /** True if the client or the server wants the connection to end with the current request. */
   private boolean isFinal;
 
-  /** Whether it was quiet when the server stopped and looked at it last. */
+  /** True if it was quiet when the server stopped and looked at it last. */
   private boolean wasQuiet;
 
   /** True if the current request wants the headers of its answer alone. */

@@ -32,7 +32,9 @@ final class Cursor implements AutoCloseable {
     try {
       return step.run();
     } catch (JsonProcessingException e) {
-      throw error(e.getOriginalMessage(), e);
+      // Jackson says where a thing began by a place in a source, whose name says nothing.
+      String message = e.getOriginalMessage().replaceAll("\\[Source: [^;\\]]*; ([^\\]]*)\\]", "$1");
+      throw error(message, e);
     } catch (IOException e) {
       throw error(e.getMessage(), e);
     }

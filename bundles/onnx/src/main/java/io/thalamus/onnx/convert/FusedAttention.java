@@ -179,7 +179,7 @@ final class FusedAttention {
     boolean isFlat = input.rank() == 3;
     int heads = node.setting("num_heads", 0);
     if (isFlat && heads == 0) {
-      node.require(part == 0 && input.dim(2) % size == 0, "its heads are not told");
+      node.require(part == 0 && input.dim(2) % size == 0, "the number of its heads is not given");
       heads = input.dim(2) / size;
     }
     Value value = heads(node, input, heads);

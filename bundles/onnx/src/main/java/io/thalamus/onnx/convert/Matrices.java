@@ -66,12 +66,12 @@ final class Matrices {
     return ops.sub(wide, input == 0 ? ofRows(ops, point) : point(ops, point));
   }
 
-  /** What belongs to all columns, or to each. */
+  /** The values that belong to all columns, or to each. */
   static Value point(Ops ops, Value value) throws ModelFormatException {
     return value.count() == 1 ? ops.reshape(value) : value;
   }
 
-  /** What belongs to all rows, or to each. */
+  /** The values that belong to all rows, or to each. */
   static Value ofRows(Ops ops, Value value) throws ModelFormatException {
     return value.rank() == 1 && value.count() > 1
         ? ops.reshape(value, value.count(), 1)

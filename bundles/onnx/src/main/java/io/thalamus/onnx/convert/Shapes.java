@@ -102,7 +102,7 @@ final class Shapes {
       }
     }
     if (open >= 0) {
-      node.require(count > 0, "an open dimension cannot be told beside one of 0");
+      node.require(count > 0, "an open dimension cannot be derived beside one of 0");
       shape[open] = (int) (value.count() / count);
     }
     node.out(node.ops().reshape(value, shape));

@@ -53,7 +53,8 @@ final class Message {
       readFields(fields);
       in.popLimit(end);
     } catch (IOException e) {
-      throw new ModelFormatException("the file is damaged: " + e.getMessage(), e);
+      throw new ModelFormatException(
+          "the file is damaged, or not an ONNX file: " + e.getMessage(), e);
     }
   }
 

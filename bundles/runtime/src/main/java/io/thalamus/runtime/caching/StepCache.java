@@ -317,7 +317,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     String cause = CacheProblems.cause(directory.directory(), e);
     LOG.log(
         problems.add(directory.directory(), cause),
-        "compilations are not kept in {0}: {1}",
+        "compilations are not stored in {0}: {1}",
         directory.directory(),
         cause);
   }

@@ -30,7 +30,7 @@ public enum Abandonment {
   String message(Duration limit) {
     return switch (this) {
       case HUNG -> "it did not answer within " + limit.toMillis() + " ms";
-      case DEADLINE, CANCELLED -> "it did not stop when it was told to";
+      case DEADLINE, CANCELLED -> "it did not stop when asked";
       case LEFT -> "it left before it was done";
       case LOST -> "its burst broke before it was done";
     };

@@ -214,7 +214,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
       if (Files.exists(directory) && !Files.isDirectory(directory)) {
         throw new NeuralNetworksException(
             ResultCode.BAD_DATA,
-            "compilations cannot be kept in " + directory + ", which is no directory");
+            "compilations cannot be stored in " + directory + ", which is no directory");
       }
     }
   }

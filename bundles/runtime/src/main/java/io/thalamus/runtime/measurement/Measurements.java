@@ -239,7 +239,7 @@ public final class Measurements implements AutoCloseable {
           times.put(device, table.get().merge(device, of(device)));
           unsaved.remove(device);
         } catch (IOException e) {
-          LOG.log(Level.WARNING, "measurements of {0} cannot be kept: {1}", device, e.toString());
+          LOG.log(Level.WARNING, "measurements of {0} cannot be stored: {1}", device, e.toString());
         }
       }
     }

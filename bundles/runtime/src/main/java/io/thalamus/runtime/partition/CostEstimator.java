@@ -61,7 +61,7 @@ final class CostEstimator {
       remarks.add(
           String.format(
               Locale.ROOT,
-              "the power budget of %.3g is not kept: this plan needs %.3g of the energy of the cpu"
+              "the power budget of %.3g is exceeded: this plan needs %.3g of the energy of the cpu"
                   + " alone",
               powerBudget.getAsDouble(),
               share));

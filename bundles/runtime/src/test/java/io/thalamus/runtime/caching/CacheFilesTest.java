@@ -238,7 +238,8 @@ class CacheFilesTest {
         assertThrows(NeuralNetworksException.class, () -> compile(options(file, 0)));
     assertEquals(ResultCode.BAD_DATA, refused.code());
     assertEquals(
-        "compilations cannot be kept in " + file + ", which is no directory", refused.getMessage());
+        "compilations cannot be stored in " + file + ", which is no directory",
+        refused.getMessage());
   }
 
   @Test

@@ -35,7 +35,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which tokens devices get: AOSP's tests of them, and the bytes that they are made of. */
+/** The tokens that devices get: AOSP's tests of them, and their bytes. */
 class CacheTokenTest {
   private static final CacheToken USER = CacheToken.of(new byte[CacheToken.SIZE]);
   private static final OperationCode[] ALL = {OperationCode.ADD, OperationCode.MUL};

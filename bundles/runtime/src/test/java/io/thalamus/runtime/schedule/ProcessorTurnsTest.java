@@ -111,7 +111,7 @@ class ProcessorTurnsTest {
     device.release(low);
   }
 
-  /** Whoever waits for a device in another process asks this way, and has no processor to yield. */
+  /** A thread that waits for a device in another process has no processor to yield. */
   @Test
   void whoIsAskedForTheStatusAloneKeepsTheTimeAsItsOwn() {
     comesAndGoes(permits, Priority.HIGH);

@@ -14,6 +14,8 @@ import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.ModelState;
 import io.thalamus.serving.server.ServingComponent;
 import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -117,6 +119,10 @@ public final class ServeCommand extends Command {
     Duration grace = millis(invocation, "grace", DEFAULT_GRACE_MILLIS);
     Duration drain = millis(invocation, "drain", DEFAULT_DRAIN_MILLIS);
     Map<String, Map<String, List<String>>> settings = settings(invocation, models);
+    requireFree(settings.get(HTTP));
+    if (hasGrpc()) {
+      requireFree(settings.get(GRPC));
+    }
     Ending ending = new Ending();
     try {
       Runtime.getRuntime().addShutdownHook(ending.hook());
@@ -216,6 +222,28 @@ public final class ServeCommand extends Command {
   private static String port(Invocation invocation, String name, long otherwise)
       throws CommandException {
     return Long.toString(invocation.arguments().integer(name, 0, 65_535).orElse(otherwise));
+  }
+
+  /**
+   * Fails at once if the server could not listen. Its bundles would log that, and the command would
+   * wait for them.
+   */
+  private static void requireFree(Map<String, List<String>> settings) throws CommandException {
+    String host = settings.get("host").getFirst();
+    int port = Integer.parseInt(settings.get("port").getFirst());
+    InetSocketAddress address = new InetSocketAddress(host, port);
+    if (address.isUnresolved()) {
+      throw new CommandException("there is no host " + host);
+    }
+    try (ServerSocket socket = new ServerSocket()) {
+      socket.setReuseAddress(true);
+      socket.bind(address);
+    } catch (IOException e) {
+      throw new CommandException(
+          "cannot listen at %s:%d: %s; --port and --grpc-port choose others"
+              .formatted(host, port, e.getMessage()),
+          e);
+    }
   }
 
   private void configure(Map<String, Map<String, List<String>>> settings, List<Configuration> made)

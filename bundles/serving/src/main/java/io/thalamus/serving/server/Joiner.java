@@ -36,7 +36,7 @@ final class Joiner {
   private final Map<Key, Group> groups = new HashMap<>();
 
   /**
-   * How requests are joined.
+   * The rules by which requests are joined.
    *
    * @param delay the longest time that the first one waits for others
    * @param rows as many are not waited for longer

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What tests of the server share: a folder of fake models, and requests. */
+/** The parts that tests of the server share: a folder of fake models, and requests. */
 abstract class ServerTest {
   static final long PATIENCE_SECONDS = 60;
 

@@ -94,7 +94,7 @@ class UpdatesTest extends ServerTest {
     assertThrows(ServingException.class, () -> server.metadata("m", Optional.of("2")));
   }
 
-  /** Whoever names no version is never refused between the choice of one and its use. */
+  /** A request without a version is never refused between the choice of one and its use. */
   @Test
   void updatesRefuseNobody() throws Exception {
     write("m/1/model.tflite", "times 1");

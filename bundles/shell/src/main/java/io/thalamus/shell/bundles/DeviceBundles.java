@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -103,6 +104,9 @@ public final class DeviceBundles {
   public Bundle install(String word, Path file, boolean isIsolated) throws CommandException {
     boolean named = available().contains(word);
     Path jar = named ? jar(word) : file;
+    if (Files.isDirectory(jar)) {
+      throw new CommandException(jar + " is a directory, not a bundle's jar");
+    }
     if (!Files.isRegularFile(jar)) {
       throw new CommandException(
           "there is no file %s, and no device bundle of that name; there are: %s"
@@ -329,6 +333,8 @@ public final class DeviceBundles {
         throw new CommandException(jar + " is no bundle: it has no symbolic name");
       }
       return header.split(";")[0].strip();
+    } catch (NoSuchFileException e) {
+      throw new CommandException("there is no file " + jar, e);
     } catch (IOException e) {
       throw new CommandException(jar + " is no bundle: " + Reasons.of(e), e);
     }

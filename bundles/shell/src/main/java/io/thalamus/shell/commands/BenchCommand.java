@@ -46,6 +46,8 @@ import org.osgi.service.component.annotations.Reference;
     service = Command.class,
     property = {"osgi.command.scope=nn", "osgi.command.function=bench"})
 public final class BenchCommand extends Command {
+  private static final int MOST_THREADS = 1024;
+
   private static final Syntax SYNTAX =
       ReadChoices.addTo(
           CacheFolder.addTo(
@@ -109,7 +111,7 @@ public final class BenchCommand extends Command {
   private Result measure(Invocation invocation)
       throws CommandException, NeuralNetworksException, InterruptedException {
     Arguments arguments = invocation.arguments();
-    int threads = arguments.integer("threads", 1).orElse(1);
+    int threads = (int) arguments.integer("threads", 1, MOST_THREADS).orElse(1);
     Duration time = seconds(arguments, USUAL_SECONDS);
     Inputs inputs = new Inputs(invocation);
     List<CompilationOptions> contenders = new ArrayList<>();

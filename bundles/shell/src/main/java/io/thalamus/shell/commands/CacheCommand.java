@@ -38,7 +38,7 @@ public final class CacheCommand extends Command {
           Syntax.of(
                   "nn:cache",
                   "[ls | verify | gc | why MODEL] [DIR]",
-                  "Compilations that are kept: what there is; whether their devices can open it;"
+                  "Compilations that are stored: what there is; whether their devices can open it;"
                       + " removing what is worth least; why MODEL would be compiled"
                       + " anew. DIR is usually the storage's cache.",
                   0,
@@ -57,7 +57,7 @@ public final class CacheCommand extends Command {
     this.models = models;
   }
 
-  @Descriptor("compilations that are kept: list, check, remove, and why one would not be used")
+  @Descriptor("compilations that are stored: list, check, remove, and why one would not be used")
   public Result cache(
       CommandSession session,
       @Descriptor("[ls | verify | gc | why MODEL] [DIR] " + OPTIONS) String[] words)

@@ -73,7 +73,7 @@ public final class ExportCommand extends Command {
       return ExportResult.of(
           model.loaded().path().toString(), model.model(), written, invocation.style());
     } catch (IOException e) {
-      throw new CommandException("cannot write to " + word + ": " + Reasons.of(e), e);
+      throw new CommandException("cannot write to " + word + ": " + Reasons.ofWriting(e), e);
     }
   }
 }

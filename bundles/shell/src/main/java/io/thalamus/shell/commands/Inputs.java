@@ -123,7 +123,7 @@ final class Inputs {
     try {
       return Long.parseLong(word.substring(RANDOM.length()));
     } catch (NumberFormatException e) {
-      throw invocation.usage(word + ": the seed is not a whole number");
+      throw invocation.usage("the seed of '" + word + "' is not a whole number of 64 bits");
     }
   }
 }

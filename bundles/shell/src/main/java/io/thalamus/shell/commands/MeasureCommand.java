@@ -33,8 +33,8 @@ public final class MeasureCommand extends Command {
                       "nn:measure",
                       "MODEL",
                       "Times a model's operations on each device, one by one and together. The"
-                          + " times are kept in the storage directory; nn:plan shows them, and the"
-                          + " policy 'search' goes by them.",
+                          + " times are stored in the storage directory; nn:plan shows them, and"
+                          + " the policy 'search' goes by them.",
                       1,
                       1)
                   .offering(Inputs.MODEL)

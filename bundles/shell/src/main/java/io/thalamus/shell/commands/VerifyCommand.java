@@ -29,7 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
+import java.util.OptionalLong;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
 import org.osgi.service.component.annotations.Activate;
@@ -41,6 +41,8 @@ import org.osgi.service.component.annotations.Reference;
     service = Command.class,
     property = {"osgi.command.scope=nn", "osgi.command.function=verify"})
 public final class VerifyCommand extends Command {
+  private static final int MOST_THREADS = 1024;
+
   private static final Syntax SYNTAX =
       CompileOptionsSyntax.device(
               Syntax.of(
@@ -95,9 +97,9 @@ public final class VerifyCommand extends Command {
     Arguments arguments = invocation.arguments();
     VectorSuite suite =
         VectorSuite.of(invocation.path(invocation.operand())).with(filter(invocation));
-    OptionalInt threads = arguments.integer("threads", 1);
+    OptionalLong threads = arguments.integer("threads", 1, MOST_THREADS);
     if (threads.isPresent()) {
-      suite = suite.withThreads(threads.getAsInt());
+      suite = suite.withThreads((int) threads.getAsLong());
     }
     Optional<CacheTally> tally = CacheFolder.asked(invocation).map(CacheTally::new);
     NeuralNetworksTarget target = target(arguments);
@@ -187,7 +189,7 @@ public final class VerifyCommand extends Command {
     try {
       OutputFile.write(file, report::writeJUnitXml);
     } catch (IOException e) {
-      throw new CommandException("cannot write " + file + ": " + Reasons.of(e), e);
+      throw new CommandException("cannot write " + file + ": " + Reasons.ofWriting(e), e);
     }
   }
 }

@@ -123,7 +123,7 @@ public final class Diagnostics {
       add(
           Verdict.SLOW,
           "vectors",
-          used + " bits, as the JVM was told; this processor has " + possible.getAsInt(),
+          used + " bits, as an option of the JVM says; this processor has " + possible.getAsInt(),
           "start the JVM without MaxVectorSize and UseAVX");
     } else if (used > 0) {
       good("vectors", used + " bits");
@@ -277,7 +277,7 @@ public final class Diagnostics {
       add(
           Verdict.SLOW,
           "storage",
-          storage + " cannot be written, so that nothing is kept between runs: " + obstacle.get(),
+          storage + " cannot be written, so that nothing is stored between runs: " + obstacle.get(),
           "make it writable, make room, or start with --storage DIR");
     }
   }
@@ -287,7 +287,7 @@ public final class Diagnostics {
       add(
           Verdict.SLOW,
           "cache",
-          "compilations are not kept in " + trouble.directory() + ": " + trouble.cause(),
+          "compilations are not stored in " + trouble.directory() + ": " + trouble.cause(),
           "make it writable, make room (nn:cache gc), or name another --cache DIR");
     }
   }

@@ -38,7 +38,7 @@ public record CacheChecksResult(String directory, List<CacheEntry> entries, Styl
                 count(Check.State.STALE),
                 count(Check.State.BAD),
                 count(Check.State.UNUSED));
-    return entries.isEmpty() ? "nothing is kept in " + directory : table.text() + "\n" + counts;
+    return entries.isEmpty() ? "nothing is stored in " + directory : table.text() + "\n" + counts;
   }
 
   private long count(Check.State state) {

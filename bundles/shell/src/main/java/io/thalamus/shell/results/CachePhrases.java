@@ -23,10 +23,10 @@ final class CachePhrases {
           .formatted(Units.count(restored), Units.plural(steps.size(), "step"));
     }
     if (stored > 0) {
-      return "compiled, and kept for the next time";
+      return "compiled, and stored for the next time";
     }
     return count(steps, Origin.NOT_STORED) > 0
-        ? "compiled, and not kept: the files cannot be used now"
+        ? "compiled, and not stored: the files cannot be used now"
         : "compiled: no device of the plan caches";
   }
 

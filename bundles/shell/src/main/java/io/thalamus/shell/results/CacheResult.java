@@ -51,7 +51,7 @@ public record CacheResult(
 
   private String list() {
     if (entries.isEmpty()) {
-      return "nothing is kept in " + directory;
+      return "nothing is stored in " + directory;
     }
     Table table = new Table(style, "model", "device", "version", ">size", "last used", "part");
     for (CacheEntry entry : entries) {

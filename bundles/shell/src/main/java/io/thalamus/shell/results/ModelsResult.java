@@ -72,7 +72,7 @@ public record ModelsResult(List<Entry> models, Style style) implements Result {
     String text = table.text();
     for (Entry entry : models) {
       if (!entry.cache().isEmpty()) {
-        text += "\n" + entry.name() + ": compilations are kept in " + entry.cache();
+        text += "\n" + entry.name() + ": compilations are stored in " + entry.cache();
       }
     }
     return text;

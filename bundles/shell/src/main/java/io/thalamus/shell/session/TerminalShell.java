@@ -303,7 +303,7 @@ public final class TerminalShell {
     try {
       reader.getHistory().save();
     } catch (IOException e) {
-      complain("the history cannot be kept in " + history + ": " + Reasons.of(e));
+      complain("the history cannot be stored in " + history + ": " + Reasons.of(e));
     }
   }
 

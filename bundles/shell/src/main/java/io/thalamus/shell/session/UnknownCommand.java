@@ -2,6 +2,7 @@
 package io.thalamus.shell.session;
 
 import io.thalamus.console.CommandException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -39,9 +40,15 @@ public final class UnknownCommand {
     return commands(session).stream()
         .filter(known -> known.startsWith(SCOPE))
         .map(known -> known.substring(SCOPE.length()))
-        .filter(known -> known.startsWith(name) || distance(known, name) <= 2)
+        .filter(known -> known.startsWith(name) || isTypingErrorOf(known, name))
         .map(known -> scope + known)
         .toList();
+  }
+
+  /** Returns true for two errors in a word, one in a short word, and letters in another order. */
+  private static boolean isTypingErrorOf(String known, String name) {
+    return distance(known, name) <= Math.min(2, name.length() / 2)
+        || Arrays.equals(known.chars().sorted().toArray(), name.chars().sorted().toArray());
   }
 
   /** Returns Levenshtein's distance, by rows. */

@@ -33,7 +33,7 @@ public final class OutputFile {
     try {
       write(file, encode(file, tensor));
     } catch (IOException e) {
-      throw new CommandException("cannot write " + file + ": " + Reasons.of(e), e);
+      throw new CommandException("cannot write " + file + ": " + Reasons.ofWriting(e), e);
     }
   }
 
@@ -46,7 +46,7 @@ public final class OutputFile {
     try {
       write(file, text.getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
-      throw new CommandException("cannot write " + file + ": " + Reasons.of(e), e);
+      throw new CommandException("cannot write " + file + ": " + Reasons.ofWriting(e), e);
     }
   }
 

@@ -37,7 +37,7 @@ class BatchRunnerTest {
   private ThreadIOImpl streams;
   private BatchRunner runner;
 
-  /** What a bundle would bring as commands. */
+  /** Commands as a bundle would bring them. */
   public final class Commands {
     public String echo(CommandSession session, String[] words) {
       seen.add(List.of(words));
@@ -213,6 +213,8 @@ class BatchRunnerTest {
   void anUnknownCommandNamesItsNeighbours() {
     assertEquals(2, run("ecco"));
     assertEquals("thalamus: no command ecco; did you mean echo?\n", err());
+    assertEquals(2, run("ebo"));
+    assertTrue(err().contains("no command ebo; help lists all"), this::err);
   }
 
   @Test

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What people see of kept compilations, and how commands ask for caching. */
+/** The view of stored compilations, and the commands that ask for caching. */
 class CacheCommandTest {
   @TempDir Path folder;
 
@@ -96,7 +96,7 @@ class CacheCommandTest {
     cache.troubles.add(new Trouble(folder.resolve("d"), "another", Instant.now()));
     assertEquals(
         List.of(
-            "nothing is kept in " + directory,
+            "nothing is stored in " + directory,
             "no compilation is added: there is no room",
             "no compilation is added: the model is too large"),
         terminal.type("nn:cache ls c").lines().toList());
@@ -109,7 +109,7 @@ class CacheCommandTest {
   void aLoadedModelIsCompiledInItsCacheUnlessACommandNamesAnother() throws Exception {
     networks.caching = List.of(new CacheOutcome("npu", 1, CacheOutcome.Origin.RESTORED));
     String loaded = terminal.type("nn:load m.tflite --cache c");
-    assertTrue(loaded.endsWith("\nm: compilations are kept in " + folder.resolve("c")), loaded);
+    assertTrue(loaded.endsWith("\nm: compilations are stored in " + folder.resolve("c")), loaded);
     assertTrue(
         terminal.type("nn:models --json").contains("\"cache\":\"" + folder.resolve("c") + "\""));
     String text = terminal.type("nn:run m random:1");
@@ -133,7 +133,7 @@ class CacheCommandTest {
 
   @Test
   void entriesAreATable() throws Exception {
-    assertEquals("nothing is kept in " + folder.resolve("c"), terminal.type("nn:cache ls c"));
+    assertEquals("nothing is stored in " + folder.resolve("c"), terminal.type("nn:cache ls c"));
     cache.entries.add(entry("digits", false));
     cache.entries.add(entry("", true));
     assertEquals(

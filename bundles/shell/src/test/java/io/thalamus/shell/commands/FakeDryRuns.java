@@ -13,7 +13,7 @@ import java.util.Set;
 final class FakeDryRuns implements DryRuns {
   final Set<String> available = new HashSet<>();
 
-  /** What began and ended, in order. */
+  /** The trials that began and ended, in order. */
   final List<String> events = new ArrayList<>();
 
   @Override

@@ -210,7 +210,7 @@ class LifeTest {
     }
     assertFalse(Files.exists(folder.resolve("no")));
     assertFails(
-        "cannot write " + folder.resolve("no/x.svg") + ": there is no such file",
+        "cannot write " + folder.resolve("no/x.svg") + ": its directory does not exist",
         "nn:info digits/model.tflite --svg no/x.svg");
   }
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is said of models, and written of them. */
+/** The descriptions of models, and the files that are written of them. */
 class ModelFilesTest {
   @TempDir Path folder;
 

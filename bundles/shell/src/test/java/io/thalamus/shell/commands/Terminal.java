@@ -69,12 +69,12 @@ final class Terminal implements AutoCloseable {
     return result == null ? printed : printed + session.format(result, Converter.INSPECT);
   }
 
-  /** What went to standard output since the last line was typed, results aside. */
+  /** Returns the standard output since the last line was typed, results aside. */
   String printed() {
     return out.toString(StandardCharsets.UTF_8);
   }
 
-  /** What went to standard error since the session began. */
+  /** Returns the standard error since the session began. */
   String errors() {
     return err.toString(StandardCharsets.UTF_8);
   }

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What each process begins with, as commands have changed it. */
+/** The commands that each process begins with. */
 class KeptTest {
   @TempDir Path storage;
 

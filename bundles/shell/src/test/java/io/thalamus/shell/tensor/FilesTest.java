@@ -212,7 +212,7 @@ class FilesTest {
     assertEquals("cannot read " + missing + ": there is no such file", e.getMessage());
     Path directory = Files.createDirectory(folder.resolve("d.npy"));
     CommandException d = assertThrows(CommandException.class, () -> read(directory, floats(2)));
-    assertEquals("cannot read " + directory + ": Is a directory", d.getMessage());
+    assertEquals("cannot read " + directory + ": it is a directory", d.getMessage());
     Path picture = folder.resolve("no.png");
     CommandException p = assertThrows(CommandException.class, () -> InputFile.picture(picture));
     assertEquals("cannot read " + picture + ": there is no such file", p.getMessage());
@@ -285,7 +285,7 @@ class FilesTest {
     Path inNowhere = folder.resolve("no/such/x.bin");
     CommandException e =
         assertThrows(CommandException.class, () -> OutputFile.write(inNowhere, tensor));
-    assertEquals("cannot write " + inNowhere + ": there is no such file", e.getMessage());
+    assertEquals("cannot write " + inNowhere + ": its directory does not exist", e.getMessage());
     Path file = Files.writeString(folder.resolve("x.bin"), "old");
     OutputFile.write(file, tensor);
     assertEquals(16, Files.size(file));

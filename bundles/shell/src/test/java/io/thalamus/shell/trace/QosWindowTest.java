@@ -13,7 +13,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What the last seconds say of devices, applications and models. */
+/** The figures of the last seconds for devices, applications and models. */
 class QosWindowTest {
   private static final long SECOND = 1_000_000_000;
   private static final long MILLI = 1_000_000;

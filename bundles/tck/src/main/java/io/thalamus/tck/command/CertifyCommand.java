@@ -7,6 +7,7 @@ import io.thalamus.console.Candidates.Kind;
 import io.thalamus.console.Command;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
+import io.thalamus.console.Reasons;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
 import io.thalamus.hal.Device;
@@ -17,6 +18,7 @@ import io.thalamus.tck.certify.Exceptions;
 import io.thalamus.vectors.ConformanceData;
 import io.thalamus.vectors.VectorFormatException;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -183,7 +185,12 @@ public final class CertifyCommand extends Command {
     try {
       return file.isEmpty() ? Exceptions.NONE : Exceptions.read(invocation.path(file.get()));
     } catch (IOException e) {
-      throw new CommandException("cannot read the exceptions: " + e.getMessage(), e);
+      // Such an exception carries nothing but the path; the reader's own names file and line.
+      String why =
+          e instanceof FileSystemException
+              ? file.orElseThrow() + ": " + Reasons.of(e)
+              : e.getMessage();
+      throw new CommandException("cannot read the exceptions: " + why, e);
     }
   }
 
