@@ -177,4 +177,68 @@ class QuantizedNetworkTest {
         OperandCode.TENSOR_QUANT8_ASYMM,
         model.main().operands().get(found.outputs().getFirst()).type());
   }
+
+  /** Sums of 2,000 products that a float cannot hold, as integers. */
+  @Test
+  void sumsOfProductsAreExactAsIntegers() throws Exception {
+    int depth = 2000;
+    int[] a = new int[depth];
+    int[] b = new int[depth];
+    long expected = 0;
+    for (int i = 0; i < depth; i++) {
+      a[i] = 255 - i % 7;
+      b[i] = i % 9 == 1 ? 1 : 254 - i % 5;
+      expected += (long) a[i] * b[i];
+    }
+    assertTrue((long) (float) expected != expected, "" + expected);
+    file.input("x", FLOAT, 1, depth)
+        .bytes("w", UINT8, new long[] {depth, 1}, b)
+        .node("Cast", List.of("x"), "q", integer("to", UINT8))
+        .node("MatMulInteger", List.of("q", "w"), "i")
+        .integers("d", SCALAR, 1000)
+        .node("Cast", List.of("d"), "d32", integer("to", INT32))
+        .node("Mod", List.of("i", "d32"), "m")
+        .node("Cast", List.of("m"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, 1, 1);
+    float[] x = new float[depth];
+    for (int i = 0; i < depth; i++) {
+      x[i] = a[i];
+    }
+    assertArrayEquals(new float[] {expected % 1000}, run(TestFiles.read(file.build()), x));
+  }
+
+  /** A network whose activations are quantized when it runs computes as one of floats. */
+  @Test
+  void dynamicQuantizationIsComputedInFloats() throws Exception {
+    file.input("x", FLOAT, 1, 1, 2, 2)
+        .bytes("w", INT8, new long[] {2, 1, 1, 1}, 2, -1)
+        .floats("ws", SCALAR, 0.5f)
+        .node("DynamicQuantizeLinear", List.of("x"), List.of("q", "s", "z"))
+        .node("ConvInteger", List.of("q", "w", "z"), "i")
+        .node("Cast", List.of("i"), "f", integer("to", FLOAT))
+        .node("Mul", List.of("s", "ws"), "scale")
+        .node("Mul", List.of("f", "scale"), "y")
+        .output("y", FLOAT, 1, 2, 2, 2);
+    Model model = TestFiles.read(file.build());
+    assertTrue(types(model).contains(OperationCode.CONV_2D), types(model)::toString);
+    assertTrue(types(model).stream().noneMatch(OperationCode.CAST::equals), types(model)::toString);
+    // The scale is (255 - 0) / 255.
+    assertArrayEquals(
+        new float[] {3, 255, 0, 7, -1.5f, -127.5f, 0, -3.5f}, run(model, 3, 255, 0, 7));
+    assertArrayEquals(new float[8], run(model, 0, 0, 0, 0), "a value of zeros");
+  }
+
+  /** NNAPI's conversions have at most four dimensions. */
+  @Test
+  void whatMovesElementsToFiveDimensionsDoesSoOnRealNumbers() throws Exception {
+    constants(INT8);
+    file.input("x", FLOAT, 1, 2, 2)
+        .integers("shape", new long[] {5}, 1, 1, 2, 1, 2)
+        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q")
+        .node("DequantizeLinear", List.of("q", "xs", "xz"), "d")
+        .node("Reshape", List.of("d", "shape"), "r")
+        .node("Transpose", List.of("r"), "y", ints("perm", 0, 1, 4, 3, 2))
+        .output("y", FLOAT, 1, 1, 2, 1, 2);
+    assertArrayEquals(new float[] {1, 3, 2, 4}, run(TestFiles.read(file.build()), 1, 2, 3, 4));
+  }
 }

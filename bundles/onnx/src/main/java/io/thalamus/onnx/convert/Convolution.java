@@ -277,20 +277,29 @@ final class Convolution {
   }
 
   private static void integer(Node node) throws ModelFormatException {
+    Value weights = node.in(1);
+    long depth = weights.dim(0) == 0 ? 0 : weights.count() / weights.dim(0);
+    node.out(
+        Matrices.sums(
+            integer(node, DataType.FLOAT), depth, node.ops(), () -> integer(node, DataType.INT32)));
+  }
+
+  /** The sums of products of 8-bit integers, computed in a type. */
+  private static Value integer(Node node, DataType type) throws ModelFormatException {
     Ops ops = node.ops();
-    Value value = ops.cast(node.in(0), DataType.INT32);
-    Value weights = ops.cast(node.in(1), DataType.INT32);
+    Value value = ops.cast(node.in(0), type);
+    Value weights = ops.cast(node.in(1), type);
     Frame frame = frame(node, value, weights);
     if (node.has(2)) {
-      value = ops.sub(value, ops.reshape(ops.cast(node.in(2), DataType.INT32)));
+      value = ops.sub(value, ops.reshape(ops.cast(node.in(2), type)));
     }
     if (node.has(3)) {
-      Value zero = ops.cast(node.in(3), DataType.INT32);
+      Value zero = ops.cast(node.in(3), type);
       int[] shape = new int[weights.rank()];
       Arrays.fill(shape, 1);
       shape[0] = zero.count();
       weights = ops.sub(weights, ops.reshape(zero, shape));
     }
-    node.out(convolve(ops, value, weights, null, frame, node.setting("group", 1)));
+    return convolve(ops, value, weights, null, frame, node.setting("group", 1));
   }
 }

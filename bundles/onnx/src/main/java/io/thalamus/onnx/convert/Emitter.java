@@ -113,7 +113,9 @@ class Emitter {
 
   /** The operand of a value; that of a constant comes into being when it is first needed. */
   int operand(Value value) throws ModelFormatException {
-    if (!value.hasOperand() && value.stored().isPresent()) {
+    if (!value.hasOperand() && value.integers() != null) {
+      value.setOperand(operand(value.integers().make()));
+    } else if (!value.hasOperand() && value.stored().isPresent()) {
       value.setOperand(copy(value, value.stored().getAsInt(), PLAIN));
     } else if (!value.hasOperand()) {
       require(value.count() > 0, "a value without elements is left over");

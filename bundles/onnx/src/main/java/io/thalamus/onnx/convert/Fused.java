@@ -4,6 +4,7 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +15,9 @@ final class Fused {
 
   private static final float EPSILON = 1e-5f;
   private static final float SKIP_EPSILON = 1e-12f;
+
+  /** X, W, R, B, lengths, first states and peepholes. */
+  private static final int LSTM_INPUTS = 8;
 
   private Fused() {}
 
@@ -31,6 +35,7 @@ final class Fused {
     table.add(DOMAIN + "MatMulIntegerToFloat", Fused::matmulToFloat);
     table.add(DOMAIN + "DynamicQuantizeMatMul", Fused::dynamicMatmul);
     table.add(DOMAIN + "MatMulNBits", Fused::matmulBits);
+    table.add(DOMAIN + "DynamicQuantizeLSTM", Fused::dynamicLstm);
     // ONNX Runtime has this one in ONNX's own domain.
     table.add("SimplifiedLayerNormalization", Fused::simplified);
   }
@@ -172,8 +177,8 @@ final class Fused {
 
   private static void matmulToFloat(Node node) throws ModelFormatException {
     Ops ops = node.ops();
-    Value first = Matrices.shifted(node, 0, 4);
-    Value second = Matrices.shifted(node, 1, 5);
+    Value first = Matrices.shifted(node, 0, 4, DataType.FLOAT);
+    Value second = Matrices.shifted(node, 1, 5, DataType.FLOAT);
     Value scale = ops.mul(Matrices.ofRows(ops, node.in(2)), Matrices.point(ops, node.in(3)));
     node.out(scaled(node, ops.matmul(first, second), scale, 6));
   }
@@ -183,11 +188,49 @@ final class Fused {
     List<Value> found = node.compute("DynamicQuantizeLinear", Map.of(), List.of(node.in(0)), 3);
     Value first =
         ops.sub(
-            ops.cast(found.get(0), DataType.INT32),
-            ops.reshape(ops.cast(found.get(2), DataType.INT32)));
-    Value second = Matrices.shifted(node, 1, 3);
+            ops.cast(found.get(0), DataType.FLOAT),
+            ops.reshape(ops.cast(found.get(2), DataType.FLOAT)));
+    Value second = Matrices.shifted(node, 1, 3, DataType.FLOAT);
     Value scale = ops.mul(ops.reshape(found.get(1)), Matrices.point(ops, node.in(2)));
     node.out(scaled(node, ops.matmul(first, second), scale, 4));
+  }
+
+  /**
+   * A recurrent layer with stored weights, as LSTM with the real numbers that they stand for. Its
+   * inputs stay real too, where ONNX Runtime stores them in 8 bits at each step.
+   */
+  private static void dynamicLstm(Node node) throws ModelFormatException {
+    List<Value> inputs = new ArrayList<>();
+    for (int i = 0; i < LSTM_INPUTS; i++) {
+      inputs.add(node.has(i) ? node.in(i) : null);
+    }
+    inputs.set(1, lstmWeights(node, 1, LSTM_INPUTS));
+    inputs.set(2, lstmWeights(node, 2, LSTM_INPUTS + 2));
+    List<Value> results = node.compute("LSTM", node.onnx().attributes(), inputs, 3);
+    for (int i = 0; i < results.size(); i++) {
+      node.out(i, results.get(i));
+    }
+  }
+
+  /** Stored weights of each direction, turned, with one scale or one for each column. */
+  private static Value lstmWeights(Node node, int input, int scale) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value stored = node.in(input);
+    node.require(stored.rank() == 3, stored.text() + " has not 3 dimensions");
+    int directions = stored.dim(0);
+    Value factor = ofDirections(ops, node.in(scale), directions);
+    Value real = ops.cast(stored, factor.type());
+    if (node.has(scale + 1)) {
+      Value zero = ops.cast(node.in(scale + 1), factor.type());
+      real = ops.sub(real, ofDirections(ops, zero, directions));
+    }
+    return ops.transpose(ops.mul(real, factor), 0, 2, 1);
+  }
+
+  private static Value ofDirections(Ops ops, Value value, int directions)
+      throws ModelFormatException {
+    Emitter.require(value.count() % directions == 0, value.text() + " does not fit its directions");
+    return ops.reshape(value, directions, 1, value.count() / directions);
   }
 
   /** A product with weights of a few bits, whose blocks have scales of their own. */

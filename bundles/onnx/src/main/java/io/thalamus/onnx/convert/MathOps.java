@@ -286,6 +286,13 @@ class MathOps extends MoveOps {
     return add(add(value, TO_WHOLE), -TO_WHOLE);
   }
 
+  /** Floats that are whole numbers of a type, as such. */
+  Value whole(Value value, DataType type) throws ModelFormatException {
+    return value.isConstant() || !value.type().isFloat()
+        ? cast(value, type)
+        : Value.ofReal(type, value, () -> cast(value, type));
+  }
+
   /** The first value where a condition holds, else the second, with broadcasting. */
   Value select(Value condition, Value a, Value b) throws ModelFormatException {
     require(a.type() == b.type(), "it chooses between " + a.type() + " and " + b.type());
@@ -319,6 +326,9 @@ class MathOps extends MoveOps {
     }
     if (value.isConstant()) {
       return Value.of(value.constant().cast(type, budget()));
+    }
+    if (value.real() != null && type.isFloat()) {
+      return cast(value.real(), type);
     }
     if (value.type() == DataType.BOOL) {
       return select(value, number(type, 1), number(type, 0));

@@ -6,6 +6,12 @@ import io.thalamus.onnx.file.DataType;
 
 /** Products of matrices. */
 final class Matrices {
+  /** Of the differences of two 8-bit integers each. */
+  private static final long MOST_PRODUCT = 255 * 255;
+
+  /** All integers up to this one are floats. */
+  private static final long FIRST_ROUNDED = 1 << 24;
+
   private Matrices() {}
 
   static void addTo(Converters table) {
@@ -50,19 +56,41 @@ final class Matrices {
 
   private static void matmulInteger(Node node) throws ModelFormatException {
     Ops ops = node.ops();
-    Value a = shifted(node, 0, 2);
-    Value b = shifted(node, 1, 3);
-    node.out(ops.matmul(a, b));
+    Value a = shifted(node, 0, 2, DataType.FLOAT);
+    Value b = shifted(node, 1, 3, DataType.FLOAT);
+    node.out(
+        sums(
+            ops.matmul(a, b),
+            a.dim(a.rank() - 1),
+            ops,
+            () ->
+                ops.matmul(
+                    shifted(node, 0, 2, DataType.INT32), shifted(node, 1, 3, DataType.INT32))));
   }
 
-  /** An 8-bit input less its zero point, as INT32; that of the first matrix is one for each row. */
-  static Value shifted(Node node, int input, int zero) throws ModelFormatException {
+  /**
+   * Sums of products of 8-bit integers, computed as floats, which devices are fast at. What makes
+   * real numbers of them gets these; what reads integers gets the exact sums.
+   *
+   * @param depth of how many products each is a sum
+   * @param exact computes with integers
+   */
+  static Value sums(Value real, long depth, Ops ops, Value.Integers exact) {
+    boolean isExact = depth * MOST_PRODUCT <= FIRST_ROUNDED;
+    return Value.ofReal(
+        DataType.INT32, real, isExact ? () -> ops.cast(real, DataType.INT32) : exact);
+  }
+
+  /**
+   * An 8-bit input less its zero point, in a type; that of the first matrix is one for each row.
+   */
+  static Value shifted(Node node, int input, int zero, DataType type) throws ModelFormatException {
     Ops ops = node.ops();
-    Value wide = ops.cast(node.in(input), DataType.INT32);
+    Value wide = ops.cast(node.in(input), type);
     if (!node.has(zero)) {
       return wide;
     }
-    Value point = ops.cast(node.in(zero), DataType.INT32);
+    Value point = ops.cast(node.in(zero), type);
     return ops.sub(wide, input == 0 ? ofRows(ops, point) : point(ops, point));
   }
 

@@ -226,7 +226,10 @@ final class Node {
     return compute(operator, settings, List.of(values), 1).getFirst();
   }
 
-  /** Returns so many results of another operator of ONNX for these values. */
+  /**
+   * Returns so many results of another operator of ONNX for these values; null stands for an input
+   * that is left out.
+   */
   List<Value> compute(
       String operator, Map<String, OnnxAttribute> settings, List<Value> values, int count)
       throws ModelFormatException {
@@ -234,8 +237,10 @@ final class Node {
     OnnxGraph alone = new OnnxGraph("", List.of(), Map.of(), List.of(), List.of(), Map.of());
     Scope inner = new Scope(alone, null, ops().budget(), opset());
     for (Value value : values) {
-      names.add("input " + names.size());
-      inner.put(names.getLast(), value);
+      names.add(value == null ? "" : "input " + names.size());
+      if (value != null) {
+        inner.put(names.getLast(), value);
+      }
     }
     List<String> results = IntStream.range(0, count).mapToObj(i -> "result " + i).toList();
     graph.convert(inner, new OnnxNode("", operator, "", names, results, settings));

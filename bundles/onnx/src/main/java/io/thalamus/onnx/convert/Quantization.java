@@ -73,7 +73,7 @@ final class Quantization {
       whole = ops.roundSmall(ops.min(ops.max(whole, least - most), most - least));
     }
     Value shifted = zero == null ? whole : ops.add(whole, ops.cast(zero, whole.type()));
-    return ops.cast(ops.min(ops.max(shifted, least), most), type);
+    return ops.whole(ops.min(ops.max(shifted, least), most), type);
   }
 
   /**
@@ -122,9 +122,11 @@ final class Quantization {
       int from = ops.stored(flat, Quantized.of(scale, zero).quantization());
       return ops.reshape(ops.dequantize(flat, from, scale.type()), value.shape());
     }
-    Value wide = ops.cast(value, DataType.INT32);
+    // Differences of 8-bit integers are whole as floats; those of others may be too large for that.
+    DataType exact = value.type().is8Bit() ? scale.type() : DataType.INT32;
+    Value wide = ops.cast(value, exact);
     if (zero != null) {
-      wide = ops.sub(wide, ops.cast(zero, DataType.INT32));
+      wide = ops.sub(wide, ops.cast(zero, exact));
     }
     Value real = ops.mul(ops.cast(wide, scale.type()), scale);
     boolean isKnown =
@@ -140,10 +142,13 @@ final class Quantization {
     int[] axes = Dims.range(value.rank());
     Value most = ops.max(ops.reshape(ops.reduce(Reduction.MAX, value, axes)), 0);
     Value least = ops.min(ops.reshape(ops.reduce(Reduction.MIN, value, axes)), 0);
-    Value scale = ops.mul(ops.sub(most, least), 1.0 / 255);
+    Value steps = ops.div(ops.sub(most, least), ops.number(value.type(), 255));
+    // As ONNX Runtime does with a value of zeros.
+    Value isProper = ops.binary(Binary.GREATER, steps, ops.number(value.type(), 0));
+    Value scale = ops.select(isProper, steps, ops.number(value.type(), 1));
     Value negated = ops.unary(Unary.NEG, least);
-    Value zero = ops.round(ops.min(ops.max(ops.div(negated, scale), 0), 255));
-    Value point = ops.cast(zero, DataType.UINT8);
+    Value zero = ops.roundSmall(ops.min(ops.max(ops.div(negated, scale), 0), 255));
+    Value point = ops.whole(zero, DataType.UINT8);
     node.out(0, quantized(ops, value, scale, point, DataType.UINT8));
     node.out(1, scale);
     node.out(2, point);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
+import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
@@ -23,6 +24,11 @@ final class Value {
   private int stored = NONE;
 
   private Grid grid;
+
+  /** The same numbers as floats, and what makes integers of them; both are null where none are. */
+  private Value real;
+
+  private Integers integers;
   private boolean isOpen;
   private Value turned;
 
@@ -41,6 +47,20 @@ final class Value {
   static Value ofOpen(DataType type, int[] shape, int operand) {
     Value value = of(type, shape, operand);
     value.isOpen = true;
+    return value;
+  }
+
+  /** A value of integers that is made when an operation reads them as integers. */
+  @FunctionalInterface
+  interface Integers {
+    Value make() throws ModelFormatException;
+  }
+
+  /** Integers that were computed as floats. */
+  static Value ofReal(DataType type, Value real, Integers integers) {
+    Value value = new Value(type, real.shape, null, NONE);
+    value.real = real;
+    value.integers = integers;
     return value;
   }
 
@@ -117,6 +137,16 @@ final class Value {
     return value;
   }
 
+  /** The same numbers as floats, where integers were computed so; else null. */
+  Value real() {
+    return real;
+  }
+
+  /** What makes the operand of integers that were computed as floats; else null. */
+  Integers integers() {
+    return integers;
+  }
+
   /** The integers that a constant was stored as; null where it was not. */
   Grid grid() {
     return grid;
@@ -136,6 +166,10 @@ final class Value {
     if (constant == null) {
       value.operand = operand;
       value.stored = stored;
+      if (real != null) {
+        value.real = real.as(changed);
+        value.integers = () -> integers.make().as(changed);
+      }
     } else if (grid != null) {
       value.grid = grid.reshaped(shape, changed);
     }

@@ -180,12 +180,13 @@ final class QuantizedFusion {
     operands.add(temporary(stored.type(), result.shape(), stored.quantization()));
     int moved = operands.size() - 1;
     Operation direct = new Operation(operation.type(), inputs, List.of(moved));
-    if (!isValid(direct)) {
+    OperationType back = is8Bit(result) ? OperationCode.CAST : OperationCode.DEQUANTIZE;
+    Operation conversion = new Operation(back, List.of(moved), List.of(output));
+    if (!isValid(direct) || !isValid(conversion)) {
       return false;
     }
     operations.add(direct);
-    OperationType back = is8Bit(result) ? OperationCode.CAST : OperationCode.DEQUANTIZE;
-    operations.add(new Operation(back, List.of(moved), List.of(output)));
+    operations.add(conversion);
     sources.put(output, moved);
     return true;
   }

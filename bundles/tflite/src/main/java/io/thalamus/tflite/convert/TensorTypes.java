@@ -39,6 +39,9 @@ final class TensorTypes {
   /** The schema allows more, NNAPI's operations take four at most, plus headroom for reshaping. */
   private static final int MAX_RANK = 8;
 
+  /** Any scale would do where all stored integers are 0; products of two of them are normal. */
+  private static final float SCALE_OF_ZEROS = 0x1p-20f;
+
   private TensorTypes() {}
 
   /** The type of an operand that holds this tensor as it is. */
@@ -119,9 +122,15 @@ final class TensorTypes {
     };
   }
 
-  /** The scale at an index, which is positive and finite. */
+  /**
+   * The scale at an index, which is positive and finite. TensorFlow Lite's converter writes 0 for a
+   * tensor that was 0 whenever it was calibrated, such as a first state.
+   */
   static float checkedScale(FlatTensor tensor, int index) throws ModelFormatException {
     float scale = tensor.scales()[index];
+    if (scale == 0 && tensor.is(TensorType.INT16)) {
+      return SCALE_OF_ZEROS;
+    }
     if (!(scale > 0) || Float.isInfinite(scale)) {
       throw new ModelFormatException(
           tensor.text() + " has scale " + scale + ", which is not positive");
