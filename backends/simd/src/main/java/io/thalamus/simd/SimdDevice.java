@@ -103,7 +103,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
         Budget.of(threads > 0 ? threads : Runtime.getRuntime().availableProcessors()),
         NAME,
         WarmUp.Stage.COLD,
-        kernels(),
+        OperationTable.of(SimdDevice::addFamily),
         engine,
         bursts);
   }
@@ -120,7 +120,14 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
    * @param stage which kernels run
    */
   SimdDevice(String version, Budget budget, String threads, WarmUp.Stage stage) {
-    this(version, budget, threads, stage, kernels(), new NoCacheEngine(), BurstSource.NONE);
+    this(
+        version,
+        budget,
+        threads,
+        stage,
+        OperationTable.of(SimdDevice::addFamily),
+        new NoCacheEngine(),
+        BurstSource.NONE);
   }
 
   private SimdDevice(
@@ -163,19 +170,24 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
         .build();
   }
 
-  private static OperationTable<Lowering> kernels() {
-    OperationTable.Builder<Lowering> table = OperationTable.builder();
-    Convolution.register(table);
-    MatrixMultiply.register(table);
-    Pooling.register(table);
-    Elementwise.register(table);
-    Activation.register(table);
-    Softmax.register(table);
-    Reshape.register(table);
-    Rearrange.register(table);
-    Slice.register(table);
-    Reduction.register(table);
-    return table.build();
+  /** Adds a family of operations, the usual ones first. */
+  private static boolean addFamily(int number, OperationTable.Builder<Lowering> table) {
+    switch (number) {
+      case 0 -> Convolution.register(table);
+      case 1 -> MatrixMultiply.register(table);
+      case 2 -> Pooling.register(table);
+      case 3 -> Reshape.register(table);
+      case 4 -> Elementwise.register(table);
+      case 5 -> Softmax.register(table);
+      case 6 -> Reduction.register(table);
+      case 7 -> Activation.register(table);
+      case 8 -> Rearrange.register(table);
+      case 9 -> Slice.register(table);
+      default -> {
+        return false;
+      }
+    }
+    return true;
   }
 
   @Override

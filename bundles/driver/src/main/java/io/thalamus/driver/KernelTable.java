@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** The kernels of a device that runs operations one by one. Immutable. */
+/** The kernels of a device that runs operations one by one. Immutable to the outside. */
 public final class KernelTable {
   private final OperationTable<KernelFactory> factories;
 
@@ -22,7 +22,20 @@ public final class KernelTable {
 
   /** An empty table to be filled. */
   public static Builder builder() {
-    return new Builder();
+    return new Builder(OperationTable.builder());
+  }
+
+  /** A table that is filled family by family; see {@link OperationTable#of}. */
+  public static KernelTable of(Families families) {
+    return new KernelTable(
+        OperationTable.of((number, table) -> families.add(number, new Builder(table))));
+  }
+
+  /** What fills a table; see {@link OperationTable.Families}. */
+  @FunctionalInterface
+  public interface Families {
+    /** Adds a family; returns false if there is none of this number, nor of a larger one. */
+    boolean add(int number, Builder table);
   }
 
   /**
@@ -45,9 +58,11 @@ public final class KernelTable {
 
   /** Fills a table. Not thread-safe. */
   public static final class Builder {
-    private final OperationTable.Builder<KernelFactory> factories = OperationTable.builder();
+    private final OperationTable.Builder<KernelFactory> factories;
 
-    private Builder() {}
+    private Builder(OperationTable.Builder<KernelFactory> factories) {
+      this.factories = factories;
+    }
 
     /** A kernel for every form of an operation on elements of these types. */
     public Builder add(OperationType operation, KernelFactory factory, OperandType... types) {

@@ -19,6 +19,7 @@ import io.thalamus.model.Lifetime.ConstantReference;
 import io.thalamus.model.Lifetime.SubgraphReference;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.ControlFlow;
 import io.thalamus.operations.ModelValidator;
@@ -77,12 +78,16 @@ public abstract class TableDevice implements Device {
     this.validator = new ModelValidator(catalog);
     this.bursts = Objects.requireNonNull(bursts, "bursts");
     this.buffers = new BufferTracker(this.info, memory);
-    for (Key key : table.keys()) {
-      if (key.operation() instanceof ExtensionOperationType type
-          && !info.extensions().contains(type.extension())) {
-        throw new IllegalArgumentException(
-            info.name() + " has " + type.text() + ", but does not name its extension");
-      }
+    for (Key key : table.added()) {
+      checkNamed(key.operation());
+    }
+  }
+
+  private void checkNamed(OperationType operation) {
+    if (operation instanceof ExtensionOperationType type
+        && !info.extensions().contains(type.extension())) {
+      throw new IllegalArgumentException(
+          info.name() + " has " + type.text() + ", but does not name its extension");
     }
   }
 
@@ -145,6 +150,7 @@ public abstract class TableDevice implements Device {
     if (table.find(definition.get().kernelType(view), view).isEmpty()) {
       return false;
     }
+    checkNamed(operation.type());
     return !ControlFlow.isControlFlow(operation.type())
         || ControlFlow.references(graph, operation).stream()
             .map(model.referenced()::get)

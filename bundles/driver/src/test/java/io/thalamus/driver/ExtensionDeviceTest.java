@@ -70,16 +70,33 @@ class ExtensionDeviceTest {
 
   private static final class ComplexDevice extends KernelDevice {
     ComplexDevice(Set<String> extensions) {
+      this(extensions, addTo(KernelTable.builder()).build());
+    }
+
+    private ComplexDevice(Set<String> extensions, KernelTable kernels) {
       super(
           facts(extensions),
-          KernelTable.builder()
-              .add(SQUARE, operation -> (in, out, scratch, work) -> square(in[0], out[0]), COMPLEX)
-              .add(
-                  MAGNITUDE,
-                  operation -> (in, out, scratch, work) -> measure(in[0], out[0]),
-                  COMPLEX)
-              .build(),
+          kernels,
           OperationCatalog.standard().with(List.of(new Complex(SQUARE), new Complex(MAGNITUDE))));
+    }
+
+    /** A device whose kernels are added when one is looked for. */
+    static ComplexDevice filledLate(Set<String> extensions) {
+      return new ComplexDevice(
+          extensions,
+          KernelTable.of(
+              (number, table) -> {
+                if (number == 0) {
+                  addTo(table);
+                }
+                return number == 0;
+              }));
+    }
+
+    private static KernelTable.Builder addTo(KernelTable.Builder table) {
+      return table
+          .add(SQUARE, operation -> (in, out, scratch, work) -> square(in[0], out[0]), COMPLEX)
+          .add(MAGNITUDE, operation -> (in, out, scratch, work) -> measure(in[0], out[0]), COMPLEX);
     }
 
     private static DeviceInfo facts(Set<String> extensions) {
@@ -154,10 +171,18 @@ class ExtensionDeviceTest {
     }
   }
 
+  private static int supported(ComplexDevice device) throws DeviceException {
+    return device.supportedOperations(model()).cardinality();
+  }
+
   @Test
-  void aDeviceMustNameTheExtensionsThatItHasKernelsFor() {
+  void aDeviceMustNameTheExtensionsThatItHasKernelsFor() throws Exception {
     IllegalArgumentException e =
         assertThrows(IllegalArgumentException.class, () -> new ComplexDevice(Set.of()));
     assertTrue(e.getMessage().contains("does not name its extension"), e.getMessage());
+    ComplexDevice late = ComplexDevice.filledLate(Set.of());
+    e = assertThrows(IllegalArgumentException.class, () -> late.supportedOperations(model()));
+    assertTrue(e.getMessage().contains("does not name its extension"), e.getMessage());
+    assertEquals(2, supported(ComplexDevice.filledLate(Set.of(NAME))));
   }
 }

@@ -27,7 +27,20 @@ public sealed interface Quantization {
   record None() implements Quantization {}
 
   /** One scale and zero point for all elements. */
-  record PerTensor(float scale, int zeroPoint) implements Quantization {}
+  record PerTensor(float scale, int zeroPoint) implements Quantization {
+    // Written out, as the JVM takes milliseconds to derive them when they are first called.
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof PerTensor that
+          && Float.compare(that.scale, scale) == 0
+          && that.zeroPoint == zeroPoint;
+    }
+
+    @Override
+    public int hashCode() {
+      return 31 * Float.hashCode(scale) + zeroPoint;
+    }
+  }
 
   /**
    * A scale for each index along one dimension; the zero point is 0.

@@ -43,17 +43,19 @@ public final class Check {
 
   /** Demands that two operands are quantized alike. */
   public Check sameQuantization(OperandView a, OperandView b) throws ValidationException {
-    return that(
-        a.quantization().equals(b.quantization()),
-        "scale and zero point differ: " + a.quantization() + " and " + b.quantization());
+    return a.quantization().equals(b.quantization())
+        ? this
+        : that(
+            false, "scale and zero point differ: " + a.quantization() + " and " + b.quantization());
   }
 
   /** Demands that two shapes are equal where both are known. */
   public Check sameShape(OperandView a, OperandView b) throws ValidationException {
     Shape x = a.shape();
     Shape y = b.shape();
-    return that(
-        !a.isShapeKnown() || !b.isShapeKnown() || x.equals(y), "shapes differ: " + x + " and " + y);
+    return !a.isShapeKnown() || !b.isShapeKnown() || x.equals(y)
+        ? this
+        : that(false, "shapes differ: " + x + " and " + y);
   }
 
   /** Demands that the rank of an input, where it is known, is within these bounds. */

@@ -28,7 +28,13 @@ final class PrepareTimes {
   static final int MOST = 256;
 
   private record Work(
-      String signature, ExecutionPreference preference, boolean restores, boolean hasFiles) {}
+      String signature, ExecutionPreference preference, boolean restores, boolean hasFiles) {
+    // Written out, as the JVM takes milliseconds to derive it when it is first called.
+    @Override
+    public int hashCode() {
+      return signature.hashCode();
+    }
+  }
 
   /** The times of like work. Thread-safe. */
   static final class Alike {

@@ -5,8 +5,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.IntBinaryOperator;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -22,8 +20,6 @@ import org.tensorflow.lite.schema.TensorType;
  */
 final class ShapeFolding {
   private static final int MOST_ELEMENTS = 1024;
-
-  private static final Map<Integer, Computation> COMPUTATIONS = computations();
 
   /** Operators that keep the order of elements, whatever their dimensions. */
   private static final Set<Integer> ORDER_KEEPING =
@@ -44,31 +40,34 @@ final class ShapeFolding {
     int[] of(Node node, int[][] inputs) throws ModelFormatException;
   }
 
-  private static Map<Integer, Computation> computations() {
-    Map<Integer, Computation> table = new HashMap<>();
-    table.put(BuiltinOperator.ADD, pairwise(Integer::sum));
-    table.put(BuiltinOperator.SUB, pairwise((a, b) -> a - b));
-    table.put(BuiltinOperator.MUL, pairwise((a, b) -> a * b));
-    table.put(BuiltinOperator.DIV, divided((a, b) -> a / b));
-    table.put(BuiltinOperator.FLOOR_DIV, divided(Math::floorDiv));
-    table.put(BuiltinOperator.FLOOR_MOD, divided(Math::floorMod));
-    table.put(BuiltinOperator.MAXIMUM, pairwise(Math::max));
-    table.put(BuiltinOperator.MINIMUM, pairwise(Math::min));
-    table.put(BuiltinOperator.CAST, (_, inputs) -> inputs[0]);
-    table.put(BuiltinOperator.RESHAPE, (_, inputs) -> inputs[0]);
-    table.put(BuiltinOperator.SQUEEZE, (_, inputs) -> inputs[0]);
-    table.put(BuiltinOperator.EXPAND_DIMS, (_, inputs) -> inputs[0]);
-    table.put(BuiltinOperator.PACK, ShapeFolding::packed);
-    table.put(BuiltinOperator.CONCATENATION, ShapeFolding::concatenated);
-    table.put(BuiltinOperator.SUM, (_, inputs) -> reduced(inputs, 0, Integer::sum));
-    table.put(BuiltinOperator.REDUCE_PROD, (_, inputs) -> reduced(inputs, 1, (a, b) -> a * b));
-    table.put(BuiltinOperator.GATHER, (_, inputs) -> gathered(inputs));
-    table.put(BuiltinOperator.SLICE, (_, inputs) -> sliced(inputs));
-    table.put(BuiltinOperator.STRIDED_SLICE, ShapeFolding::stridedSlice);
-    table.put(BuiltinOperator.RANGE, (_, inputs) -> range(inputs));
-    table.put(BuiltinOperator.FILL, (_, inputs) -> filled(inputs));
-    table.put(BuiltinOperator.BROADCAST_ARGS, (_, inputs) -> broadcastShape(inputs));
-    return Map.copyOf(table);
+  /** Returns the computation of an operator; null if there is none. Only what is used is linked. */
+  private static Computation computation(int operator) {
+    return switch (operator) {
+      case BuiltinOperator.ADD -> pairwise(Integer::sum);
+      case BuiltinOperator.SUB -> pairwise((a, b) -> a - b);
+      case BuiltinOperator.MUL -> pairwise((a, b) -> a * b);
+      case BuiltinOperator.DIV -> divided((a, b) -> a / b);
+      case BuiltinOperator.FLOOR_DIV -> divided(Math::floorDiv);
+      case BuiltinOperator.FLOOR_MOD -> divided(Math::floorMod);
+      case BuiltinOperator.MAXIMUM -> pairwise(Math::max);
+      case BuiltinOperator.MINIMUM -> pairwise(Math::min);
+      case BuiltinOperator.CAST,
+          BuiltinOperator.RESHAPE,
+          BuiltinOperator.SQUEEZE,
+          BuiltinOperator.EXPAND_DIMS ->
+          (_, inputs) -> inputs[0];
+      case BuiltinOperator.PACK -> ShapeFolding::packed;
+      case BuiltinOperator.CONCATENATION -> ShapeFolding::concatenated;
+      case BuiltinOperator.SUM -> (_, inputs) -> reduced(inputs, 0, Integer::sum);
+      case BuiltinOperator.REDUCE_PROD -> (_, inputs) -> reduced(inputs, 1, (a, b) -> a * b);
+      case BuiltinOperator.GATHER -> (_, inputs) -> gathered(inputs);
+      case BuiltinOperator.SLICE -> (_, inputs) -> sliced(inputs);
+      case BuiltinOperator.STRIDED_SLICE -> ShapeFolding::stridedSlice;
+      case BuiltinOperator.RANGE -> (_, inputs) -> range(inputs);
+      case BuiltinOperator.FILL -> (_, inputs) -> filled(inputs);
+      case BuiltinOperator.BROADCAST_ARGS -> (_, inputs) -> broadcastShape(inputs);
+      default -> null;
+    };
   }
 
   /**
@@ -77,7 +76,7 @@ final class ShapeFolding {
    * @return whether that was so
    */
   static boolean compute(Node node) throws ModelFormatException {
-    Computation computation = COMPUTATIONS.get(node.operator().kind().code());
+    Computation computation = computation(node.operator().kind().code());
     if (computation == null || node.outputCount() != 1 || !isSmall(node.output(0))) {
       return false;
     }
