@@ -2,6 +2,9 @@
 package io.thalamus.tflite.file;
 
 import com.google.flatbuffers.FlexBuffers.FlexBufferException;
+import com.google.flatbuffers.FloatVector;
+import com.google.flatbuffers.IntVector;
+import com.google.flatbuffers.LongVector;
 import io.thalamus.model.reader.ModelFormatException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -9,7 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
 import java.util.function.IntSupplier;
-import java.util.function.IntToLongFunction;
 import java.util.function.IntUnaryOperator;
 import java.util.function.Supplier;
 
@@ -45,10 +47,21 @@ public final class Checked {
     return new Checked(budget, place);
   }
 
+  /** Reads several fields by the accessors of generated classes. */
+  @FunctionalInterface
+  interface Reading<T> {
+    T read() throws ModelFormatException;
+  }
+
   /** Returns the value of an accessor of a generated class; null when that returns null. */
   public <T> T get(Supplier<T> accessor) throws ModelFormatException {
+    return read(accessor::get);
+  }
+
+  /** Returns what is read; the accessors that are called meanwhile may throw. */
+  <T> T read(Reading<T> reading) throws ModelFormatException {
     try {
-      return accessor.get();
+      return reading.read();
     } catch (IndexOutOfBoundsException | IllegalArgumentException | FlexBufferException e) {
       throw new ModelFormatException(
           "the file is damaged: " + where + " points outside of the file", e);
@@ -84,16 +97,31 @@ public final class Checked {
         });
   }
 
-  /** The numbers of a vector; none where it is left out. */
-  public long[] longs(IntSupplier length, IntToLongFunction element) throws ModelFormatException {
-    long[] values = new long[length(length, Long.BYTES)];
-    return get(
-        () -> {
-          for (int i = 0; i < values.length; i++) {
-            values[i] = element.applyAsLong(i);
-          }
-          return values;
-        });
+  /** The numbers of a vector; none where it is null. Called while reading. */
+  int[] ints(IntVector vector) throws ModelFormatException {
+    int[] values = new int[vector == null ? 0 : length(vector.length(), Integer.BYTES)];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = vector.get(i);
+    }
+    return values;
+  }
+
+  /** The numbers of a vector; none where it is null. Called while reading. */
+  long[] longs(LongVector vector) throws ModelFormatException {
+    long[] values = new long[vector == null ? 0 : length(vector.length(), Long.BYTES)];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = vector.get(i);
+    }
+    return values;
+  }
+
+  /** The numbers of a vector; none where it is null. Called while reading. */
+  float[] floats(FloatVector vector) throws ModelFormatException {
+    float[] values = new float[vector == null ? 0 : length(vector.length(), Float.BYTES)];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = vector.get(i);
+    }
+    return values;
   }
 
   /** The numbers of a vector; none where it is left out. */
@@ -111,7 +139,11 @@ public final class Checked {
 
   /** A string, from the accessor that gives its bytes; empty where it is left out. */
   public String text(Supplier<ByteBuffer> bytes) throws ModelFormatException {
-    ByteBuffer view = get(bytes);
+    return text(get(bytes));
+  }
+
+  /** A string of bytes in UTF-8; empty if they are null. */
+  String text(ByteBuffer view) throws ModelFormatException {
     if (view == null) {
       return "";
     }
@@ -127,10 +159,14 @@ public final class Checked {
   public ByteRange range(IntSupplier length, Supplier<ByteBuffer> bytes)
       throws ModelFormatException {
     int count = get(length::getAsInt);
+    return range(count, count == 0 ? null : get(bytes));
+  }
+
+  /** Returns the place of so many bytes; empty if there are none. Reads nothing. */
+  ByteRange range(int count, ByteBuffer view) throws ModelFormatException {
     if (count == 0) {
       return ByteRange.EMPTY;
     }
-    ByteBuffer view = get(bytes);
     // The library computes the end in 32 bits: a negative length moves the start instead.
     if (count < 0 || view == null || view.remaining() != count) {
       throw new ModelFormatException(
@@ -140,7 +176,10 @@ public final class Checked {
   }
 
   private int length(IntSupplier accessor, int costOfElement) throws ModelFormatException {
-    int count = get(accessor::getAsInt);
+    return length(get(accessor::getAsInt), costOfElement);
+  }
+
+  private int length(int count, int costOfElement) throws ModelFormatException {
     if (count < 0) {
       throw new ModelFormatException(
           "the file is damaged: " + where + " has a vector of negative length");

@@ -120,8 +120,8 @@ public final class FlatModelReader {
     Checked place = checked.at("the list of buffers");
     List<ByteRange> ranges = new ArrayList<>();
     for (Buffer buffer : place.tables(model::buffersLength, model::buffers)) {
-      ranges.add(
-          place.at("buffer " + ranges.size()).range(buffer::dataLength, buffer::dataAsByteBuffer));
+      Checked one = place.at("buffer " + ranges.size());
+      ranges.add(one.read(() -> one.range(buffer.dataLength(), buffer.dataAsByteBuffer())));
     }
     return ranges;
   }
@@ -131,9 +131,12 @@ public final class FlatModelReader {
     List<Kind> codes = new ArrayList<>();
     for (OperatorCode code : place.tables(model::operatorCodesLength, model::operatorCodes)) {
       // Codes above 127 do not fit the old field; newer files fill both, and the larger counts.
-      int builtin =
-          Math.max(place.get(code::builtinCode), place.get(code::deprecatedBuiltinCode).intValue());
-      codes.add(new Kind(builtin, place.text(code::customCodeAsByteBuffer)));
+      codes.add(
+          place.read(
+              () ->
+                  new Kind(
+                      Math.max(code.builtinCode(), code.deprecatedBuiltinCode()),
+                      place.text(code.customCodeAsByteBuffer()))));
     }
     return codes;
   }
@@ -142,8 +145,10 @@ public final class FlatModelReader {
     Checked place = checked.at("the metadata");
     Map<String, ByteRange> entries = new HashMap<>();
     for (Metadata entry : place.tables(model::metadataLength, model::metadata)) {
-      long buffer = place.get(entry::buffer);
-      entries.put(place.text(entry::nameAsByteBuffer), buffer(buffer, "the metadata"));
+      place.read(
+          () ->
+              entries.put(
+                  place.text(entry.nameAsByteBuffer()), buffer(entry.buffer(), "the metadata")));
     }
     return Map.copyOf(entries);
   }
@@ -161,8 +166,8 @@ public final class FlatModelReader {
       String where = "operator " + operators.size() + " of " + name;
       operators.add(operator(operators.size(), operator, where, tensors.size()));
     }
-    int[] inputs = place.ints(table::inputsLength, table::inputs);
-    int[] outputs = place.ints(table::outputsLength, table::outputs);
+    int[] inputs = place.read(() -> place.ints(table.inputsVector()));
+    int[] outputs = place.read(() -> place.ints(table.outputsVector()));
     checkIndexes(inputs, 0, tensors.size(), name);
     checkIndexes(outputs, 0, tensors.size(), name);
     return new FlatGraph(index, List.copyOf(tensors), inputs, outputs, List.copyOf(operators));
@@ -170,53 +175,60 @@ public final class FlatModelReader {
 
   private FlatTensor tensor(int index, Tensor table, String where) throws ModelFormatException {
     Checked place = checked.at(where);
-    float[] scales = {};
-    long[] zeroPoints = {};
-    int quantizedDimension = 0;
-    QuantizationParameters quantization = place.get(table::quantization);
-    if (quantization != null) {
-      scales = place.floats(quantization::scaleLength, quantization::scale);
-      zeroPoints = place.longs(quantization::zeroPointLength, quantization::zeroPoint);
-      quantizedDimension = place.get(quantization::quantizedDimension);
-    }
-    SparsityParameters sparsity = place.get(table::sparsity);
-    return new FlatTensor(
-        index,
-        place.text(table::nameAsByteBuffer),
-        place.get(table::type),
-        place.ints(table::shapeLength, table::shape),
-        buffer(place.get(table::buffer), where),
-        scales,
-        zeroPoints,
-        quantizedDimension,
-        place.get(table::isVariable),
-        place.ints(table::shapeSignatureLength, table::shapeSignature),
-        sparsity == null ? null : SparsityReader.read(sparsity, place));
+    // One guard for all fields: each accessor that is passed on by itself costs a start its linking.
+    return place.read(
+        () -> {
+          float[] scales = {};
+          long[] zeroPoints = {};
+          int quantizedDimension = 0;
+          QuantizationParameters quantization = table.quantization();
+          if (quantization != null) {
+            scales = place.floats(quantization.scaleVector());
+            zeroPoints = place.longs(quantization.zeroPointVector());
+            quantizedDimension = quantization.quantizedDimension();
+          }
+          SparsityParameters sparsity = table.sparsity();
+          return new FlatTensor(
+              index,
+              place.text(table.nameAsByteBuffer()),
+              table.type(),
+              place.ints(table.shapeVector()),
+              buffer(table.buffer(), where),
+              scales,
+              zeroPoints,
+              quantizedDimension,
+              table.isVariable(),
+              place.ints(table.shapeSignatureVector()),
+              sparsity == null ? null : SparsityReader.read(sparsity, place));
+        });
   }
 
   private FlatOperator operator(int index, Operator table, String where, int tensors)
       throws ModelFormatException {
     Checked place = checked.at(where);
-    long code = place.get(table::opcodeIndex);
-    if (code < 0 || code >= kinds.size()) {
-      throw new ModelFormatException(
-          "the file is damaged: " + where + " has code number " + code + " of " + kinds.size());
-    }
-    int[] inputs = place.ints(table::inputsLength, table::inputs);
-    int[] outputs = place.ints(table::outputsLength, table::outputs);
-    int[] intermediates = place.ints(table::intermediatesLength, table::intermediates);
-    checkIndexes(inputs, -1, tensors, where);
-    checkIndexes(outputs, 0, tensors, where);
-    checkIndexes(intermediates, -1, tensors, where);
-    return new FlatOperator(
-        index,
-        kinds.get((int) code),
-        inputs,
-        outputs,
-        intermediates,
-        place.range(table::customOptionsLength, table::customOptionsAsByteBuffer),
-        table,
-        place);
+    return place.read(
+        () -> {
+          long code = table.opcodeIndex();
+          if (code < 0 || code >= kinds.size()) {
+            throw new ModelFormatException(
+                "the file is damaged: " + where + " has code number " + code + " of " + kinds.size());
+          }
+          int[] inputs = place.ints(table.inputsVector());
+          int[] outputs = place.ints(table.outputsVector());
+          int[] intermediates = place.ints(table.intermediatesVector());
+          checkIndexes(inputs, -1, tensors, where);
+          checkIndexes(outputs, 0, tensors, where);
+          checkIndexes(intermediates, -1, tensors, where);
+          return new FlatOperator(
+              index,
+              kinds.get((int) code),
+              inputs,
+              outputs,
+              intermediates,
+              place.range(table.customOptionsLength(), table.customOptionsAsByteBuffer()),
+              table,
+              place);
+        });
   }
 
   private ByteRange buffer(long index, String where) throws ModelFormatException {
