@@ -175,7 +175,8 @@ public final class FlatModelReader {
 
   private FlatTensor tensor(int index, Tensor table, String where) throws ModelFormatException {
     Checked place = checked.at(where);
-    // One guard for all fields: each accessor that is passed on by itself costs a start its linking.
+    // One guard for all fields: each accessor that is passed on by itself costs a start its
+    // linking.
     return place.read(
         () -> {
           float[] scales = {};
@@ -211,7 +212,12 @@ public final class FlatModelReader {
           long code = table.opcodeIndex();
           if (code < 0 || code >= kinds.size()) {
             throw new ModelFormatException(
-                "the file is damaged: " + where + " has code number " + code + " of " + kinds.size());
+                "the file is damaged: "
+                    + where
+                    + " has code number "
+                    + code
+                    + " of "
+                    + kinds.size());
           }
           int[] inputs = place.ints(table.inputsVector());
           int[] outputs = place.ints(table.outputsVector());
