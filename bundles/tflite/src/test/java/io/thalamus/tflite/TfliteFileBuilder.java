@@ -142,6 +142,15 @@ final class TfliteFileBuilder {
     return bytes;
   }
 
+  /** A constant whose bytes stand elsewhere in the file. */
+  int elsewhere(String name, byte type, long offset, long size, int... shape) {
+    flat.startTable(3);
+    flat.addLong(1, offset, 0);
+    flat.addLong(2, size, 0);
+    buffers.add(flat.endTable());
+    return tensor(name, type, null, buffers.size() - 1, false, shape);
+  }
+
   /** Lists the last tensor again and again: the file grows by four bytes each time. */
   void repeatLastTensor(int times) {
     int last = tensors.getLast();

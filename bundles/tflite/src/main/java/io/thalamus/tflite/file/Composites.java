@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.file;
 
-import com.google.flatbuffers.Table;
 import io.thalamus.model.reader.ModelFormatException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -21,7 +20,7 @@ final class Composites {
   private static final int NOWHERE = -2;
 
   private final List<FlatGraph> graphs;
-  private final Settings root;
+  private final NewerTable root;
   private final Checked checked;
   private final List<FlatTensor> tensors;
   private final List<FlatOperator> operators = new ArrayList<>();
@@ -31,7 +30,7 @@ final class Composites {
     this.graphs = graphs;
     this.tensors = new ArrayList<>(graph.tensors());
     this.checked = checked;
-    this.root = checked.get(() -> Settings.root(bytes));
+    this.root = checked.get(() -> NewerTable.root(bytes));
   }
 
   /** The graphs of a file without such operators. */
@@ -136,46 +135,6 @@ final class Composites {
     if (!condition) {
       throw new ModelFormatException(
           "the file is damaged: STABLEHLO_COMPOSITE, operator " + operator.index() + ", " + what);
-    }
-  }
-
-  /** A table of the file, for fields that the generated classes are too old to know. */
-  private static final class Settings extends Table {
-    private static final int GRAPHS = 8;
-    private static final int OPERATORS = 10;
-    private static final int OPTIONS = 28;
-    private static final int DECOMPOSITION = 6;
-
-    private static Settings at(int place, ByteBuffer bytes) {
-      Settings settings = new Settings();
-      settings.__reset(place, bytes);
-      return settings;
-    }
-
-    static Settings root(ByteBuffer bytes) {
-      return at(bytes.getInt(bytes.position()) + bytes.position(), bytes);
-    }
-
-    /** The graph that an operator stands for; 0 where it says none. */
-    int decomposition(int graph, int operator) {
-      Settings options = element(GRAPHS, graph).element(OPERATORS, operator);
-      int offset = options.__offset(OPTIONS);
-      return offset == 0
-          ? 0
-          : at(options.__indirect(options.bb_pos + offset), bb).number(DECOMPOSITION);
-    }
-
-    private Settings element(int field, int index) {
-      int offset = __offset(field);
-      if (offset == 0) {
-        throw new IndexOutOfBoundsException("field " + field);
-      }
-      return at(__indirect(__vector(offset) + index * Integer.BYTES), bb);
-    }
-
-    private int number(int field) {
-      int offset = __offset(field);
-      return offset == 0 ? 0 : bb.getInt(bb_pos + offset);
     }
   }
 }

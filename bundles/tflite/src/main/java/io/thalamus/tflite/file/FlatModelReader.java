@@ -64,7 +64,7 @@ public final class FlatModelReader {
       throw new ModelFormatException(
           "the file has schema version " + version + "; only version 3 is known");
     }
-    buffers = buffers(model);
+    buffers = buffers(model, checked.get(() -> NewerTable.root(bytes)));
     kinds = kinds(model);
     List<SubGraph> tables =
         checked.at("the list of graphs").tables(model::subgraphsLength, model::subgraphs);
@@ -116,14 +116,31 @@ public final class FlatModelReader {
     return Map.copyOf(names);
   }
 
-  private List<ByteRange> buffers(Model model) throws ModelFormatException {
+  private List<ByteRange> buffers(Model model, NewerTable root) throws ModelFormatException {
     Checked place = checked.at("the list of buffers");
     List<ByteRange> ranges = new ArrayList<>();
     for (Buffer buffer : place.tables(model::buffersLength, model::buffers)) {
-      Checked one = place.at("buffer " + ranges.size());
-      ranges.add(one.read(() -> one.range(buffer.dataLength(), buffer.dataAsByteBuffer())));
+      int index = ranges.size();
+      Checked here = place.at("buffer " + index);
+      ByteRange range =
+          here.read(() -> here.range(buffer.dataLength(), buffer.dataAsByteBuffer()));
+      ranges.add(range.isEmpty() ? behind(index, root, here) : range);
     }
     return ranges;
+  }
+
+  /** The bytes of a buffer that stand behind all tables, as newer writers put them. */
+  private ByteRange behind(int buffer, NewerTable root, Checked place) throws ModelFormatException {
+    long offset = place.get(() -> root.bufferOffset(buffer));
+    long size = place.get(() -> root.bufferSize(buffer));
+    if (offset >= 0 && offset <= 1 || size == 0) {
+      return ByteRange.EMPTY;
+    }
+    if (offset < 0 || size < 0 || offset > file.size() || size > file.size() - offset) {
+      throw new ModelFormatException(
+          "the file is damaged: buffer " + buffer + " points outside of the file");
+    }
+    return new ByteRange(offset, size);
   }
 
   private List<Kind> kinds(Model model) throws ModelFormatException {
