@@ -122,8 +122,7 @@ public final class FlatModelReader {
     for (Buffer buffer : place.tables(model::buffersLength, model::buffers)) {
       int index = ranges.size();
       Checked here = place.at("buffer " + index);
-      ByteRange range =
-          here.read(() -> here.range(buffer.dataLength(), buffer.dataAsByteBuffer()));
+      ByteRange range = here.read(() -> here.range(buffer.dataLength(), buffer.dataAsByteBuffer()));
       ranges.add(range.isEmpty() ? behind(index, root, here) : range);
     }
     return ranges;
