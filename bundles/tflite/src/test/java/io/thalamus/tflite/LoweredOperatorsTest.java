@@ -4,6 +4,7 @@ package io.thalamus.tflite;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.TfliteFileBuilder.Quantized;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
@@ -103,6 +104,57 @@ class LoweredOperatorsTest {
         io.thalamus/AS_STRIDED(x, [2, 1], [1, 1], 0) -> %0:2x1
         EQUAL(%0:2x1, [0, 1, 2]) -> %1:2x3
         SELECT(%1:2x3, [5.0, 5.0, 5.0, 5.0, 5.0, 5.0], [-1.0, -1.0, -1.0, -1.0, -1.0, -1.0]) -> y\
+        """);
+  }
+
+  @Test
+  void oneHotOfHalvesRepeatsWhatIsDequantized() throws ModelFormatException {
+    int x = file.tensor("x", TensorType.INT32, null, 2);
+    int depth = file.scalar("depth", 3);
+    int half = file.constant("half", TensorType.FLOAT16, null, new byte[] {0x00, 0x45});
+    int on = file.floats("on");
+    int off = file.constant("off", TensorType.FLOAT32, null, TfliteFileBuilder.floatBytes(-1));
+    int y = file.floats("y", 2, 3);
+    file.operator(BuiltinOperator.DEQUANTIZE, new int[] {half}, on)
+        .operator(
+            BuiltinOperator.ONE_HOT,
+            BuiltinOptions.OneHotOptions,
+            flat -> OneHotOptions.createOneHotOptions(flat, -1),
+            new int[] {x, depth, on, off},
+            y)
+        .graph(new int[] {x}, y);
+    assertConverts(
+        """
+        io.thalamus/AS_STRIDED(x, [2, 1], [1, 1], 0) -> %0:2x1
+        EQUAL(%0:2x1, [0, 1, 2]) -> %1:2x3
+        io.thalamus/AS_STRIDED(half, [2, 3], [0, 0], 0) -> %2:2x3
+        SELECT(%1:2x3, %2:2x3, [-1.0, -1.0, -1.0, -1.0, -1.0, -1.0]) -> y\
+        """);
+  }
+
+  /** A first state of a 16x8 network, whose scale the converter writes as 0. */
+  @Test
+  void stateOfZerosIsFilledInAsRealNumbers() throws ModelFormatException {
+    int x = file.floats("x", 1);
+    int shape = file.ints("shape", 1, 2);
+    int zero = file.constant("zero", TensorType.INT16, Quantized.of(0, 0), new byte[2]);
+    int y = file.tensor("y", TensorType.INT16, Quantized.of(0, 0), 1, 2);
+    file.operator(BuiltinOperator.FILL, new int[] {shape, zero}, y).graph(new int[] {x}, y);
+    assertConverts(
+        """
+        io.thalamus/AS_STRIDED(zero, [1, 2], [0, 0], 0) -> %0:1x2
+        MUL(%0:1x2, [1048576.0], 0) -> %1:1x2
+        ADD(%1:1x2, [0.5], 0) -> %2:1x2
+        FLOOR(%2:1x2) -> %3:1x2
+        MINIMUM(%3:1x2, [32767.0]) -> %4:1x2
+        MAXIMUM(%4:1x2, [-32768.0]) -> %5:1x2
+        MUL(%5:1x2, [9.536743E-7], 0) -> %6:1x2
+        MUL(%6:1x2, [1048576.0], 0) -> %7:1x2
+        ADD(%7:1x2, [0.5], 0) -> %8:1x2
+        FLOOR(%8:1x2) -> %9:1x2
+        MINIMUM(%9:1x2, [32767.0]) -> %10:1x2
+        MAXIMUM(%10:1x2, [-32768.0]) -> %11:1x2
+        io.thalamus/CAST(%11:1x2) -> y\
         """);
   }
 

@@ -17,7 +17,10 @@ final class Fill {
     table.add(BuiltinOperator.BROADCAST_TO, Fill::broadcast);
   }
 
-  /** Of a constant it becomes a constant; NNAPI's own FILL takes fewer types. */
+  /**
+   * Of a constant that is stored as its operand it becomes a constant; NNAPI's own FILL takes fewer
+   * types.
+   */
   private static void fill(Node node) throws ModelFormatException {
     FlatTensor value = node.input(1);
     int element = node.in(1);
@@ -26,13 +29,12 @@ final class Fill {
         operand.shape().isFullySpecified() && operand.shape().elementCount() == 1,
         "it fills with a tensor of shape " + operand.shape());
     Shape shape = shape(node, 0);
-    if (!value.isConstant()) {
+    byte[] bytes = value.isConstant() ? node.constants().copy(value.data()) : new byte[0];
+    if (bytes.length == operand.type().elementSize()) {
+      constant(node, operand, shape, bytes);
+    } else {
       Strided.emit(node, element, shape, 0, new long[shape.rank()], node.out(0));
-      return;
     }
-    byte[] bytes = node.constants().copy(value.data());
-    node.require(bytes.length == operand.type().elementSize(), "it fills with " + value.typeName());
-    constant(node, operand, shape, bytes);
   }
 
   /** Zeros as real numbers: what is quantized has its zero point. */

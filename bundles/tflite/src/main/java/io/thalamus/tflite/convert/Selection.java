@@ -198,20 +198,25 @@ final class Selection {
     int column = Reshape.reshaped(node, node.in(0), Shape.of(spread));
     int found = node.temporary(OperandCode.TENSOR_BOOL8, Shape.of(full), Quantization.NONE);
     node.emit(OperationCode.EQUAL, List.of(column, places), found);
-    int on = constant(node, 2, Shape.of(full));
-    int off = constant(node, 3, Shape.of(full));
+    int on = repeated(node, 2, Shape.of(full));
+    int off = repeated(node, 3, Shape.of(full));
     node.emit(OperationCode.SELECT, List.of(found, on, off), node.out(0));
   }
 
-  /** As many of a constant number as a shape has. */
-  private static int constant(Node node, int input, Shape shape) throws ModelFormatException {
+  /** As many of a number as a shape has. */
+  private static int repeated(Node node, int input, Shape shape) throws ModelFormatException {
     FlatTensor number = node.input(input);
-    node.require(
-        number.isConstant() && node.constants().elementCount(number) == 1,
-        number.text() + " is not one constant number");
-    byte[] element = node.constants().copy(number.data());
-    return node.constant(
-        node.inOperand(input), shape, node.constants().filled(shape, element, number));
+    Operand one = node.inOperand(input);
+    node.require(one.shape().elementCount() == 1, number.text() + " is not one number");
+    if (number.isConstant()) {
+      byte[] element = node.constants().copy(number.data());
+      if (element.length == one.type().elementSize()) {
+        return node.constant(one, shape, node.constants().filled(shape, element, number));
+      }
+    }
+    int all = node.temporary(one, shape);
+    Strided.emit(node, node.in(input), shape, 0, new long[shape.rank()], all);
+    return all;
   }
 
   private static void topK(Node node) throws ModelFormatException {
