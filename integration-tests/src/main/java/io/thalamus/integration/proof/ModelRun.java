@@ -9,13 +9,16 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.model.Elements;
+import io.thalamus.model.Shape;
 import io.thalamus.vectors.ModelCase;
 import io.thalamus.vectors.ModelDirectory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -81,7 +84,8 @@ public final class ModelRun {
    */
   public Result run(ModelDirectory model) throws IOException {
     ranOn.clear();
-    try (LoadedModel loaded = networks.load(model.model());
+    try (LoadedModel file = networks.load(model.model());
+        LoadedModel loaded = file.with(file.options().withShapes(shapes(file, model)));
         Compilation compilation = networks.compile(loaded.model(), options)) {
       List<CaseResult> cases = new ArrayList<>();
       try (Compilation other = twin(loaded)) {
@@ -93,6 +97,19 @@ public final class ModelRun {
     } catch (NeuralNetworksException e) {
       return new Result(Optional.of(e.code() + " " + e.getMessage()), List.of(), Set.of());
     }
+  }
+
+  /** The dimensions that the cases have, and the file leaves open. */
+  private static Map<String, Shape> shapes(LoadedModel file, ModelDirectory model) {
+    Map<String, Shape> shapes = new HashMap<>();
+    List<ModelCase.Input> inputs = model.cases().getFirst().inputs();
+    for (int input : file.file().openInputs().keySet()) {
+      Shape stored = inputs.get(input).tensor().shape();
+      if (!stored.equals(file.model().main().input(input).shape())) {
+        shapes.put(file.model().main().input(input).name(), stored);
+      }
+    }
+    return shapes;
   }
 
   /** Null where there is none. */
