@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.TfliteFileBuilder.Quantized;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.GeluOptions;
@@ -132,13 +134,16 @@ class LoweredOperatorsTest {
         """);
   }
 
-  /** A first state of a 16x8 network, whose scale the converter writes as 0. */
-  @Test
-  void stateOfZerosIsFilledInAsRealNumbers() throws ModelFormatException {
+  /**
+   * A first state of a 16x8 network, and its product, whose scales the converter writes as none.
+   */
+  @ParameterizedTest
+  @ValueSource(floats = {0, 3.587e-43f})
+  void stateOfZerosIsFilledInAsRealNumbers(float scale) throws ModelFormatException {
     int x = file.floats("x", 1);
     int shape = file.ints("shape", 1, 2);
-    int zero = file.constant("zero", TensorType.INT16, Quantized.of(0, 0), new byte[2]);
-    int y = file.tensor("y", TensorType.INT16, Quantized.of(0, 0), 1, 2);
+    int zero = file.constant("zero", TensorType.INT16, Quantized.of(scale, 0), new byte[2]);
+    int y = file.tensor("y", TensorType.INT16, Quantized.of(scale, 0), 1, 2);
     file.operator(BuiltinOperator.FILL, new int[] {shape, zero}, y).graph(new int[] {x}, y);
     assertConverts(
         """

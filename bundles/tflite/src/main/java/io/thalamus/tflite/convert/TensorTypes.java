@@ -123,12 +123,13 @@ final class TensorTypes {
   }
 
   /**
-   * The scale at an index, which is positive and finite. TensorFlow Lite's converter writes 0 for a
-   * tensor that was 0 whenever it was calibrated, such as a first state.
+   * The scale at an index, which is positive and finite. TensorFlow Lite's converter writes 0, or a
+   * number whose reciprocal is infinite, for a tensor that was 0 whenever it was calibrated, such
+   * as a first state.
    */
   static float checkedScale(FlatTensor tensor, int index) throws ModelFormatException {
     float scale = tensor.scales()[index];
-    if (scale == 0 && tensor.is(TensorType.INT16)) {
+    if (scale >= 0 && scale < Float.MIN_NORMAL && tensor.is(TensorType.INT16)) {
       return SCALE_OF_ZEROS;
     }
     if (!(scale > 0) || Float.isInfinite(scale)) {
