@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntPredicate;
 
 /**
  * The operands that stand for tensors, in the order of their assignment, so that the latest can be
@@ -43,5 +44,11 @@ final class Assignments {
     while (order.size() > size) {
       operands.remove(order.removeLast());
     }
+  }
+
+  /** Takes back the assignments of all keys but some. */
+  void retain(IntPredicate kept) {
+    order.removeIf(key -> !kept.test(key));
+    operands.keySet().removeIf(key -> !kept.test(key));
   }
 }

@@ -62,10 +62,11 @@ final class Constants {
     return (int) (bytes(tensor).byteSize() / TensorTypes.elementSize(tensor));
   }
 
-  /** The values of an integer constant; 64-bit ones must fit 32 bits. */
+  /** The values of a constant of integers or truths; 64-bit ones must fit 32 bits. */
   int[] ints(FlatTensor tensor) throws ModelFormatException {
     boolean wide = tensor.is(TensorType.INT64);
-    if (!wide && !tensor.is(TensorType.INT32)) {
+    boolean isTruth = tensor.is(TensorType.BOOL);
+    if (!wide && !isTruth && !tensor.is(TensorType.INT32)) {
       throw new ModelFormatException(tensor.text() + " is " + tensor.typeName() + ", not INT32");
     }
     if (isEmpty(tensor)) {
@@ -74,6 +75,10 @@ final class Constants {
     MemorySegment bytes = bytes(tensor);
     int[] values = new int[elementCount(tensor)];
     for (int i = 0; i < values.length; i++) {
+      if (isTruth) {
+        values[i] = bytes.get(ValueLayout.JAVA_BYTE, i);
+        continue;
+      }
       values[i] =
           wide ? narrow(bytes.getAtIndex(LONG, i), tensor) : Elements.INT32.getInt(bytes, i);
     }

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Lifetime.SubgraphReference;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatGraph;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.IfOptions;
 import org.tensorflow.lite.schema.WhileOptions;
@@ -25,22 +29,93 @@ final class ControlFlow {
 
   private static void branch(Node node) throws ModelFormatException {
     IfOptions options = node.options(new IfOptions());
+    int then = node.get(options::thenSubgraphIndex);
+    int otherwise = node.get(options::elseSubgraphIndex);
+    if (node.isKnown(0)) {
+      int chosen = node.onlyInt(0) != 0 ? then : otherwise;
+      GraphConverter graph = node.graph().inner(node.model().enter(chosen));
+      give(node, graph.inline(node.insFrom(1)));
+      node.model().leave(chosen);
+      return;
+    }
     List<Integer> inputs = new ArrayList<>();
     inputs.add(node.in(0));
-    inputs.add(graph(node, node.get(options::thenSubgraphIndex)));
-    inputs.add(graph(node, node.get(options::elseSubgraphIndex)));
+    inputs.add(graph(node, then));
+    inputs.add(graph(node, otherwise));
     inputs.addAll(node.insFrom(1));
     node.emit(OperationCode.IF, inputs, node.outs());
   }
 
-  /** All values of a loop go round: as many inputs as outputs. */
+  /**
+   * All values of a loop go round: as many inputs as outputs. A loop whose rounds can be counted
+   * now is written out: then its indexes are known, and a device has all rounds in one program.
+   */
   private static void loop(Node node) throws ModelFormatException {
     WhileOptions options = node.options(new WhileOptions());
+    int condition = node.get(options::condSubgraphIndex);
+    int body = node.get(options::bodySubgraphIndex);
+    List<Integer> operands = node.insFrom(0);
+    Optional<List<Integer>> results = unrolled(node, condition, body, operands);
+    if (results.isPresent()) {
+      give(node, results.get());
+      return;
+    }
     List<Integer> inputs = new ArrayList<>();
-    inputs.add(graph(node, node.get(options::condSubgraphIndex)));
-    inputs.add(graph(node, node.get(options::bodySubgraphIndex)));
-    inputs.addAll(node.insFrom(0));
+    inputs.add(graph(node, condition));
+    inputs.add(graph(node, body));
+    inputs.addAll(operands);
     node.emit(OperationCode.WHILE, inputs, node.outs());
+  }
+
+  /** The results of a loop that is written out; empty where it stays a loop. */
+  private static Optional<List<Integer>> unrolled(
+      Node node, int conditionIndex, int bodyIndex, List<Integer> operands)
+      throws ModelFormatException {
+    ModelConverter model = node.model();
+    SubgraphBuilder.Mark mark = node.builder().mark();
+    FlatGraph condition = model.enter(conditionIndex);
+    try {
+      FlatGraph body = model.enter(bodyIndex);
+      try {
+        return Optional.of(repeated(node, condition, body, operands));
+      } finally {
+        model.leave(bodyIndex);
+      }
+    } catch (ModelFormatException e) {
+      node.graph().truncate(mark);
+      return Optional.empty(); // as a loop, it says itself what is wrong with it
+    } finally {
+      model.leave(conditionIndex);
+    }
+  }
+
+  private static List<Integer> repeated(
+      Node node, FlatGraph conditionGraph, FlatGraph bodyGraph, List<Integer> operands)
+      throws ModelFormatException {
+    GraphConverter condition = node.graph().inner(conditionGraph);
+    GraphConverter body = node.graph().inner(bodyGraph);
+    body.fixPassedInputs();
+    List<Integer> state = operands;
+    while (isTrue(node, condition.inline(state).getFirst())) {
+      node.model().countInlined();
+      state = body.inline(state);
+    }
+    return state;
+  }
+
+  private static boolean isTrue(Node node, int operand) throws ModelFormatException {
+    if (node.operand(operand).type() == OperandCode.TENSOR_BOOL8
+        && node.operand(operand).lifetime() instanceof ConstantCopy known
+        && known.value().length == 1) {
+      return known.value()[0] != 0;
+    }
+    throw node.refuse("whether it goes on is not known beforehand");
+  }
+
+  private static void give(Node node, List<Integer> results) throws ModelFormatException {
+    for (int i = 0; i < node.outputCount(); i++) {
+      node.alias(i, results.get(i));
+    }
   }
 
   private static int graph(Node node, int index) throws ModelFormatException {

@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.TensorType;
 
 /**
@@ -42,7 +43,10 @@ final class GraphConverter {
   private final FlatGraph graph;
   private final Constants constants;
   private final Converters converters;
-  private final SubgraphBuilder builder = new SubgraphBuilder();
+  private final boolean isInner;
+  private final SubgraphBuilder builder;
+  private final Rows rows;
+  private final Set<Integer> fixed = new HashSet<>();
   private final Assignments operandOfTensor = new Assignments();
   private final Assignments floatsOfTensor = new Assignments();
   private final Assignments realOfOperand = new Assignments();
@@ -52,8 +56,21 @@ final class GraphConverter {
   private final Map<Integer, FlatTensor> standIns = new HashMap<>();
   private final Map<Integer, Complex> complexOfTensor = new HashMap<>();
 
+  /** A graph of its own. */
   GraphConverter(
       ModelConverter model, EntryPoint entry, Constants constants, Converters converters) {
+    this(model, entry, constants, converters, null);
+  }
+
+  private GraphConverter(
+      ModelConverter model,
+      EntryPoint entry,
+      Constants constants,
+      Converters converters,
+      GraphConverter outer) {
+    this.isInner = outer != null;
+    this.builder = outer == null ? new SubgraphBuilder() : outer.builder;
+    this.rows = outer == null ? new Rows() : outer.rows;
     this.model = model;
     this.entry = entry;
     this.graph = entry.graph();
@@ -90,12 +107,80 @@ final class GraphConverter {
     return builder.build(inputs, outputs());
   }
 
+  /** Another graph of the file, whose operations are added to those of this one. */
+  GraphConverter inner(FlatGraph other) throws ModelFormatException {
+    return new GraphConverter(model, EntryPoint.of(other), constants, converters, this);
+  }
+
+  /** Notes that an inner graph is given the same again where it gives back an input as it is. */
+  void fixPassedInputs() {
+    for (int i = 0; i < graph.inputs().length && i < graph.outputs().length; i++) {
+      if (graph.inputs()[i] == graph.outputs()[i]) {
+        fixed.add(graph.inputs()[i]);
+      }
+    }
+  }
+
+  /**
+   * Adds the operations of an inner graph, and once only those that compute of constants.
+   *
+   * @param given the operands of its inputs
+   * @return the operands of its outputs
+   * @throws ModelFormatException also where it has another number of inputs
+   */
+  List<Integer> inline(List<Integer> given) throws ModelFormatException {
+    operandOfTensor.retain(index -> tensor(index).isConstant() || fixed.contains(index));
+    standIns.keySet().retainAll(fixed);
+    complexOfTensor.clear();
+    if (given.size() != graph.inputs().length) {
+      throw new ModelFormatException(
+          "graph %d has %d inputs and gets %d"
+              .formatted(graph.index(), graph.inputs().length, given.size()));
+    }
+    for (int i = 0; i < given.size(); i++) {
+      int index = graph.inputs()[i];
+      if (!fixed.contains(index) || !operandOfTensor.contains(index)) {
+        alias(tensor(index), given.get(i));
+      }
+    }
+    for (FlatOperator operator : graph.operators()) {
+      if (IntStream.of(operator.outputs()).allMatch(fixed::contains)) {
+        continue;
+      }
+      model.countInlined();
+      convert(operator);
+      if (operator.inputs().length > 0 && IntStream.of(operator.inputs()).allMatch(this::isFixed)) {
+        IntStream.of(operator.outputs()).forEach(fixed::add);
+      }
+    }
+    refusals.check();
+    List<Integer> results = new ArrayList<>();
+    for (int index : graph.outputs()) {
+      results.add(unwritten(tensor(index)));
+    }
+    return results;
+  }
+
+  private boolean isFixed(int index) {
+    return index < 0 || tensor(index).isConstant() || fixed.contains(index);
+  }
+
+  /** Takes back the operands and operations that were added since a moment. */
+  void truncate(SubgraphBuilder.Mark mark) {
+    for (int i = mark.operands(); i < builder.mark().operands(); i++) {
+      openShapes.remove(i);
+    }
+    builder.truncate(mark);
+    rows.truncate(mark);
+  }
+
   private void convert(FlatOperator operator) throws ModelFormatException {
     if (refusals.concern(operator)) {
       return;
     }
     try {
-      if (!ShapeFolding.compute(new Node(this, operator, false))) {
+      Node node = new Node(this, operator, false);
+      if (!ShapeFolding.compute(node) && !(isInner && rows.compute(node))) {
         convertOrFallBack(operator);
       }
     } catch (ModelFormatException e) {
@@ -120,10 +205,7 @@ final class GraphConverter {
       if (!FloatFallback.isPossible(real)) {
         throw e;
       }
-      for (int i = mark.operands(); i < builder.mark().operands(); i++) {
-        openShapes.remove(i);
-      }
-      builder.truncate(mark);
+      truncate(mark);
       operandOfTensor.truncate(sizes[0]);
       floatsOfTensor.truncate(sizes[1]);
       realOfOperand.truncate(sizes[2]);
@@ -185,6 +267,16 @@ final class GraphConverter {
 
   /** The operand that holds a tensor which an operator reads. */
   int read(FlatTensor tensor) throws ModelFormatException {
+    return written(unwritten(tensor));
+  }
+
+  /** An operand that operations can read; see {@link Rows}. */
+  int written(int operand) throws ModelFormatException {
+    return rows.written(this, operand);
+  }
+
+  /** The operand that holds a tensor of which only the rows are asked for; see {@link Rows}. */
+  int unwritten(FlatTensor tensor) throws ModelFormatException {
     Integer known = operandOfTensor.get(tensor.index());
     if (known != null) {
       return known;

@@ -4,6 +4,7 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Model;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatModel;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -17,12 +18,16 @@ public final class ModelConverter {
   /** The deepest nesting of loops: a damaged file must not exhaust the stack. */
   private static final int MAX_NESTING = 32;
 
+  /** Programs of more operations take long to compile. */
+  private static final int MOST_INLINED = 1 << 13;
+
   private final FlatModel file;
   private final Converters converters;
   private final Constants constants;
   private final List<Subgraph> referenced = new ArrayList<>();
   private final Map<Integer, Integer> referenceOfGraph = new HashMap<>();
   private final Set<Integer> underConversion = new HashSet<>();
+  private int inlined;
 
   private ModelConverter(FlatModel file, Converters converters) {
     this.file = file;
@@ -54,6 +59,20 @@ public final class ModelConverter {
     if (known != null) {
       return known;
     }
+    FlatGraph found = enter(graph);
+    Subgraph subgraph;
+    try {
+      subgraph = new GraphConverter(this, EntryPoint.of(found), constants, converters).convert();
+    } finally {
+      leave(graph);
+    }
+    referenced.add(subgraph);
+    referenceOfGraph.put(graph, referenced.size() - 1);
+    return referenced.size() - 1;
+  }
+
+  /** A graph whose operators are converted until {@link #leave}. */
+  FlatGraph enter(int graph) throws ModelFormatException {
     if (graph < 0 || graph >= file.graphs().size()) {
       throw new ModelFormatException("there is no graph " + graph);
     }
@@ -63,15 +82,23 @@ public final class ModelConverter {
     if (underConversion.size() > MAX_NESTING) {
       throw new ModelFormatException("its graphs are nested more than " + MAX_NESTING + " deep");
     }
-    Subgraph subgraph = graph(graph);
-    underConversion.remove(graph);
-    referenced.add(subgraph);
-    referenceOfGraph.put(graph, referenced.size() - 1);
-    return referenced.size() - 1;
+    return file.graphs().get(graph);
   }
 
-  private Subgraph graph(int index) throws ModelFormatException {
-    return new GraphConverter(this, EntryPoint.of(file.graphs().get(index)), constants, converters)
-        .convert();
+  /** Ends what {@link #enter} began. */
+  void leave(int graph) {
+    underConversion.remove(graph);
+  }
+
+  /**
+   * Counts an operator that is converted in the place of a loop or a branch.
+   *
+   * @throws ModelFormatException where there have been too many: what is written out grows with
+   *     each round, and loops stand in loops
+   */
+  void countInlined() throws ModelFormatException {
+    if (++inlined > MOST_INLINED) {
+      throw new ModelFormatException("its loops have too many rounds to be written out");
+    }
   }
 }

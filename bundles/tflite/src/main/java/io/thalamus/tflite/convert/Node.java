@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 
 /**
@@ -69,6 +70,10 @@ final class Node {
 
   ModelConverter model() {
     return graph.model();
+  }
+
+  GraphConverter graph() {
+    return graph;
   }
 
   Constants constants() {
@@ -141,6 +146,11 @@ final class Node {
     return tensor.isConstant() ? graph.readFloats(tensor) : graph.real(this, graph.read(tensor));
   }
 
+  /** The operand of an input of which only the rows are asked for; see {@link Rows}. */
+  int unwritten(int input) throws ModelFormatException {
+    return graph.unwritten(input(input));
+  }
+
   /** The operands of an input and of all behind it. */
   List<Integer> insFrom(int first) throws ModelFormatException {
     List<Integer> operands = new ArrayList<>();
@@ -186,10 +196,14 @@ final class Node {
       return constants().ints(tensor);
     }
     int operand = graph.read(tensor);
+    byte[] bytes = derived(operand).orElseThrow().value();
+    if (operand(operand).type() == OperandCode.TENSOR_BOOL8) {
+      return IntStream.range(0, bytes.length).map(i -> bytes[i]).toArray();
+    }
     require(
         operand(operand).type() == OperandCode.TENSOR_INT32,
         tensor.text() + " is " + tensor.typeName() + ", not INT32");
-    return MemorySegment.ofArray(derived(operand).orElseThrow().value()).toArray(INT);
+    return MemorySegment.ofArray(bytes).toArray(INT);
   }
 
   /** The real numbers of an input whose values are known now. */
@@ -291,7 +305,7 @@ final class Node {
   /** Lets an output stand for an operand that exists. */
   void alias(int output, int operand) throws ModelFormatException {
     if (isReal(output(output)) && operand(operand).type() == OperandCode.TENSOR_FLOAT32) {
-      quantized.add(new Quantized(operand, output(output)));
+      quantized.add(new Quantized(graph.written(operand), output(output)));
       return;
     }
     graph.alias(output(output), operand);

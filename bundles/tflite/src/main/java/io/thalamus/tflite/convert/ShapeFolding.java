@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
@@ -51,6 +54,16 @@ final class ShapeFolding {
       case BuiltinOperator.FLOOR_MOD -> divided(Math::floorMod);
       case BuiltinOperator.MAXIMUM -> pairwise(Math::max);
       case BuiltinOperator.MINIMUM -> pairwise(Math::min);
+      case BuiltinOperator.LESS -> compared((a, b) -> a < b);
+      case BuiltinOperator.LESS_EQUAL -> compared((a, b) -> a <= b);
+      case BuiltinOperator.GREATER -> compared((a, b) -> a > b);
+      case BuiltinOperator.GREATER_EQUAL -> compared((a, b) -> a >= b);
+      case BuiltinOperator.EQUAL -> compared((a, b) -> a == b);
+      case BuiltinOperator.NOT_EQUAL -> compared((a, b) -> a != b);
+      case BuiltinOperator.LOGICAL_AND -> compared((a, b) -> a != 0 && b != 0);
+      case BuiltinOperator.LOGICAL_OR -> compared((a, b) -> a != 0 || b != 0);
+      case BuiltinOperator.LOGICAL_NOT ->
+          (_, inputs) -> Arrays.stream(inputs[0]).map(a -> a == 0 ? 1 : 0).toArray();
       case BuiltinOperator.CAST,
           BuiltinOperator.RESHAPE,
           BuiltinOperator.SQUEEZE,
@@ -97,17 +110,43 @@ final class ShapeFolding {
     }
     Shape written = TensorTypes.shape(node.output(0));
     boolean fits = written.isFullySpecified() && written.elementCount() == result.length;
-    node.alias(0, node.int32Tensor(fits ? written : Shape.of(result.length), result));
+    Shape shape = fits ? written : Shape.of(result.length);
+    node.alias(
+        0,
+        node.output(0).is(TensorType.BOOL)
+            ? truths(node, shape, result)
+            : node.int32Tensor(shape, result));
     return true;
   }
 
-  /** Returns whether a tensor holds a few plain integers. */
+  private static int truths(Node node, Shape shape, int[] values) {
+    byte[] bytes = new byte[values.length];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = (byte) (values[i] != 0 ? 1 : 0);
+    }
+    return node.constant(
+        OperandCode.TENSOR_BOOL8, shape, Quantization.NONE, new ConstantCopy(bytes));
+  }
+
+  private static Computation compared(Comparison comparison) {
+    return pairwise((a, b) -> comparison.holds(a, b) ? 1 : 0);
+  }
+
+  /** A relation of two integers. */
+  @FunctionalInterface
+  private interface Comparison {
+    boolean holds(int a, int b);
+  }
+
+  /** Returns whether a tensor holds a few plain integers or truths. */
   private static boolean isSmall(FlatTensor tensor) {
     long count = 1;
     for (int dimension : tensor.shape()) {
       count = Math.min(count * Math.max(1, dimension), 2L * MOST_ELEMENTS);
     }
-    return (tensor.is(TensorType.INT32) || tensor.is(TensorType.INT64))
+    return (tensor.is(TensorType.INT32)
+            || tensor.is(TensorType.INT64)
+            || tensor.is(TensorType.BOOL))
         && tensor.scales().length == 0
         && count <= MOST_ELEMENTS;
   }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.model.Model;
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.ConcatenationOptions;
+import org.tensorflow.lite.schema.IfOptions;
+import org.tensorflow.lite.schema.TensorType;
+import org.tensorflow.lite.schema.WhileOptions;
+
+/** Loops and branches that the reader writes out, because it knows how they go. */
+class LoopsTest {
+  private final TfliteFileBuilder file = new TfliteFileBuilder();
+
+  private Model read() throws ModelFormatException {
+    return TestFiles.read(file).model();
+  }
+
+  /** A loop in the main graph over a counter, a list of rows and a state. */
+  private void loop(int rows) {
+    int counter = file.scalar("start", 0);
+    int list = file.zeros("zeros", TensorType.FLOAT32, null, rows, 2);
+    int x = file.floats("x", 1, 2);
+    int m = file.tensor("m", TensorType.INT32, null);
+    int all = file.floats("all", rows, 2);
+    int y = file.floats("y", 1, 2);
+    file.operator(
+            BuiltinOperator.WHILE,
+            BuiltinOptions.WhileOptions,
+            flat -> WhileOptions.createWhileOptions(flat, 1, 2),
+            new int[] {counter, list, x},
+            m,
+            all,
+            y)
+        .graph(new int[] {x}, all, y);
+  }
+
+  private void condition(int rows, int limit) {
+    int n = file.tensor("n", TensorType.INT32, null);
+    int list = file.floats("list", rows, 2);
+    int x = file.floats("x", 1, 2);
+    int goesOn = file.tensor("goesOn", TensorType.BOOL, null);
+    file.operator(BuiltinOperator.LESS, new int[] {n, file.scalar("limit", limit)}, goesOn)
+        .graph(new int[] {n, list, x}, goesOn);
+  }
+
+  /** The state doubles, and goes into a row by two slices and a concatenation. */
+  private void body(int rows) {
+    int n = file.tensor("n", TensorType.INT32, null);
+    int list = file.floats("list", rows, 2);
+    int x = file.floats("x", 1, 2);
+    int one = file.scalar("one", 1);
+    int next = file.tensor("next", TensorType.INT32, null);
+    int twice = file.floats("twice", 1, 2);
+    int row = file.tensor("row", TensorType.INT32, null, 1);
+    int size = file.tensor("size", TensorType.INT32, null, 2);
+    int place = file.tensor("place", TensorType.INT32, null, 1);
+    int begin = file.tensor("begin", TensorType.INT32, null, 2);
+    int head = file.open("head", TensorType.FLOAT32, -1, 2);
+    int tail = file.open("tail", TensorType.FLOAT32, -1, 2);
+    int written = file.floats("written", rows, 2);
+    file.operator(BuiltinOperator.ADD, new int[] {n, one}, next)
+        .operator(BuiltinOperator.ADD, new int[] {x, x}, twice)
+        .operator(BuiltinOperator.RESHAPE, new int[] {n, file.ints("single", 1)}, row);
+    concatenation(new int[] {row, file.ints("rest", -1)}, size);
+    file.operator(BuiltinOperator.SLICE, new int[] {list, file.ints("zero", 0, 0), size}, head)
+        .operator(BuiltinOperator.RESHAPE, new int[] {next, file.ints("single", 1)}, place);
+    concatenation(new int[] {place, file.ints("first", 0)}, begin);
+    file.operator(BuiltinOperator.SLICE, new int[] {list, begin, file.ints("to", -1, -1)}, tail);
+    concatenation(new int[] {head, twice, tail}, written);
+    file.graph(new int[] {n, list, x}, next, written, twice);
+  }
+
+  private void concatenation(int[] inputs, int output) {
+    file.operator(
+        BuiltinOperator.CONCATENATION,
+        BuiltinOptions.ConcatenationOptions,
+        flat -> ConcatenationOptions.createConcatenationOptions(flat, 0, (byte) 0),
+        inputs,
+        output);
+  }
+
+  @Test
+  void roundsThatCanBeCountedAreWrittenOutAndTheirListIsJoinedOnce() throws ModelFormatException {
+    loop(3);
+    condition(3, 3);
+    body(3);
+    Model model = read();
+    assertEquals(
+        """
+        ADD(x, x, 0) -> twice
+        ADD(twice, twice, 0) -> twice
+        ADD(twice, twice, 0) -> twice
+        CONCATENATION(twice, twice, twice, 0) -> %0:3x2
+        CAST(%0:3x2) -> %1:3x2
+        CAST(twice) -> twice\
+        """,
+        ModelText.of(model));
+    assertTrue(model.referenced().isEmpty());
+  }
+
+  @Test
+  void rowsThatNoRoundWritesAreTheFirstOnes() throws ModelFormatException {
+    loop(5);
+    condition(5, 2);
+    body(5);
+    assertEquals(
+        """
+        ADD(x, x, 0) -> twice
+        ADD(twice, twice, 0) -> twice
+        io.thalamus/AS_STRIDED(zeros, [3, 2], [2, 1], 4) -> %0:3x2
+        CONCATENATION(twice, twice, %0:3x2, 0) -> %1:5x2\
+        """,
+        ModelText.of(read()).lines().limit(4).collect(Collectors.joining("\n")));
+  }
+
+  @Test
+  void loopOfTooManyRoundsStaysOne() throws ModelFormatException {
+    loop(3);
+    condition(3, Integer.MAX_VALUE);
+    int n = file.tensor("n", TensorType.INT32, null);
+    int list = file.floats("list", 3, 2);
+    int x = file.floats("x", 1, 2);
+    int twice = file.floats("twice", 1, 2);
+    file.operator(BuiltinOperator.ADD, new int[] {x, x}, twice)
+        .graph(new int[] {n, list, x}, n, list, twice);
+    Model model = read();
+    assertTrue(ModelText.of(model).startsWith("WHILE("), ModelText.of(model));
+    assertEquals(2, model.referenced().size());
+  }
+
+  @Test
+  void branchThatIsKnownStandsAlone() throws ModelFormatException {
+    int yes = file.constant("yes", TensorType.BOOL, null, new byte[] {1}, 1);
+    int x = file.floats("x", 2);
+    int y = file.floats("y", 2);
+    file.operator(
+            BuiltinOperator.IF,
+            BuiltinOptions.IfOptions,
+            flat -> IfOptions.createIfOptions(flat, 1, 2),
+            new int[] {yes, x},
+            y)
+        .graph(new int[] {x}, y);
+    for (int operator : new int[] {BuiltinOperator.SIN, BuiltinOperator.COS}) {
+      int in = file.floats("in", 2);
+      int out = file.floats("out", 2);
+      file.operator(operator, new int[] {in}, out).graph(new int[] {in}, out);
+    }
+    Model model = read();
+    assertEquals("SIN(x) -> out\nCAST(out) -> out", ModelText.of(model));
+    assertTrue(model.referenced().isEmpty());
+  }
+}
