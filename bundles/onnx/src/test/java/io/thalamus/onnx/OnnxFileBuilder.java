@@ -161,6 +161,22 @@ final class OnnxFileBuilder {
     return new Message().text(1, name).number(20, 3).text(4, value);
   }
 
+  static Message reals(String name, float... values) {
+    Message attribute = new Message().text(1, name).number(20, 6);
+    for (float value : values) {
+      attribute.real(7, value);
+    }
+    return attribute;
+  }
+
+  static Message texts(String name, String... values) {
+    Message attribute = new Message().text(1, name).number(20, 8);
+    for (String value : values) {
+      attribute.text(9, value);
+    }
+    return attribute;
+  }
+
   static Message subgraph(String name, OnnxFileBuilder graph) {
     return new Message().text(1, name).number(20, 5).message(6, graph.graph);
   }

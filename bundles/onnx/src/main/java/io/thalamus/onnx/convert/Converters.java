@@ -65,6 +65,8 @@ public final class Converters {
       case 23 -> FusedAttention.addTo(this);
       case 24 -> Losses.addTo(this);
       case 25 -> Search.addTo(this);
+      case 26 -> Classical.addTo(this);
+      case 27 -> Trees.addTo(this);
       default -> {
         return false;
       }

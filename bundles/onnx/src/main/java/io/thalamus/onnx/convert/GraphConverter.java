@@ -75,17 +75,22 @@ public final class GraphConverter {
     return ops;
   }
 
-  private long opset() {
-    return file.opsets().getOrDefault("", 1L);
+  /** The version of the operators of a domain; ONNX's own has no name. */
+  long opset(String domain) {
+    return file.opsets().getOrDefault(domain, 1L);
   }
 
   private Subgraph convert() throws ModelFormatException {
-    if (opset() < OLDEST) {
+    if (opset("") < OLDEST) {
       throw new ModelFormatException(
-          "it has ONNX's operators of version " + opset() + "; " + OLDEST + " is the oldest known");
+          "it has ONNX's operators of version "
+              + opset("")
+              + "; "
+              + OLDEST
+              + " is the oldest known");
     }
     checkShapes();
-    Scope scope = new Scope(file.graph(), null, ops.budget(), opset());
+    Scope scope = new Scope(file.graph(), null, ops.budget(), opset(""));
     List<Integer> inputs = inputs(scope);
     run(scope);
     if (!problems.isEmpty()) {

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.convert.Ops.Reduction;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.OnnxAttribute;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * Ensembles of decision trees. All trees are gone down at once: a place for each row and tree moves
+ * by gathers from the root as many levels as the deepest tree has, and leaves lead to themselves.
+ * Scores and labels follow ONNX Runtime, where the standard is silent.
+ */
+final class Trees {
+  private static final int MAX_DEPTH = 256;
+  private static final String LEAF = "LEAF";
+
+  private static final Map<String, Binary> COMPARISONS =
+      Map.of(
+          "BRANCH_LEQ", Binary.LESS_EQUAL,
+          "BRANCH_LT", Binary.LESS,
+          "BRANCH_GTE", Binary.GREATER_EQUAL,
+          "BRANCH_GT", Binary.GREATER,
+          "BRANCH_EQ", Binary.EQUAL,
+          "BRANCH_NEQ", Binary.NOT_EQUAL);
+
+  private final Node node;
+  private final Ops ops;
+  private final int count;
+  private final int[] features;
+  private final float[] numbers;
+  private final List<String> modes;
+  private final int[] yes;
+  private final int[] no;
+  private final int[] missing;
+  private final Map<Long, Integer> places = new HashMap<>();
+  private final int[] roots;
+
+  private Trees(Node node) throws ModelFormatException {
+    this.node = node;
+    this.ops = node.ops();
+    int[] trees = ints("nodes_treeids");
+    count = trees.length;
+    int[] ids = sized("nodes_nodeids");
+    features = sized("nodes_featureids");
+    numbers = reals("nodes_values");
+    OnnxAttribute kinds = node.onnx().attributes().get("nodes_modes");
+    modes = kinds == null ? List.of() : kinds.strings();
+    int[] yesIds = sized("nodes_truenodeids");
+    int[] noIds = sized("nodes_falsenodeids");
+    missing =
+        node.hasSetting("nodes_missing_value_tracks_true")
+            ? sized("nodes_missing_value_tracks_true")
+            : new int[count];
+    node.require(
+        count > 0 && numbers.length == count && modes.size() == count,
+        "its lists of nodes are of different lengths");
+    for (int i = 0; i < count; i++) {
+      node.require(
+          places.put(key(trees[i], ids[i]), i) == null, "a node of its trees is there twice");
+    }
+    yes = new int[count];
+    no = new int[count];
+    boolean[] isChild = new boolean[count];
+    for (int i = 0; i < count; i++) {
+      boolean isLeaf = modes.get(i).equals(LEAF);
+      node.require(
+          isLeaf || COMPARISONS.containsKey(modes.get(i)), "it has a node of mode " + modes.get(i));
+      yes[i] = isLeaf ? i : place(trees[i], yesIds[i]);
+      no[i] = isLeaf ? i : place(trees[i], noIds[i]);
+      if (!isLeaf) {
+        isChild[yes[i]] = true;
+        isChild[no[i]] = true;
+      }
+    }
+    roots = IntStream.range(0, count).filter(i -> !isChild[i]).toArray();
+    node.require(roots.length > 0, "its trees have no roots");
+  }
+
+  static void addTo(Converters table) {
+    table.add("ai.onnx.ml.TreeEnsembleClassifier", node -> new Trees(node).classify());
+    table.add("ai.onnx.ml.TreeEnsembleRegressor", node -> new Trees(node).regress());
+  }
+
+  private static long key(int tree, int id) {
+    return (long) tree << 32 | id & 0xffffffffL;
+  }
+
+  private int place(int tree, int id) throws ModelFormatException {
+    Integer place = places.get(key(tree, id));
+    node.require(place != null, "there is no node " + id + " in its tree " + tree);
+    return place;
+  }
+
+  private int[] ints(String name) throws ModelFormatException {
+    int[] values = node.list(name);
+    node.require(values != null, "its " + name + " are missing");
+    return values;
+  }
+
+  private int[] sized(String name) throws ModelFormatException {
+    int[] values = ints(name);
+    node.require(values.length == count, "its " + name + " are " + values.length);
+    return values;
+  }
+
+  /** A list of real numbers, which newer files keep in a tensor; empty where there is none. */
+  private float[] reals(String name) throws ModelFormatException {
+    String inTensor = name + "_as_tensor";
+    if (node.hasSetting(inTensor)) {
+      Value value = node.tensor(inTensor);
+      float[] values = new float[value.count()];
+      for (int i = 0; i < values.length; i++) {
+        values[i] = (float) value.constant().number(i);
+      }
+      return values;
+    }
+    float[] values = node.reals(name);
+    return values == null ? new float[0] : values;
+  }
+
+  /** The levels below the roots. */
+  private int depth() throws ModelFormatException {
+    int[] level = roots;
+    int depth = 0;
+    while (Arrays.stream(level).anyMatch(i -> yes[i] != i || no[i] != i)) {
+      node.require(++depth <= MAX_DEPTH, "its trees are deeper than " + MAX_DEPTH);
+      level = Arrays.stream(level).flatMap(i -> IntStream.of(yes[i], no[i])).distinct().toArray();
+    }
+    return depth;
+  }
+
+  private Value table(int[] values) throws ModelFormatException {
+    return ops.integers(new int[] {count}, values);
+  }
+
+  /** For each row and tree the node where the row ends. */
+  private Value leaves() throws ModelFormatException {
+    Value rows = ops.cast(node.in(0), DataType.FLOAT);
+    node.require(rows.rank() == 1 || rows.rank() == 2, "its data are " + rows.text());
+    Value data = rows.rank() == 1 ? ops.reshape(rows, 1, rows.count()) : rows;
+    int width = data.dim(1);
+    node.require(
+        Arrays.stream(features).allMatch(feature -> feature >= 0 && feature < width),
+        "it asks for features that its data of " + width + " columns do not have");
+    int[] starts = ops.budget().range(data.dim(0));
+    Arrays.setAll(starts, i -> i * width);
+    Value firsts = ops.integers(new int[] {data.dim(0), 1}, starts);
+    Value all = ops.flat(data);
+    double[] limits = ops.budget().doubles(count);
+    Arrays.setAll(limits, i -> numbers[i]);
+    Value limit = ops.constant(DataType.FLOAT, new int[] {count}, limits);
+    Value feature = table(features);
+    Value places = ops.integers(new int[] {1, roots.length}, roots);
+    int depth = depth();
+    for (int level = 0; level < depth; level++) {
+      Value index = ops.add(ops.gather(feature, 0, places), firsts);
+      Value number = ops.gather(all, 0, index);
+      Value isSo = isSo(number, ops.gather(limit, 0, places), places);
+      places =
+          ops.select(isSo, ops.gather(table(yes), 0, places), ops.gather(table(no), 0, places));
+    }
+    return ops.expand(places, data.dim(0), roots.length);
+  }
+
+  /** Whether rows follow the true branch. */
+  private Value isSo(Value number, Value limit, Value places) throws ModelFormatException {
+    List<String> kinds = modes.stream().filter(mode -> !mode.equals(LEAF)).distinct().toList();
+    Value isSo = null;
+    for (String kind : kinds) {
+      Value holds = ops.binary(COMPARISONS.get(kind), number, limit);
+      if (kinds.size() > 1) {
+        int[] flags = modes.stream().mapToInt(mode -> mode.equals(kind) ? 1 : 0).toArray();
+        holds = ops.binary(Binary.AND, holds, flagged(flags, places));
+      }
+      isSo = isSo == null ? holds : ops.binary(Binary.OR, isSo, holds);
+    }
+    if (Arrays.stream(missing).allMatch(track -> track == 0)) {
+      return isSo;
+    }
+    Value isMissing = ops.binary(Binary.NOT_EQUAL, number, number);
+    return ops.binary(Binary.OR, isSo, ops.binary(Binary.AND, isMissing, flagged(missing, places)));
+  }
+
+  private Value flagged(int[] flags, Value places) throws ModelFormatException {
+    Value found = ops.gather(table(flags), 0, places);
+    return ops.binary(Binary.NOT_EQUAL, found, ops.number(found.type(), 0));
+  }
+
+  /**
+   * For each row and output what the leaves say together.
+   *
+   * @param prefix of the names of the settings
+   * @param outputs how many there are
+   * @param none what a leaf says of an output that it does not name
+   */
+  private Value scores(String prefix, int outputs, Reduction kind, double none)
+      throws ModelFormatException {
+    int[] trees = ints(prefix + "_treeids");
+    int[] ids = ints(prefix + "_nodeids");
+    int[] targets = ints(prefix + "_ids");
+    float[] weights = reals(prefix + "_weights");
+    node.require(
+        trees.length == ids.length
+            && trees.length == targets.length
+            && trees.length == weights.length,
+        "its lists of weights are of different lengths");
+    double[] table = ops.budget().doubles(Math.multiplyExact(count, outputs));
+    Arrays.fill(table, none);
+    boolean[] isNamed = new boolean[table.length];
+    for (int i = 0; i < trees.length; i++) {
+      node.require(
+          targets[i] >= 0 && targets[i] < outputs, "it has a weight of output " + targets[i]);
+      int place = place(trees[i], ids[i]) * outputs + targets[i];
+      table[place] =
+          isNamed[place] && kind == Reduction.SUM ? table[place] + weights[i] : weights[i];
+      isNamed[place] = true;
+    }
+    Value leaves = leaves();
+    Value said =
+        ops.gather(ops.constant(DataType.FLOAT, new int[] {count, outputs}, table), 0, leaves);
+    return ops.reshape(ops.reduce(kind, said, 1), leaves.dim(0), outputs);
+  }
+
+  private void regress() throws ModelFormatException {
+    int targets = node.setting("n_targets", 1);
+    node.require(targets > 0, "it has " + targets + " targets");
+    String aggregate = node.text("aggregate_function", "SUM");
+    Value scores =
+        switch (aggregate) {
+          case "SUM" -> scores("target", targets, Reduction.SUM, 0);
+          case "AVERAGE" ->
+              ops.mul(scores("target", targets, Reduction.SUM, 0), 1.0 / roots.length);
+          case "MIN" -> scores("target", targets, Reduction.MIN, Double.POSITIVE_INFINITY);
+          case "MAX" -> scores("target", targets, Reduction.MAX, Double.NEGATIVE_INFINITY);
+          default -> throw node.refuse("its aggregate_function is " + aggregate);
+        };
+    float[] base = reals("base_values");
+    if (base.length > 0) {
+      node.require(base.length == targets, "it has " + base.length + " base_values");
+      scores = Scores.added(ops, scores, base);
+    }
+    node.out(Scores.transformed(node, scores));
+  }
+
+  private void classify() throws ModelFormatException {
+    int classes = Scores.classes(node, "classlabels_int64s");
+    float[] base = reals("base_values");
+    Value scores = scores("class", classes, Reduction.SUM, 0);
+    if (classes > 2) {
+      node.require(
+          base.length == 0 || base.length == classes, "it has " + base.length + " base_values");
+      Value all = base.length == 0 ? scores : Scores.added(ops, scores, base);
+      node.out(0, Scores.labels(node, "classlabels_int64s", ops.place(all, 1, true, false)));
+      node.out(1, Scores.transformed(node, all));
+      return;
+    }
+    node.require(classes == 2 && base.length <= 1, "it has " + base.length + " base_values");
+    int[] named = Arrays.stream(ints("class_ids")).distinct().toArray();
+    Value first = ops.part(scores, 1, 0, 1);
+    Value second = ops.part(scores, 1, 1, 1);
+    boolean isOne = named.length == 1;
+    if (base.length == 1 && !(isOne && named[0] == 1)) {
+      first = ops.add(first, base[0]);
+    }
+    Value decisive = isOne && named[0] == 0 ? first : second;
+    float[] weights = reals("class_weights");
+    boolean isPositive = IntStream.range(0, weights.length).allMatch(i -> weights[i] >= 0);
+    Value isSecond =
+        ops.binary(
+            Binary.GREATER, decisive, ops.number(DataType.FLOAT, isOne && isPositive ? 0.5 : 0));
+    Value place = ops.cast(ops.reshape(isSecond, scores.dim(0), 1), DataType.INT64);
+    node.out(
+        0,
+        isOne
+            ? Scores.labels(node, "classlabels_int64s", place)
+            : ops.reshape(place, scores.dim(0)));
+    node.out(
+        1,
+        isOne && named[0] == 0
+            ? Scores.ofTwo(node, first, isPositive)
+            : Scores.transformed(node, ops.concat(List.of(first, second), 1)));
+  }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx;
+
+import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.ints;
+import static io.thalamus.onnx.OnnxFileBuilder.reals;
+import static io.thalamus.onnx.OnnxFileBuilder.text;
+import static io.thalamus.onnx.OnnxFileBuilder.texts;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.OnnxFileBuilder.Message;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The operators of ai.onnx.ml; numbers are computed by hand. */
+class ClassicalTest {
+  private static final String ML = "ai.onnx.ml.";
+  private static final float NAN = Float.NaN;
+
+  private final OnnxFileBuilder file = new OnnxFileBuilder();
+
+  /** The result of one operator for rows. */
+  private float[] run(String type, int width, int results, float[] rows, Message... settings)
+      throws Exception {
+    int count = rows.length / width;
+    file.input("x", FLOAT, count, width)
+        .node(ML + type, List.of("x"), "y", settings)
+        .output("y", FLOAT, count, results);
+    return TestFiles.run(file, rows);
+  }
+
+  /** The scores of a classifier for rows; its labels are no output of the graph. */
+  private float[] scores(String type, int width, int classes, float[] rows, Message... settings)
+      throws Exception {
+    int count = rows.length / width;
+    file.input("x", FLOAT, count, width)
+        .node(ML + type, List.of("x"), List.of("label", "y"), settings)
+        .output("y", FLOAT, count, classes);
+    return TestFiles.run(file, rows);
+  }
+
+  /** The labels of a classifier for rows, as floats. */
+  private float[] labels(String type, int width, float[] rows, Message... settings)
+      throws Exception {
+    int count = rows.length / width;
+    file.input("x", FLOAT, count, width)
+        .node(ML + type, List.of("x"), List.of("label", "scores"), settings)
+        .node("Cast", List.of("label"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, count);
+    return TestFiles.run(file, rows);
+  }
+
+  /** Two trees over two features: one of two levels, and one of one level. */
+  private static List<Message> trees(String first, String second, long... tracks) {
+    return new ArrayList<>(
+        List.of(
+            ints("nodes_treeids", 0, 0, 0, 0, 0, 1, 1, 1),
+            ints("nodes_nodeids", 0, 1, 2, 3, 4, 0, 1, 2),
+            ints("nodes_featureids", 0, 1, 0, 0, 0, 1, 0, 0),
+            reals("nodes_values", 1, 5, 0, 0, 0, 2, 0, 0),
+            texts("nodes_modes", first, second, "LEAF", "LEAF", "LEAF", first, "LEAF", "LEAF"),
+            ints("nodes_truenodeids", 1, 3, 0, 0, 0, 1, 0, 0),
+            ints("nodes_falsenodeids", 2, 4, 0, 0, 0, 2, 0, 0),
+            ints("nodes_missing_value_tracks_true", tracks)));
+  }
+
+  private static Message[] regressor(List<Message> trees, String aggregate, float... base) {
+    trees.addAll(
+        List.of(
+            ints("target_treeids", 0, 0, 0, 1, 1),
+            ints("target_nodeids", 2, 3, 4, 1, 2),
+            ints("target_ids", 0, 0, 0, 0, 0),
+            reals("target_weights", 10, 20, 30, 1, 2),
+            integer("n_targets", 1),
+            text("aggregate_function", aggregate)));
+    if (base.length > 0) {
+      trees.add(reals("base_values", base));
+    }
+    return trees.toArray(Message[]::new);
+  }
+
+  private static final float[] ROWS = {1, 5, 1, 6, 2, 2, NAN, 0, 0, NAN};
+  private static final long[] NO_TRACKS = new long[8];
+
+  @Test
+  void rowsGoDownAllTrees() throws Exception {
+    Message[] sum = regressor(trees("BRANCH_LEQ", "BRANCH_LEQ", NO_TRACKS), "SUM", 100);
+    assertArrayEquals(
+        new float[] {122, 132, 111, 111, 132}, run("TreeEnsembleRegressor", 2, 1, ROWS, sum));
+  }
+
+  @Test
+  void whatIsMissingGoesWhereANodeSays() throws Exception {
+    Message[] sum = regressor(trees("BRANCH_LT", "BRANCH_LT", 1, 1, 0, 0, 0, 0, 0, 0), "AVERAGE");
+    // 1 is not less than 1; of the last row the first tree goes to its true branch twice
+    assertArrayEquals(
+        new float[] {6, 6, 6, 10.5f, 11}, run("TreeEnsembleRegressor", 2, 1, ROWS, sum));
+  }
+
+  @Test
+  void nodesCompareInWaysOfTheirOwn() throws Exception {
+    Message[] most = regressor(trees("BRANCH_GTE", "BRANCH_NEQ", NO_TRACKS), "MAX");
+    assertArrayEquals(
+        new float[] {30, 20, 20, 10, 10}, run("TreeEnsembleRegressor", 2, 1, ROWS, most));
+  }
+
+  @Test
+  void oneScoreMakesTwoClasses() throws Exception {
+    List<Message> settings = trees("BRANCH_LEQ", "BRANCH_LEQ", NO_TRACKS);
+    settings.addAll(
+        List.of(
+            ints("class_treeids", 0, 0, 0, 1, 1),
+            ints("class_nodeids", 2, 3, 4, 1, 2),
+            ints("class_ids", 0, 0, 0, 0, 0),
+            reals("class_weights", -2, 0.5f, 1, -1, 1),
+            ints("classlabels_int64s", 7, 9)));
+    Message[] all = settings.toArray(Message[]::new);
+    assertArrayEquals(
+        new float[] {-1.5f, 1.5f, -2, 2, 3, -3},
+        scores("TreeEnsembleClassifier", 2, 2, rows(), all));
+    OnnxFileBuilder other = new OnnxFileBuilder();
+    other
+        .input("x", FLOAT, 3, 2)
+        .node(ML + "TreeEnsembleClassifier", List.of("x"), List.of("label", "scores"), all)
+        .node("Cast", List.of("label"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, 3);
+    assertArrayEquals(new float[] {9, 9, 7}, TestFiles.run(other, rows()));
+  }
+
+  private static float[] rows() {
+    return new float[] {1, 5, 1, 6, 2, 2};
+  }
+
+  @Test
+  void treesThatGoRoundAreRefused() {
+    List<Message> settings = trees("BRANCH_LEQ", "BRANCH_LEQ", NO_TRACKS);
+    settings.set(5, ints("nodes_truenodeids", 1, 1, 0, 0, 0, 1, 0, 0));
+    Message[] sum = regressor(settings, "SUM");
+    ModelFormatException refusal =
+        assertThrows(
+            ModelFormatException.class, () -> run("TreeEnsembleRegressor", 2, 1, ROWS, sum));
+    assertTrue(
+        refusal.getMessage().endsWith("its trees are deeper than 256"), refusal.getMessage());
+  }
+
+  @Test
+  void labelsOfTextsAreTheNumbersOfTheirClasses() throws Exception {
+    assertArrayEquals(
+        new float[] {1, 0},
+        labels(
+            "LinearClassifier",
+            2,
+            new float[] {1, 3, 3, 1},
+            reals("coefficients", 1, 0, 0, 1),
+            reals("intercepts", 0, 0.5f),
+            texts("classlabels_strings", "left", "right")));
+  }
+
+  @Test
+  void scoresBecomeProbabilities() throws Exception {
+    float of2 = (float) (1 / (1 + Math.exp(-2)));
+    assertArrayEquals(
+        new float[] {1 - of2, of2},
+        scores(
+            "LinearClassifier",
+            2,
+            2,
+            new float[] {1, 3},
+            reals("coefficients", -1, 1),
+            reals("intercepts", 0),
+            ints("classlabels_ints", 0, 1),
+            text("post_transform", "LOGISTIC")),
+        1e-6f);
+  }
+
+  @Test
+  void rowsAreScaledNormalizedAndFilledUp() throws Exception {
+    assertArrayEquals(
+        new float[] {0, 6},
+        run("Scaler", 2, 2, new float[] {1, 4}, reals("offset", 1, 1), reals("scale", 5, 2)));
+    assertArrayEquals(
+        new float[] {0.25f, -0.75f, 0, 0},
+        new ClassicalTest().run("Normalizer", 2, 2, new float[] {1, -3, 0, 0}, text("norm", "L1")));
+    assertArrayEquals(
+        new float[] {7, 2, 3, 8},
+        new ClassicalTest()
+            .run(
+                "Imputer",
+                2,
+                2,
+                new float[] {NAN, 2, 3, NAN},
+                reals("imputed_value_floats", 7, 8),
+                OnnxFileBuilder.real("replaced_value_float", NAN)));
+  }
+
+  /** One vector of each class: rows are nearer to one of them. */
+  @Test
+  void supportVectorsVote() throws Exception {
+    Message[] settings = {
+      reals("support_vectors", 0, 0, 4, 0, 0, 4),
+      ints("vectors_per_class", 1, 1, 1),
+      reals("coefficients", 1, -1, -1, 1, 1, -1),
+      reals("rho", 0, 0, 0),
+      text("kernel_type", "RBF"),
+      reals("kernel_params", 0.1f, 0, 0),
+      ints("classlabels_ints", 3, 5, 8)
+    };
+    float[] rows = {1, 0, 3, 1, 0, 5};
+    assertArrayEquals(new float[] {3, 5, 8}, labels("SVMClassifier", 2, rows, settings));
+    double near = Math.exp(-0.1);
+    double far = Math.exp(-0.9);
+    double third = Math.exp(-1.7);
+    assertArrayEquals(
+        new float[] {(float) (near - far), (float) (near - third), (float) (far - third)},
+        new ClassicalTest().scores("SVMClassifier", 2, 3, new float[] {1, 0}, settings),
+        1e-6f);
+  }
+}
