@@ -107,23 +107,53 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   private static SharedMemory read(BackingFile source, long size) {
+    try {
+      return filled(size, segment -> read(source, segment));
+    } catch (IOException e) {
+      throw new SharedMemoryException(
+          "cannot read " + source.path() + ": " + IoMessages.reason(e), e);
+    }
+  }
+
+  /**
+   * Copies bytes into read-only memory of kind {@link MemoryKind#ASHMEM}, which is in this process
+   * alone as that of {@link #read(Path)} is.
+   *
+   * @param bytes at least one
+   * @throws SharedMemoryException.Exhausted if there is no room for the bytes
+   * @throws SharedMemoryException if the system refuses the memory
+   */
+  public static SharedMemory copyOf(MemorySegment bytes) {
+    try {
+      return filled(
+          bytes.byteSize(), segment -> BulkCopy.copy(bytes, 0, segment, 0, bytes.byteSize()));
+    } catch (IOException e) {
+      throw new SharedMemoryException(
+          "cannot copy " + bytes.byteSize() + " bytes: " + IoMessages.reason(e), e);
+    }
+  }
+
+  /** The bytes of new memory. */
+  @FunctionalInterface
+  private interface Filler {
+    void fill(MemorySegment segment) throws IOException;
+  }
+
+  private static SharedMemory filled(long size, Filler filler) throws IOException {
     Arena arena = Arena.ofShared();
     BackingFile copy = null;
-    boolean isRead = false;
+    boolean isFilled = false;
     try {
       MemorySegment segment = allocatePrivate(arena, size);
       if (segment == null) {
         copy = AnonymousFiles.ON_DISK.create(size);
         segment = copy.channel().map(MapMode.READ_WRITE, 0, size, arena);
       }
-      read(source, segment);
-      isRead = true;
+      filler.fill(segment);
+      isFilled = true;
       return new SharedMemory(MemoryKind.ASHMEM, arena, segment.asReadOnly(), copy, 0);
-    } catch (IOException e) {
-      throw new SharedMemoryException(
-          "cannot read " + source.path() + ": " + IoMessages.reason(e), e);
     } finally {
-      if (!isRead) {
+      if (!isFilled) {
         arena.close();
         if (copy != null) {
           copy.close();

@@ -4,8 +4,6 @@ package io.thalamus.runtime;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
-import io.thalamus.memory.BulkCopy;
-import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.reader.ModelFile;
@@ -69,11 +67,10 @@ public final class ModelLoader {
     }
     SharedMemory memory;
     try {
-      memory = SharedMemory.allocate(MemoryKind.ASHMEM, bytes.byteSize());
+      memory = SharedMemory.copyOf(bytes);
     } catch (SharedMemoryException e) {
       throw exhausted(name, e);
     }
-    BulkCopy.copy(bytes, 0, memory.segment(), 0, bytes.byteSize());
     return load(Path.of(name), memory, CompanionFiles.none(), options, open);
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
-import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -28,13 +27,12 @@ final class ConstantPool {
     if (values.isEmpty()) {
       return Optional.empty();
     }
-    SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, size);
+    byte[] all = new byte[Math.toIntExact(size)];
     for (int i = 0; i < values.size(); i++) {
       byte[] value = values.get(i);
-      MemorySegment.copy(
-          MemorySegment.ofArray(value), 0, memory.segment(), offsets.get(i), value.length);
+      System.arraycopy(value, 0, all, Math.toIntExact(offsets.get(i)), value.length);
     }
-    return Optional.of(memory);
+    return Optional.of(SharedMemory.copyOf(MemorySegment.ofArray(all)));
   }
 
   /** NNAPI's alignBytesNeeded: one byte anywhere, up to three at even offsets, more at fours. */

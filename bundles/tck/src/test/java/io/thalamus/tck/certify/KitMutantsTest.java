@@ -187,14 +187,17 @@ class KitMutantsTest {
 
   @Test
   void aNotYetThatPassesFailsWhateverItsGroup() throws Exception {
-    for (String id : List.of("graphs/seed 3", "quantization/coupled relu_tensor_quant8_asymm_80")) {
-      CertificationReport report =
-          Certification.of(new Mutant())
-              .withRandom(GRAPHS, 1)
-              .with(Exceptions.NONE.andNotYet(id, "being worked on"))
-              .run(_ -> {});
-      assertEquals(List.of(id), report.failures().stream().map(Finding::id).toList(), report::text);
+    List<String> ids = List.of("quantization/coupled relu_tensor_quant8_asymm_80", "graphs/seed 3");
+    Exceptions exceptions = Exceptions.NONE;
+    for (String id : ids) {
+      exceptions = exceptions.andNotYet(id, "being worked on");
     }
+    CertificationReport report =
+        Certification.of(new Mutant()).withRandom(GRAPHS, 1).with(exceptions).run(_ -> {});
+    assertEquals(
+        Set.copyOf(ids),
+        report.failures().stream().map(Finding::id).collect(Collectors.toSet()),
+        report::text);
   }
 
   private static final List<Example> SINGLES =

@@ -75,6 +75,16 @@ class GraphSuiteTest {
     assertTrue(report.narrow() > 0.95 * report.elements());
   }
 
+  /** Those of the first graphs that show a fault; none where 250 graphs show none. */
+  private static List<GraphReport.Result> firstFailures(String operation) throws Exception {
+    GraphSuite suite = GraphSuite.of(new EvaluatorDevice(operation, GraphSuiteTest::error));
+    List<GraphReport.Result> failures = List.of();
+    for (int done = 0; done < 250 && failures.isEmpty(); done += 25) {
+      failures = suite.run(25, SEED + done).failures();
+    }
+    return failures;
+  }
+
   @Test
   void aFaultIsFoundInWhateverOperationItIs() throws Exception {
     List<String> operations =
@@ -89,17 +99,16 @@ class GraphSuiteTest {
         .map(Evaluator::name)
         .forEach(operations::add);
     for (String operation : operations) {
-      EvaluatorDevice device = new EvaluatorDevice(operation, GraphSuiteTest::error);
-      GraphReport report = GraphSuite.of(device).run(250, SEED);
-      assertFalse(report.failures().isEmpty(), operation);
-      for (GraphReport.Result failure : report.failures()) {
+      List<GraphReport.Result> failures = firstFailures(operation);
+      assertFalse(failures.isEmpty(), operation);
+      for (GraphReport.Result failure : failures) {
         assertTrue(
             failure.smallest().main().operations().stream()
                 .anyMatch(o -> o.type().equals(operation)),
             failure.text());
       }
       List<String> larger =
-          report.failures().stream()
+          failures.stream()
               .filter(failure -> failure.smallest().main().operations().size() > 1)
               .map(GraphReport.Result::text)
               .toList();
