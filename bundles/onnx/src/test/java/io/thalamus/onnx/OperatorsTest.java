@@ -206,4 +206,15 @@ class OperatorsTest {
         .output("y", FLOAT, values.length);
     assertArrayEquals(values, TestFiles.run(file, 1, 2, 3, 4), equation);
   }
+
+  /** Blocks of two elements overlap in the middle one, where both are added. */
+  @Test
+  void columnsBecomeAnImage() throws Exception {
+    file.input("x", FLOAT, 1, 2, 2)
+        .integers("image", new long[] {1}, 3)
+        .integers("block", new long[] {1}, 2)
+        .node("Col2Im", List.of("x", "image", "block"), "y")
+        .output("y", FLOAT, 1, 1, 3);
+    assertArrayEquals(new float[] {1, 2 + 10, 20}, TestFiles.run(file, 1, 2, 10, 20));
+  }
 }

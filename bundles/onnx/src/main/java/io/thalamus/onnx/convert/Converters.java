@@ -67,6 +67,7 @@ public final class Converters {
       case 25 -> Search.addTo(this);
       case 26 -> Classical.addTo(this);
       case 27 -> Trees.addTo(this);
+      case 28 -> Columns.addTo(this);
       default -> {
         return false;
       }

@@ -73,6 +73,7 @@ final class ControlFlow {
       throws ModelFormatException {
     ModelConverter model = node.model();
     SubgraphBuilder.Mark mark = node.builder().mark();
+    Variables.Moment moment = model.variables().moment();
     FlatGraph condition = model.enter(conditionIndex);
     try {
       FlatGraph body = model.enter(bodyIndex);
@@ -83,6 +84,7 @@ final class ControlFlow {
       }
     } catch (ModelFormatException e) {
       node.graph().truncate(mark);
+      model.variables().restore(moment);
       return Optional.empty(); // as a loop, it says itself what is wrong with it
     } finally {
       model.leave(conditionIndex);

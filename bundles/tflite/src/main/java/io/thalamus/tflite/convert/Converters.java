@@ -68,6 +68,7 @@ public final class Converters {
       case 20 -> Rfft.addTo(this);
       case 21 -> ControlFlow.addTo(this);
       case 22 -> Search.addTo(this);
+      case 23 -> Variables.addTo(this);
       default -> {
         return false;
       }

@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
+import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.TensorType;
 
 /**
@@ -44,6 +45,7 @@ final class GraphConverter {
   private final Constants constants;
   private final Converters converters;
   private final boolean isInner;
+  private final boolean isOfMain;
   private final SubgraphBuilder builder;
   private final Rows rows;
   private final Set<Integer> fixed = new HashSet<>();
@@ -69,6 +71,7 @@ final class GraphConverter {
       Converters converters,
       GraphConverter outer) {
     this.isInner = outer != null;
+    this.isOfMain = outer == null ? entry.isMain() : outer.isOfMain;
     this.builder = outer == null ? new SubgraphBuilder() : outer.builder;
     this.rows = outer == null ? new Rows() : outer.rows;
     this.model = model;
@@ -104,7 +107,21 @@ final class GraphConverter {
       convert(operator);
     }
     refusals.check();
-    return builder.build(inputs, outputs());
+    List<Integer> outputs = outputs();
+    if (entry.isMain()) {
+      List<Integer> states = List.copyOf(model.variables().inputs());
+      List<Integer> results = model.variables().results();
+      for (int i = 0; i < states.size(); i++) {
+        outputs.add(copy(written(results.get(i)), builder.get(states.get(i)).name() + ".next"));
+      }
+      inputs.addAll(states);
+    }
+    return builder.build(inputs, outputs);
+  }
+
+  /** Returns whether its operations are those of the graph that the user calls. */
+  boolean isOfMain() {
+    return isOfMain;
   }
 
   /** Another graph of the file, whose operations are added to those of this one. */
@@ -144,12 +161,15 @@ final class GraphConverter {
       }
     }
     for (FlatOperator operator : graph.operators()) {
-      if (IntStream.of(operator.outputs()).allMatch(fixed::contains)) {
+      if (operator.outputs().length > 0
+          && IntStream.of(operator.outputs()).allMatch(fixed::contains)) {
         continue;
       }
       model.countInlined();
       convert(operator);
-      if (operator.inputs().length > 0 && IntStream.of(operator.inputs()).allMatch(this::isFixed)) {
+      boolean isRead = operator.kind().code() == BuiltinOperator.READ_VARIABLE;
+      if (IntStream.of(operator.inputs()).allMatch(this::isFixed)
+          && (!isRead || IntStream.of(operator.outputs()).allMatch(this::isFixed))) {
         IntStream.of(operator.outputs()).forEach(fixed::add);
       }
     }
@@ -517,8 +537,19 @@ final class GraphConverter {
   }
 
   private int copy(int operand) throws ModelFormatException {
+    return copy(operand, builder.get(operand).name());
+  }
+
+  private int copy(int operand, String name) throws ModelFormatException {
     Operand source = builder.get(operand);
-    int target = builder.operand(source.with(Lifetime.SUBGRAPH_OUTPUT));
+    int target =
+        builder.operand(
+            new Operand(
+                source.type(),
+                source.shape(),
+                source.quantization(),
+                Lifetime.SUBGRAPH_OUTPUT,
+                name));
     emit(OperationCode.CAST, List.of(operand), List.of(target));
     return target;
   }

@@ -27,10 +27,12 @@ public final class ModelConverter {
   private final List<Subgraph> referenced = new ArrayList<>();
   private final Map<Integer, Integer> referenceOfGraph = new HashMap<>();
   private final Set<Integer> underConversion = new HashSet<>();
+  private final Variables variables;
   private int inlined;
 
-  private ModelConverter(FlatModel file, Converters converters) {
+  private ModelConverter(FlatModel file, Converters converters) throws ModelFormatException {
     this.file = file;
+    this.variables = new Variables(file);
     this.converters = converters;
     this.constants = new Constants(file.file());
   }
@@ -69,6 +71,10 @@ public final class ModelConverter {
     referenced.add(subgraph);
     referenceOfGraph.put(graph, referenced.size() - 1);
     return referenced.size() - 1;
+  }
+
+  Variables variables() {
+    return variables;
   }
 
   /** A graph whose operators are converted until {@link #leave}. */

@@ -32,7 +32,7 @@ public record FlatTensor(
     int[] signature,
     FlatSparsity sparsity) {
   /** The same at another place. */
-  FlatTensor at(int place) {
+  public FlatTensor at(int place) {
     return new FlatTensor(
         place,
         name,

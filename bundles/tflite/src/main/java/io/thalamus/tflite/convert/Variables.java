@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.FlatGraph;
+import io.thalamus.tflite.file.FlatModel;
+import io.thalamus.tflite.file.FlatOperator;
+import io.thalamus.tflite.file.FlatTensor;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.CallOnceOptions;
+import org.tensorflow.lite.schema.VarHandleOptions;
+
+/**
+ * Variables. One that is set by the graph that CALL_ONCE names, and read from then on, is a
+ * constant: exporters leave weights so. Another is a state: an input of the model, which comes
+ * behind those of the file, and an output with its value afterwards. A handle is an operand that
+ * holds the number of its variable, which graphs hand on. One for each model; not thread-safe.
+ */
+final class Variables {
+  /** Stands for a variable whose handle is given to a graph. */
+  private static final String ANY = "\0";
+
+  private final List<String> names = new ArrayList<>();
+  private final Set<String> assigned;
+  private final Map<Integer, First> values = new HashMap<>();
+  private final Map<Integer, Integer> inputs = new LinkedHashMap<>();
+  private final Map<Integer, Integer> states = new HashMap<>();
+  private boolean isSetting;
+
+  /** The variables of a file, of which some graphs set some in each call. */
+  Variables(FlatModel file) throws ModelFormatException {
+    Set<Integer> initial = new HashSet<>();
+    for (FlatGraph graph : file.graphs()) {
+      for (FlatOperator operator : graph.operators()) {
+        if (operator.kind().code() == BuiltinOperator.CALL_ONCE) {
+          CallOnceOptions options = operator.options(new CallOnceOptions());
+          initial.add(operator.checked().get(options::initSubgraphIndex));
+        }
+      }
+    }
+    assigned = new HashSet<>();
+    for (FlatGraph graph : file.graphs()) {
+      if (!initial.contains(graph.index())) {
+        assigned.addAll(assigned(graph));
+      }
+    }
+  }
+
+  private static Set<String> assigned(FlatGraph graph) throws ModelFormatException {
+    Map<Integer, String> handles = new HashMap<>();
+    Set<String> assigned = new HashSet<>();
+    for (FlatOperator operator : graph.operators()) {
+      int code = operator.kind().code();
+      if (code == BuiltinOperator.VAR_HANDLE && operator.outputs().length == 1) {
+        handles.put(operator.outputs()[0], name(operator));
+      } else if (code == BuiltinOperator.ASSIGN_VARIABLE && operator.inputs().length == 2) {
+        assigned.add(handles.getOrDefault(operator.inputs()[0], ANY));
+      }
+    }
+    return assigned;
+  }
+
+  private static String name(FlatOperator operator) throws ModelFormatException {
+    VarHandleOptions options = operator.options(new VarHandleOptions());
+    String container = operator.checked().get(options::container);
+    String name = operator.checked().get(options::sharedName);
+    return container == null || container.isEmpty() ? "" + name : container + "/" + name;
+  }
+
+  /**
+   * What a variable is set to.
+   *
+   * @param tensor a constant of the file; null where the value was derived
+   * @param operand the value, where there is no such tensor
+   */
+  private record First(FlatTensor tensor, Operand operand) {}
+
+  /** The values of states at a moment, for {@link #restore}. */
+  record Moment(Map<Integer, Integer> inputs, Map<Integer, Integer> states) {}
+
+  Moment moment() {
+    return new Moment(new LinkedHashMap<>(inputs), new HashMap<>(states));
+  }
+
+  void restore(Moment moment) {
+    inputs.clear();
+    inputs.putAll(moment.inputs());
+    states.clear();
+    states.putAll(moment.states());
+  }
+
+  /** The inputs of the model that give states. */
+  Collection<Integer> inputs() {
+    return inputs.values();
+  }
+
+  /** For each of these inputs the operand that holds the state afterwards. */
+  List<Integer> results() {
+    return inputs.keySet().stream().map(states::get).toList();
+  }
+
+  static void addTo(Converters table) {
+    table.add(BuiltinOperator.CALL_ONCE, node -> node.model().variables().callOnce(node));
+    table.add(BuiltinOperator.VAR_HANDLE, node -> node.model().variables().handle(node));
+    table.add(BuiltinOperator.READ_VARIABLE, node -> node.model().variables().read(node));
+    table.add(BuiltinOperator.ASSIGN_VARIABLE, node -> node.model().variables().assign(node));
+  }
+
+  private void callOnce(Node node) throws ModelFormatException {
+    CallOnceOptions options = node.options(new CallOnceOptions());
+    int graph = node.get(options::initSubgraphIndex);
+    GraphConverter inner = node.graph().inner(node.model().enter(graph));
+    boolean wasSetting = isSetting;
+    isSetting = true;
+    try {
+      inner.inline(List.of());
+    } finally {
+      isSetting = wasSetting;
+      node.model().leave(graph);
+    }
+  }
+
+  private void handle(Node node) throws ModelFormatException {
+    String name = name(node.operator());
+    if (!names.contains(name)) {
+      names.add(name);
+    }
+    node.alias(0, node.int32Vector(names.indexOf(name)));
+  }
+
+  private int variable(Node node) throws ModelFormatException {
+    int variable = node.isKnown(0) ? node.onlyInt(0) : -1;
+    node.require(variable >= 0 && variable < names.size(), "its variable is not known beforehand");
+    return variable;
+  }
+
+  private boolean isState(int variable) {
+    return assigned.contains(ANY) || assigned.contains(names.get(variable));
+  }
+
+  private void assign(Node node) throws ModelFormatException {
+    int variable = variable(node);
+    if (!isSetting) {
+      state(node, variable, node.input(1));
+      states.put(variable, node.in(1));
+      return;
+    }
+    if (node.input(1).isConstant()) {
+      values.put(variable, new First(node.input(1), null));
+      return;
+    }
+    Operand value = node.inOperand(1);
+    node.require(
+        isState(variable) || value.lifetime() instanceof Lifetime.Constant,
+        "the first value of variable '" + names.get(variable) + "' is not known beforehand");
+    values.put(variable, new First(null, value));
+  }
+
+  private void read(Node node) throws ModelFormatException {
+    int variable = variable(node);
+    FlatTensor output = node.output(0);
+    if (isState(variable)) {
+      node.alias(0, state(node, variable, output));
+      return;
+    }
+    First value = values.get(variable);
+    node.require(value != null, "variable '" + names.get(variable) + "' has no value yet");
+    if (value.tensor() != null) {
+      node.graph().standIn(output.index(), value.tensor().at(output.index()));
+    } else {
+      node.alias(0, node.builder().operand(value.operand()));
+    }
+  }
+
+  /** The operand of a state, which is an input of the model before it is set. */
+  private int state(Node node, int variable, FlatTensor like) throws ModelFormatException {
+    Integer known = states.get(variable);
+    if (known != null) {
+      return known;
+    }
+    node.require(
+        node.graph().isOfMain(),
+        "a state is read or set in a loop or branch of which only an execution tells the course");
+    First value = values.get(variable);
+    FlatTensor tensor = value == null || value.tensor() == null ? like : value.tensor();
+    boolean isReal = Wide16.isQuantized(tensor);
+    Shape shape =
+        value == null || value.tensor() != null
+            ? TensorTypes.shape(tensor)
+            : value.operand().shape();
+    int operand =
+        node.builder()
+            .operand(
+                new Operand(
+                    isReal ? OperandCode.TENSOR_FLOAT32 : TensorTypes.code(tensor),
+                    shape,
+                    isReal ? Quantization.NONE : TensorTypes.quantization(tensor),
+                    Lifetime.SUBGRAPH_INPUT,
+                    names.get(variable)));
+    inputs.put(variable, operand);
+    states.put(variable, operand);
+    return operand;
+  }
+}

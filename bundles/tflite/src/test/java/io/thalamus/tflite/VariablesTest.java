@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import org.junit.jupiter.api.Test;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.CallOnceOptions;
+import org.tensorflow.lite.schema.TensorType;
+import org.tensorflow.lite.schema.VarHandleOptions;
+
+/** Variables, as constants and as states. */
+class VariablesTest {
+  private final TfliteFileBuilder file = new TfliteFileBuilder();
+
+  private Model read() throws ModelFormatException {
+    return TestFiles.read(file).model();
+  }
+
+  private int handle(String name) {
+    int handle = file.tensor("handle of " + name, TensorType.RESOURCE, null);
+    file.operator(
+        BuiltinOperator.VAR_HANDLE,
+        BuiltinOptions.VarHandleOptions,
+        flat ->
+            VarHandleOptions.createVarHandleOptions(
+                flat, flat.createString(""), flat.createString(name)),
+        new int[0],
+        handle);
+    return handle;
+  }
+
+  private void callOnce() {
+    file.operator(
+        BuiltinOperator.CALL_ONCE,
+        BuiltinOptions.CallOnceOptions,
+        flat -> CallOnceOptions.createCallOnceOptions(flat, 1),
+        new int[0]);
+  }
+
+  /** The graph that is called once, which sets a variable. */
+  private void first(String name) {
+    int handle = handle(name);
+    int value = file.zeros("zeros", TensorType.FLOAT32, null, 1, 2);
+    file.operator(BuiltinOperator.ASSIGN_VARIABLE, new int[] {handle, value}).graph(new int[0]);
+  }
+
+  @Test
+  void variableThatIsSetOnceIsAConstant() throws ModelFormatException {
+    int x = file.floats("x", 1, 2);
+    int read = file.floats("read", 1, 2);
+    int y = file.floats("y", 1, 2);
+    callOnce();
+    int handle = handle("w");
+    file.operator(BuiltinOperator.READ_VARIABLE, new int[] {handle}, read)
+        .operator(BuiltinOperator.ADD, new int[] {x, read}, y)
+        .graph(new int[] {x}, y);
+    first("w");
+    Model model = read();
+    assertEquals("ADD(x, zeros, 0) -> y", ModelText.of(model));
+    assertEquals(1, model.main().inputIndexes().size());
+  }
+
+  @Test
+  void variableThatIsSetInEachCallIsAnInputAndAnOutput() throws ModelFormatException {
+    int x = file.floats("x", 1, 2);
+    int read = file.floats("read", 1, 2);
+    int sum = file.floats("sum", 1, 2);
+    int y = file.floats("y", 1, 2);
+    callOnce();
+    int handle = handle("count");
+    int again = handle("count");
+    file.operator(BuiltinOperator.READ_VARIABLE, new int[] {handle}, read)
+        .operator(BuiltinOperator.ADD, new int[] {read, x}, sum)
+        .operator(BuiltinOperator.ASSIGN_VARIABLE, new int[] {handle, sum})
+        .operator(BuiltinOperator.READ_VARIABLE, new int[] {again}, y)
+        .graph(new int[] {x}, y);
+    first("count");
+    Model model = read();
+    assertEquals(
+        "ADD(count, x, 0) -> sum\nCAST(sum) -> sum\nCAST(sum) -> count.next", ModelText.of(model));
+    assertEquals("x", model.main().input(0).name());
+    assertEquals("count", model.main().input(1).name());
+    Operand state = model.main().input(1);
+    assertEquals(Shape.of(1, 2), state.shape());
+    assertEquals(state.type(), model.main().output(1).type());
+  }
+
+  @Test
+  void variableWithoutAValueIsRefused() {
+    int y = file.floats("y", 1, 2);
+    int handle = handle("w");
+    file.operator(BuiltinOperator.READ_VARIABLE, new int[] {handle}, y).graph(new int[0], y);
+    assertEquals(
+        "operator 1 READ_VARIABLE (output 'y'): variable 'w' has no value yet",
+        assertThrows(ModelFormatException.class, this::read).getMessage());
+  }
+}
