@@ -53,19 +53,20 @@ final class Remote implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin/java").toString());
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    if (parts.length == 1) {
-      command.addAll(List.of("-cp", System.getProperty("java.class.path")));
-    } else {
+    String classPath = System.getProperty("java.class.path");
+    if (parts.length > 1) {
       Path target = Path.of(parts[1], "integration-tests/benchmarks/target");
       command.add("-Dthalamus.home=" + Path.of(parts[1], "launcher/target/thalamus"));
-      command.addAll(
-          List.of("-cp", target.resolve("classes") + File.pathSeparator + target.resolve("lib/*")));
+      classPath = target.resolve("classes") + File.pathSeparator + target.resolve("lib/*");
     }
     command.addAll(
         List.of(Worker.class.getName(), parts[0], Integer.toString(threads), model.toString()));
     inputs.forEach(input -> command.add(input.toString()));
+    ProcessBuilder builder = new ProcessBuilder(command);
+    // ONNX Runtime overflows its stack where the command line is as long as ours.
+    builder.environment().put("CLASSPATH", classPath);
     Process process =
-        new ProcessBuilder(command)
+        builder
             .directory(log.toAbsolutePath().getParent().toFile())
             .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()))
             .start();

@@ -18,7 +18,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -34,6 +36,7 @@ final class Joiner {
   private final Signature signature;
   private final Terms terms;
   private final Map<Key, Group> groups = new HashMap<>();
+  private final Queue<Room> rooms = new ConcurrentLinkedQueue<>();
 
   /**
    * The rules by which requests are joined.
@@ -51,6 +54,12 @@ final class Joiner {
     final List<RunningInference> members = new ArrayList<>();
     long rows;
   }
+
+  /**
+   * Memory for as many rows as are joined, which is used again: to free memory that threads share
+   * stops them all for a moment.
+   */
+  private record Room(MemorySegment[] inputs, MemorySegment[] outputs) {}
 
   private Joiner(Compilation compilation, Signature signature, Terms terms) {
     this.compilation = compilation;
@@ -234,16 +243,24 @@ final class Joiner {
     }
   }
 
+  private Room newRoom() {
+    Arena arena = Arena.ofAuto();
+    return new Room(
+        memory(arena, signature.inputs(), terms.rows()),
+        memory(arena, signature.outputs(), terms.rows()));
+  }
+
   private void start(Group group) {
     if (group.members.size() == 1) {
       group.members.getFirst().alone();
       return;
     }
-    Arena arena = Arena.ofShared();
+    Room spare = rooms.poll();
+    Room room = spare == null ? newRoom() : spare;
     boolean isStarted = false;
     try {
-      MemorySegment[] inputs = memory(arena, signature.inputs(), group.rows);
-      MemorySegment[] outputs = memory(arena, signature.outputs(), group.rows);
+      MemorySegment[] inputs = rows(signature.inputs(), room.inputs, 0, group.rows);
+      MemorySegment[] outputs = rows(signature.outputs(), room.outputs, 0, group.rows);
       long row = 0;
       for (RunningInference member : group.members) {
         MemorySegment[] own = rows(signature.inputs(), inputs, row, member.rows());
@@ -261,31 +278,26 @@ final class Joiner {
         next.setTimeout(shortest.get());
       }
       group.members.forEach(RunningInference::begun);
-      next.computeAsync()
-          .whenComplete((report, fault) -> ended(group, arena, outputs, report, fault));
+      next.computeAsync().whenComplete((report, fault) -> ended(group, room, report, fault));
       isStarted = true;
     } finally {
       if (!isStarted) {
-        arena.close();
         group.members.forEach(RunningInference::alone);
       }
     }
   }
 
-  private void ended(
-      Group group, Arena arena, MemorySegment[] outputs, ExecutionReport report, Throwable fault) {
-    boolean isDone = fault == null && report.isSuccess() && isOfRows(report, group.rows);
-    try (arena) {
-      long row = 0;
-      for (RunningInference member : group.members) {
-        if (isDone) {
-          member.joined(report, rows(signature.outputs(), outputs, row, member.rows()), row == 0);
-        }
-        row += member.rows();
-      }
-    }
-    if (!isDone) {
+  private void ended(Group group, Room room, ExecutionReport report, Throwable fault) {
+    if (fault != null || !report.isSuccess() || !isOfRows(report, group.rows)) {
+      // The room is not used again: whoever has failed may still write there.
       group.members.forEach(RunningInference::alone);
+      return;
     }
+    long row = 0;
+    for (RunningInference member : group.members) {
+      member.joined(report, rows(signature.outputs(), room.outputs, row, member.rows()), row == 0);
+      row += member.rows();
+    }
+    rooms.add(room);
   }
 }
