@@ -199,7 +199,8 @@ public final class NpuPreparedModel extends FramedPreparedModel<Memory> {
       BulkCopy.copy(
           input, 0, MemorySegment.ofArray(memory.tensors), place.address(), place.bytes());
     }
-    StreamRun stream = new StreamRun(chip, current, memory, priority, settings);
+    Priority rank = settings.control().executionPriority().orElse(priority);
+    StreamRun stream = new StreamRun(chip, current, memory, rank, settings);
     Failed failure = execute(stream);
     if (failure != null) {
       return failure;

@@ -29,7 +29,11 @@ import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -137,6 +141,41 @@ class WaitingExecutionTest {
     mayGoOn.countDown();
     assertInstanceOf(Completed.class, holder.get());
     assertArrayEquals(DOUBLED, requests.getFirst().output(0));
+  }
+
+  /** The control of an execution that notes when it runs. */
+  private record Noting(String name, Optional<Priority> executionPriority, Set<String> ran)
+      implements ExecutionControl {
+    @Override
+    public Signal checkpoint() {
+      return Signal.CONTINUE;
+    }
+
+    /** The device asks this of an execution that has it, between two commands. */
+    @Override
+    public boolean isPauseWanted() {
+      ran.add(name);
+      return false;
+    }
+  }
+
+  @Test
+  void anExecutionHasItsOwnRank() throws Exception {
+    Set<String> ran = Collections.synchronizedSet(new LinkedHashSet<>());
+    try (PreparedModel prepared = prepare(Priority.LOW)) {
+      FutureTask<ExecutionResult> usual =
+          startWaiting(
+              prepared, ExecutionConfig.DEFAULT.with(new Noting("usual", Optional.empty(), ran)));
+      FutureTask<ExecutionResult> urgent =
+          startWaiting(
+              prepared,
+              ExecutionConfig.DEFAULT.with(
+                  new Noting("urgent", Optional.of(Priority.HIGH), ran).until(() -> false, null)));
+      mayGoOn.countDown();
+      assertInstanceOf(Completed.class, urgent.get());
+      assertInstanceOf(Completed.class, usual.get());
+    }
+    assertEquals(List.of("urgent", "usual"), List.copyOf(ran));
   }
 
   private WeakReference<?> cancelWhileItWaits() throws Exception {

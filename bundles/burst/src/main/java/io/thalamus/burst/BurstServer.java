@@ -18,8 +18,10 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Priority;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -346,6 +348,11 @@ final class BurstServer implements BurstContext {
     @Override
     public boolean isPauseWanted() {
       return page.isStandBack() || caller.isPauseWanted();
+    }
+
+    @Override
+    public Optional<Priority> executionPriority() {
+      return caller.executionPriority();
     }
 
     @Override

@@ -2,6 +2,8 @@
 package io.thalamus.hal;
 
 import io.thalamus.model.Deadline;
+import io.thalamus.model.Priority;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -33,6 +35,14 @@ public interface ExecutionControl {
   }
 
   /**
+   * Returns the priority of this execution among the work of its application; empty where it is
+   * that of the prepared model. A device with a queue of its own ranks it so.
+   */
+  default Optional<Priority> executionPriority() {
+    return Optional.empty();
+  }
+
+  /**
    * Tells that the device has worked on others for so long while this execution waited in a queue
    * of the device's own. That time counts as a pause: against no limit, and as no time of the
    * device. Told now and then by the thread that waits, and only once the others have come further,
@@ -59,6 +69,11 @@ public interface ExecutionControl {
       @Override
       public boolean isPauseWanted() {
         return first.isPauseWanted();
+      }
+
+      @Override
+      public Optional<Priority> executionPriority() {
+        return first.executionPriority();
       }
 
       @Override

@@ -52,6 +52,8 @@ interface Caller extends AutoCloseable {
    * The end of a request.
    *
    * @param value of the first output; empty without an answer
+   * @param queueMicros how long the request waited in the server; 0 without an answer
+   * @param computeMicros how long it was computed; 0 without an answer
    * @param why for people; empty after an answer
    * @param retryAfter when to try again, where the server says so
    */
@@ -60,10 +62,12 @@ interface Caller extends AutoCloseable {
       String version,
       String ranOn,
       byte[] value,
+      long queueMicros,
+      long computeMicros,
       String why,
       Optional<Duration> retryAfter) {
     static Reply without(Outcome outcome, String why, Optional<Duration> retryAfter) {
-      return new Reply(outcome, "", "", new byte[0], why, retryAfter);
+      return new Reply(outcome, "", "", new byte[0], 0, 0, why, retryAfter);
     }
   }
 

@@ -19,6 +19,8 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.ConnectException;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -146,19 +148,7 @@ final class GrpcCaller implements Caller {
   /** Returns the delay of the RetryInfo in a google.rpc.Status. */
   private static Optional<Duration> retryDelay(byte[] details) throws IOException {
     byte[] delay = bytes(bytes(bytes(details, 3), 2), 1);
-    MessageReader in = new MessageReader(new ByteArrayInputStream(delay));
-    long seconds = 0;
-    long nanos = 0;
-    for (int tag = in.next(); tag != 0; tag = in.next()) {
-      if (tag == MessageReader.tag(1, MessageReader.VARINT)) {
-        seconds = in.varint();
-      } else if (tag == MessageReader.tag(2, MessageReader.VARINT)) {
-        nanos = in.varint();
-      } else {
-        in.skip(tag);
-      }
-    }
-    return Optional.of(Duration.ofSeconds(seconds, nanos));
+    return Optional.of(Duration.ofSeconds(integer(delay, 1), integer(delay, 2)));
   }
 
   /** Returns the first value of a field; no bytes without. */
@@ -175,24 +165,43 @@ final class GrpcCaller implements Caller {
     return new byte[0];
   }
 
+  /** Returns the first integer of a field; 0 without. */
+  private static long integer(byte[] message, int field) throws IOException {
+    MessageReader in = new MessageReader(new ByteArrayInputStream(message));
+    for (int tag = in.next(); tag != 0; tag = in.next()) {
+      if (tag == MessageReader.tag(field, MessageReader.VARINT)) {
+        return in.varint();
+      }
+      in.skip(tag);
+    }
+    return 0;
+  }
+
   private static Reply read(byte[] message) throws IOException {
     MessageReader in = new MessageReader(new ByteArrayInputStream(message));
     String version = "";
-    String ranOn = "";
+    Map<String, byte[]> parameters = new HashMap<>();
     for (int tag = in.next(); tag != 0; tag = in.next()) {
       if (tag == MessageReader.tag(2, MessageReader.LENGTH)) {
         version = in.text();
       } else if (tag == MessageReader.tag(4, MessageReader.LENGTH)) {
         byte[] entry = new byte[(int) in.length()];
         in.bytes(MemorySegment.ofArray(entry));
-        if (new String(bytes(entry, 1)).equals("ran_on")) {
-          ranOn = new String(bytes(bytes(entry, 2), 3));
-        }
+        parameters.put(new String(bytes(entry, 1)), bytes(entry, 2));
       } else {
         in.skip(tag);
       }
     }
-    return new Reply(Outcome.ANSWERED, version, ranOn, bytes(message, 6), "", Optional.empty());
+    byte[] none = new byte[0];
+    return new Reply(
+        Outcome.ANSWERED,
+        version,
+        new String(bytes(parameters.getOrDefault("ran_on", none), 3)),
+        bytes(message, 6),
+        integer(parameters.getOrDefault("queue_us", none), 2),
+        integer(parameters.getOrDefault("compute_us", none), 2),
+        "",
+        Optional.empty());
   }
 
   @Override

@@ -67,6 +67,8 @@ final class RestCaller implements Caller {
         RunningServer.field(header, "model_version"),
         RunningServer.field(header, "ran_on"),
         Arrays.copyOfRange(body, length, body.length),
+        RunningServer.number(header, "queue_us"),
+        RunningServer.number(header, "compute_us"),
         "",
         Optional.empty());
   }

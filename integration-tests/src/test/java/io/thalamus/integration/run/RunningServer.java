@@ -159,6 +159,12 @@ final class RunningServer implements AutoCloseable {
     return found.find() ? found.group(1) : "";
   }
 
+  /** Returns a number of a JSON object; 0 if it is not there. */
+  static long number(String json, String name) {
+    Matcher found = Pattern.compile("\"" + name + "\":(\\d{1,18})").matcher(json);
+    return found.find() ? Long.parseLong(found.group(1)) : 0;
+  }
+
   /** Returns what it uses, after a collection of garbage. */
   Footprint footprint() throws IOException {
     long loaders = loaders();

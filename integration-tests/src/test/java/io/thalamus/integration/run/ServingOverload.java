@@ -16,6 +16,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -28,11 +30,13 @@ final class ServingOverload implements Proof {
   private static final long MEGABYTE = 1 << 20;
   private static final int CLOSED_CLIENTS = 4;
 
-  /** Before them nothing is compiled, and no time is that of later ones. */
-  private static final int WARM_REQUESTS = 400;
+  /** Before that nothing is compiled, and no time is that of later requests. */
+  private static final int WARM_SECONDS = 8;
 
-  private static final int MEASURED_REQUESTS = 400;
-  private static final int IDLE_REQUESTS = 200;
+  private static final int MEASURED_SECONDS = 5;
+  private static final int IDLE_REQUESTS = 400;
+  private static final int IDLE_SECONDS = 20;
+  private static final int NEWS_SECONDS = 10;
 
   /** One of as many is of high priority. */
   private static final int HIGH_EVERY = 20;
@@ -85,6 +89,39 @@ final class ServingOverload implements Proof {
     }
   }
 
+  /** The times of answered requests, as the client and as the server saw them. */
+  private static final class Times {
+    private final Queue<Long> client = new ConcurrentLinkedQueue<>();
+    private final Queue<Long> queue = new ConcurrentLinkedQueue<>();
+    private final Queue<Long> server = new ConcurrentLinkedQueue<>();
+
+    void add(long micros, Reply reply) {
+      client.add(micros);
+      queue.add(reply.queueMicros());
+      server.add(reply.queueMicros() + reply.computeMicros());
+    }
+
+    void print(String name, Figures figures) {
+      print(name, client, figures);
+      print(name + "Queue", queue, figures);
+      print(name + "Server", server, figures);
+    }
+
+    long serverP99() {
+      return part(server, 99);
+    }
+
+    private static void print(String name, Queue<Long> micros, Figures figures) {
+      figures.decimal(name + "MedianMillis", part(micros, 50) / 1e3);
+      figures.decimal(name + "P99Millis", part(micros, 99) / 1e3);
+    }
+
+    private static long part(Queue<Long> micros, int percent) {
+      List<Long> sorted = micros.stream().sorted().toList();
+      return sorted.isEmpty() ? 0 : sorted.get(sorted.size() * percent / 100);
+    }
+  }
+
   /** One proof under way. */
   private static final class Run {
     private final RunningServer server;
@@ -93,6 +130,7 @@ final class ServingOverload implements Proof {
     private final long limit;
     private final Figures figures;
 
+    private final AtomicInteger asked = new AtomicInteger();
     private final AtomicInteger let = new AtomicInteger();
     private final AtomicInteger answered = new AtomicInteger();
     private final AtomicInteger told = new AtomicInteger();
@@ -104,8 +142,8 @@ final class ServingOverload implements Proof {
     private final AtomicInteger withoutTime = new AtomicInteger();
     private final Map<Outcome, AtomicInteger> outcomes = new ConcurrentHashMap<>();
     private final Map<Long, Integer> lateBySecond = new ConcurrentSkipListMap<>();
-    private final Queue<Long> all = new ConcurrentLinkedQueue<>();
-    private final Queue<Long> high = new ConcurrentLinkedQueue<>();
+    private final Times all = new Times();
+    private final Times high = new Times();
     private volatile long begin;
 
     Run(
@@ -124,28 +162,35 @@ final class ServingOverload implements Proof {
     void all(long overload, long seconds) throws Exception {
       double capacity = capacity();
       figures.decimal("capacityPerSecond", capacity);
-      Queue<Long> idle = new ConcurrentLinkedQueue<>();
-      for (int i = 0; i < IDLE_REQUESTS; i++) {
+      Times idle = new Times();
+      long patient = System.nanoTime() + TimeUnit.SECONDS.toNanos(IDLE_SECONDS);
+      for (int i = 0; i < IDLE_REQUESTS && System.nanoTime() - patient < 0; i++) {
         one(callers.get(i % callers.size()), question.with(limit, 1), idle);
       }
-      times("highIdle", idle);
+      idle.print("highIdle", figures);
       long before = server.residentBytes();
       long interval = Math.round(1e9 / (overload * capacity));
+      figures.figure("secondsToComputeAll", overload * seconds);
       begin = System.nanoTime();
       long end = begin + TimeUnit.SECONDS.toNanos(seconds);
       // Longer than it takes to compute all of them.
       long patience = end + (overload + 1) * TimeUnit.SECONDS.toNanos(seconds + 20);
       List<Thread> threads = new ArrayList<>();
-      for (long next = begin; next - end < 0; next += interval) {
-        TimeUnit.NANOSECONDS.sleep(next - System.nanoTime());
-        int number = threads.size();
-        threads.add(Thread.ofVirtual().start(() -> insist(number, patience)));
+      long after;
+      try (ScheduledExecutorService news = Executors.newSingleThreadScheduledExecutor()) {
+        news.scheduleAtFixedRate(this::progress, NEWS_SECONDS, NEWS_SECONDS, TimeUnit.SECONDS);
+        for (long next = begin; next - end < 0; next += interval) {
+          TimeUnit.NANOSECONDS.sleep(next - System.nanoTime());
+          int number = asked.getAndIncrement();
+          threads.add(Thread.ofVirtual().start(() -> insist(number, patience)));
+        }
+        after = server.residentBytes();
+        for (Thread thread : threads) {
+          thread.join();
+        }
+        news.shutdownNow();
       }
-      long after = server.residentBytes();
-      for (Thread thread : threads) {
-        thread.join();
-      }
-      figures.figure("asked", threads.size());
+      figures.figure("asked", asked.get());
       figures.figure("tries", tries.get());
       figures.figure("outcomes", outcomes);
       figures.figure("answered", answered.get());
@@ -155,8 +200,10 @@ final class ServingOverload implements Proof {
       figures.figure("letInAndLate", late.get());
       figures.figure("lateBySecond", lateBySecond);
       figures.figure("limitMillis", limit);
-      times("answered", all);
-      times("highLoaded", high);
+      all.print("answered", figures);
+      high.print("highLoaded", figures);
+      double slower = high.serverP99() / (double) Math.max(1, idle.serverP99());
+      figures.decimal("highServerP99OfIdle", slower);
       figures.decimal("seconds", (System.nanoTime() - begin) / 1e9);
       figures.figure("residentBeforeMB", before / MEGABYTE);
       figures.figure("residentUnderLoadMB", after / MEGABYTE);
@@ -171,23 +218,23 @@ final class ServingOverload implements Proof {
       figures.promise("memory stays", after - before <= SLACK_BYTES);
     }
 
-    private void times(String name, Queue<Long> micros) {
-      List<Long> sorted = micros.stream().sorted().toList();
-      if (!sorted.isEmpty()) {
-        figures.decimal(name + "MedianMillis", sorted.get(sorted.size() / 2) / 1e3);
-        figures.decimal(name + "P99Millis", sorted.get(sorted.size() * 99 / 100) / 1e3);
-      }
+    private void progress() {
+      long lasted = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
+      figures.figure(
+          "after" + lasted + "Seconds",
+          "%d asked, %d answered, %d late".formatted(asked.get(), answered.get(), late.get()));
     }
 
     /** Returns how many requests are answered in a second to clients that wait for answers. */
     private double capacity() throws InterruptedException {
-      answer(WARM_REQUESTS);
+      answer(WARM_SECONDS);
       long begin = System.nanoTime();
-      answer(MEASURED_REQUESTS);
-      return MEASURED_REQUESTS * 1e9 / (System.nanoTime() - begin);
+      return answer(MEASURED_SECONDS) * 1e9 / (System.nanoTime() - begin);
     }
 
-    private void answer(int requests) throws InterruptedException {
+    private int answer(int seconds) throws InterruptedException {
+      AtomicInteger count = new AtomicInteger();
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
       List<Thread> threads = new ArrayList<>();
       for (Caller caller : callers) {
         threads.add(
@@ -195,8 +242,9 @@ final class ServingOverload implements Proof {
                 .start(
                     () -> {
                       try {
-                        for (int i = 0; i < requests / callers.size(); i++) {
+                        while (System.nanoTime() - end < 0) {
                           caller.ask(question);
+                          count.incrementAndGet();
                         }
                       } catch (InterruptedException e) {
                         Thread.currentThread().interrupt();
@@ -206,14 +254,14 @@ final class ServingOverload implements Proof {
       for (Thread thread : threads) {
         thread.join();
       }
+      return count.get();
     }
 
-    private Reply one(Caller caller, Question asked, Queue<Long> times)
-        throws InterruptedException {
+    private Reply one(Caller caller, Question asked, Times times) throws InterruptedException {
       long begin = System.nanoTime();
       Reply reply = caller.ask(asked);
       if (reply.outcome() == Outcome.ANSWERED) {
-        times.add((System.nanoTime() - begin) / 1_000);
+        times.add((System.nanoTime() - begin) / 1_000, reply);
       }
       return reply;
     }

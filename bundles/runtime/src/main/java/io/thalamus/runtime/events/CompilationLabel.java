@@ -6,7 +6,8 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The words by which events name a compilation. Immutable.
+ * The words by which events name a compilation, or an execution of it that has a client or priority
+ * of its own. Immutable.
  *
  * @param application the symbolic name of the bundle that asked
  * @param client of the application, as it names it; empty for itself
@@ -32,5 +33,12 @@ public record CompilationLabel(
   /** Creates a label with a new number. */
   public CompilationLabel(String application, String client, String model, Priority priority) {
     this(application, client, model, priority, LAST.incrementAndGet());
+  }
+
+  /** Returns the label of executions of the compilation for another client or priority. */
+  public CompilationLabel with(String otherClient, Priority otherPriority) {
+    return otherPriority == priority && otherClient.equals(client)
+        ? this
+        : new CompilationLabel(application, otherClient, model, otherPriority, id);
   }
 }

@@ -24,8 +24,10 @@ import org.osgi.service.component.annotations.Deactivate;
  * nothing to do, and with the runtime.
  *
  * <p>Waiting executions are served in the order of a {@link FairQueue}: applications in turn, and
- * higher priorities first. A thread is kept for what has a high priority, and one more for what has
- * no low one, since an execution keeps its thread while it stands back for another.
+ * higher priorities first. An execution keeps its thread while it stands back for another, and what
+ * has waited for long goes before what is urgent. So a thread is kept for what has no low priority,
+ * and as many as for all others for what has a high one: that meets others at the device alone,
+ * which can make them stand back.
  */
 @Component(service = AsyncThreads.class)
 public final class AsyncThreads implements AutoCloseable {
@@ -69,7 +71,11 @@ public final class AsyncThreads implements AutoCloseable {
 
   /** Returns how many threads may execute something of this priority or a lower one. */
   int most(Priority priority) {
-    return count + priority.ordinal() - Priority.MEDIUM.ordinal();
+    return switch (priority) {
+      case LOW -> count - 1;
+      case MEDIUM -> count;
+      case HIGH -> 2 * count;
+    };
   }
 
   /** Returns the ordinal of the lowest priority that may have one more thread; under the lock. */

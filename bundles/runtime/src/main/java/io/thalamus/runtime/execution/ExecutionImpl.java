@@ -359,7 +359,7 @@ public final class ExecutionImpl implements Execution {
    */
   ExecutionReport run(BurstPlace burst, Cause waited) {
     ExecutionEvent event =
-        Recordings.arePossible() ? ExecutionEvent.start(host.label(), burst != null) : null;
+        Recordings.arePossible() ? ExecutionEvent.start(control.label(), burst != null) : null;
     if (event != null) {
       control.setExecution(event.execution());
     }

@@ -65,7 +65,7 @@ record Lateness(ExecutionHost host, RunControl control) {
   /** Returns the report of an execution that is not begun, told to whoever records; or null. */
   ExecutionReport refused(ExecutionReport report) {
     if (report != null) {
-      RefusalEvent.tell(host.label(), report.code(), report.message());
+      RefusalEvent.tell(control.label(), report.code(), report.message());
     }
     return report;
   }

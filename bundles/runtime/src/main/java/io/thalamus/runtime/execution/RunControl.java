@@ -27,14 +27,14 @@ final class RunControl extends Contender {
   /** The control of an execution of a compilation, which may take for ever. */
   RunControl(ExecutionHost host, Application application, Priority priority) {
     super(application, priority);
-    label = host.label();
+    label = host.label().with(application.client(), priority);
     deadline = Deadline.never(host.time());
   }
 
   /** The control of the next try of an execution that was refused. */
   RunControl(ExecutionHost host, RunControl refused) {
     super(refused);
-    label = host.label();
+    label = refused.label;
     deadline = Deadline.never(host.time());
   }
 

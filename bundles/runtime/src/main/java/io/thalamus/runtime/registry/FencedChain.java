@@ -9,6 +9,7 @@ import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Priority;
 import io.thalamus.model.Timing;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Answered;
@@ -16,6 +17,7 @@ import io.thalamus.runtime.call.PendingCall;
 import io.thalamus.runtime.schedule.Contender;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Executions of which each waits for the one before, by a fence that its device is given. Used by
@@ -157,6 +159,11 @@ public final class FencedChain {
     @Override
     public boolean isPauseWanted() {
       return stage == Stage.RUNNING && config.control().isPauseWanted();
+    }
+
+    @Override
+    public Optional<Priority> executionPriority() {
+      return config.control().executionPriority();
     }
 
     @Override

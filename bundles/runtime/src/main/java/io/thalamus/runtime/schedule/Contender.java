@@ -5,6 +5,7 @@ import io.thalamus.hal.ExecutionControl;
 import io.thalamus.model.Priority;
 import io.thalamus.runtime.call.Pauses;
 import io.thalamus.runtime.events.CompilationLabel;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
@@ -116,6 +117,11 @@ public abstract class Contender implements ExecutionControl, Pauses {
   public final void spentOnOthers(long nanos) {
     pausedNanos += nanos;
     waited(nanos);
+  }
+
+  @Override
+  public final Optional<Priority> executionPriority() {
+    return Optional.of(standing().priority);
   }
 
   /** Has a thread that waits for a permit look at the status again. */

@@ -117,6 +117,10 @@ class AsyncThreadsTest {
     return running;
   }
 
+  private int keptForHigh() {
+    return runtime.threads.most(Priority.HIGH) - runtime.threads.most(Priority.MEDIUM);
+  }
+
   /** Ends the first of those that run, and returns which one begins instead. */
   private int next(Deque<Integer> running) throws Exception {
     gate(running.remove()).release();
@@ -127,9 +131,9 @@ class AsyncThreadsTest {
 
   @Test
   void higherPrioritiesGoFirstAndThenTheFirst() throws Exception {
-    Deque<Integer> running = fill(Priority.HIGH, 1);
-    running.addAll(fill(Priority.MEDIUM, 1));
+    Deque<Integer> running = fill(Priority.MEDIUM, 1);
     running.addAll(fill(Priority.LOW, runtime.threads.most(Priority.LOW)));
+    running.addAll(fill(Priority.HIGH, keptForHigh()));
     List<Integer> low = List.of(submit(Priority.LOW), submit(Priority.LOW));
     List<Integer> medium = List.of(submit(Priority.MEDIUM), submit(Priority.MEDIUM));
     List<Integer> high = List.of(submit(Priority.HIGH), submit(Priority.HIGH));
@@ -149,9 +153,19 @@ class AsyncThreadsTest {
     submit(Priority.LOW);
     fill(Priority.MEDIUM, 1);
     submit(Priority.MEDIUM);
-    fill(Priority.HIGH, 1);
+    fill(Priority.HIGH, keptForHigh());
     submit(Priority.HIGH);
     assertEquals(0, begun.size());
+  }
+
+  @Test
+  void whatHasWaitedLongTakesNoThreadThatIsKeptForUrgentOnes() throws Exception {
+    fill(Priority.MEDIUM, runtime.threads.most(Priority.MEDIUM));
+    submit(Priority.MEDIUM);
+    Deque<Integer> urgent = fill(Priority.HIGH, keptForHigh());
+    int next = submit(Priority.HIGH);
+    time.advance(Duration.ofSeconds(10));
+    assertEquals(next, next(urgent));
   }
 
   @Test
