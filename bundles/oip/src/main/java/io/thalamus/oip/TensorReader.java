@@ -92,8 +92,8 @@ final class TensorReader {
     // Who says much and sends little must get no memory for what does not come.
     if (reader.count > json.bytesLeft() / SHORTEST) {
       throw ServingException.invalid(
-          "%s has shape %s, which is %d elements: expected no more than the %d bytes left can hold"
-              .formatted(input, shape, reader.count, json.bytesLeft()));
+          "%s: data has too few elements: expected %d for %s %s, and %d bytes of JSON are left"
+              .formatted(input, reader.count, datatype, shape, json.bytesLeft()));
     }
     if (datatype != Datatype.BYTES) {
       reader.values = memory.allocate(input, reader.count * datatype.size());
