@@ -14,6 +14,7 @@ import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.CallOnceOptions;
 import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.VarHandleOptions;
+import org.tensorflow.lite.schema.WhileOptions;
 
 /** Variables, as constants and as states. */
 class VariablesTest {
@@ -90,6 +91,45 @@ class VariablesTest {
     Operand state = model.main().input(1);
     assertEquals(Shape.of(1, 2), state.shape());
     assertEquals(state.type(), model.main().output(1).type());
+  }
+
+  /** Each of two rounds doubles a state, whose handle goes round. */
+  @Test
+  void stateChangesFromRoundToRound() throws ModelFormatException {
+    int n = file.tensor("n", TensorType.INT32, null);
+    int after = file.tensor("handle after", TensorType.RESOURCE, null);
+    int y = file.floats("y", 1, 2);
+    callOnce();
+    int handle = handle("count");
+    file.operator(
+            BuiltinOperator.WHILE,
+            BuiltinOptions.WhileOptions,
+            flat -> WhileOptions.createWhileOptions(flat, 2, 3),
+            new int[] {file.scalar("start", 0), handle},
+            n,
+            after)
+        .operator(BuiltinOperator.READ_VARIABLE, new int[] {after}, y)
+        .graph(new int[0], y);
+    first("count");
+    int i = file.tensor("i", TensorType.INT32, null);
+    int given = file.tensor("given", TensorType.RESOURCE, null);
+    int less = file.tensor("less", TensorType.BOOL, null);
+    file.operator(BuiltinOperator.LESS, new int[] {i, file.scalar("two", 2)}, less)
+        .graph(new int[] {i, given}, less);
+    int j = file.tensor("j", TensorType.INT32, null);
+    int passed = file.tensor("passed", TensorType.RESOURCE, null);
+    int next = file.tensor("next", TensorType.INT32, null);
+    int before = file.floats("before", 1, 2);
+    int sum = file.floats("sum", 1, 2);
+    file.operator(BuiltinOperator.READ_VARIABLE, new int[] {passed}, before)
+        .operator(BuiltinOperator.ADD, new int[] {before, before}, sum)
+        .operator(BuiltinOperator.ASSIGN_VARIABLE, new int[] {passed, sum})
+        .operator(BuiltinOperator.ADD, new int[] {j, file.scalar("one", 1)}, next)
+        .graph(new int[] {j, passed}, next, passed);
+    assertEquals(
+        "ADD(count, count, 0) -> sum\nADD(sum, sum, 0) -> sum\n"
+            + "CAST(sum) -> sum\nCAST(sum) -> count.next",
+        ModelText.of(read()));
   }
 
   @Test

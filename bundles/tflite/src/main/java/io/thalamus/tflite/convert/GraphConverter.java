@@ -39,6 +39,10 @@ import org.tensorflow.lite.schema.TensorType;
  * out. Used once; not thread-safe.
  */
 final class GraphConverter {
+  /** Operators whose results may depend on more than their inputs. */
+  private static final Set<Integer> READING_STATES =
+      Set.of(BuiltinOperator.READ_VARIABLE, BuiltinOperator.IF, BuiltinOperator.WHILE);
+
   private final ModelConverter model;
   private final EntryPoint entry;
   private final FlatGraph graph;
@@ -167,9 +171,10 @@ final class GraphConverter {
       }
       model.countInlined();
       convert(operator);
-      boolean isRead = operator.kind().code() == BuiltinOperator.READ_VARIABLE;
-      if (IntStream.of(operator.inputs()).allMatch(this::isFixed)
-          && (!isRead || IntStream.of(operator.outputs()).allMatch(this::isFixed))) {
+      boolean mayDiffer =
+          READING_STATES.contains(operator.kind().code())
+              && !IntStream.of(operator.outputs()).allMatch(this::isFixed);
+      if (!mayDiffer && IntStream.of(operator.inputs()).allMatch(this::isFixed)) {
         IntStream.of(operator.outputs()).forEach(fixed::add);
       }
     }
