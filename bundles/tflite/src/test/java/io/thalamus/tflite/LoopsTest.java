@@ -2,6 +2,7 @@
 package io.thalamus.tflite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.Model;
@@ -156,5 +157,26 @@ class LoopsTest {
     Model model = read();
     assertEquals("SIN(x) -> out\nCAST(out) -> out", ModelText.of(model));
     assertTrue(model.referenced().isEmpty());
+  }
+
+  @Test
+  void branchWithAnotherNumberOfOutputsIsRefused() {
+    int yes = file.constant("yes", TensorType.BOOL, null, new byte[] {1}, 1);
+    int x = file.floats("x", 2);
+    int y = file.floats("y", 2);
+    int z = file.floats("z", 2);
+    file.operator(
+            BuiltinOperator.IF,
+            BuiltinOptions.IfOptions,
+            flat -> IfOptions.createIfOptions(flat, 1, 1),
+            new int[] {yes, x},
+            y,
+            z)
+        .graph(new int[] {x}, y, z);
+    int in = file.floats("in", 2);
+    file.graph(new int[] {in}, in);
+    assertEquals(
+        "operator 0 IF (output 'y'): its graph has 1 outputs, and it has 2",
+        assertThrows(ModelFormatException.class, this::read).getMessage());
   }
 }

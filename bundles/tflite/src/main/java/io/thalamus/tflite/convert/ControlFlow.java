@@ -95,6 +95,7 @@ final class ControlFlow {
       Node node, FlatGraph conditionGraph, FlatGraph bodyGraph, List<Integer> operands)
       throws ModelFormatException {
     GraphConverter condition = node.graph().inner(conditionGraph);
+    node.require(conditionGraph.outputs().length == 1, "its condition has not one output");
     GraphConverter body = node.graph().inner(bodyGraph);
     body.fixPassedInputs();
     List<Integer> state = operands;
@@ -115,6 +116,9 @@ final class ControlFlow {
   }
 
   private static void give(Node node, List<Integer> results) throws ModelFormatException {
+    node.require(
+        results.size() == node.outputCount(),
+        "its graph has %s outputs, and it has %s".formatted(results.size(), node.outputCount()));
     for (int i = 0; i < node.outputCount(); i++) {
       node.alias(i, results.get(i));
     }
