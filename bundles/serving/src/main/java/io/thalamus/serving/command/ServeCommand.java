@@ -25,6 +25,7 @@ import java.util.Hashtable;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -193,7 +194,7 @@ public final class ServeCommand extends Command {
   }
 
   /** Returns the settings of each bundle, by the last word of its name. */
-  private static Map<String, Map<String, List<String>>> settings(Invocation invocation, Path models)
+  private Map<String, Map<String, List<String>>> settings(Invocation invocation, Path models)
       throws CommandException {
     Map<String, Map<String, List<String>>> settings = new LinkedHashMap<>();
     CONFIGURED.forEach(bundle -> settings.put(bundle, new TreeMap<>()));
@@ -207,8 +208,20 @@ public final class ServeCommand extends Command {
             "--set %s: expected NAME=VALUE behind one of %s. and a dot"
                 .formatted(setting, String.join(", ", CONFIGURED)));
       }
-      of.computeIfAbsent(setting.substring(dot + 1, equals), key -> new ArrayList<>())
-          .add(setting.substring(equals + 1));
+      String name = setting.substring(dot + 1, equals);
+      String value = setting.substring(equals + 1);
+      Optional<String> fault = declared(setting.substring(0, dot)).fault(name, value);
+      if (fault.isPresent()) {
+        throw invocation.usage("--set " + setting + ": " + fault.get());
+      }
+      if (of == settings.get("serving")) {
+        try {
+          ServingComponent.requireForm(name, value);
+        } catch (IllegalArgumentException e) {
+          throw invocation.usage("--set " + setting + ": " + e.getMessage());
+        }
+      }
+      of.computeIfAbsent(name, key -> new ArrayList<>()).add(value);
     }
     String host = invocation.arguments().text("host").orElse("127.0.0.1");
     settings.get("serving").put("models", List.of(models.toAbsolutePath().toString()));
@@ -217,6 +230,15 @@ public final class ServeCommand extends Command {
     settings.get(GRPC).put("host", List.of(host));
     settings.get(GRPC).put("port", List.of(port(invocation, "grpc-port", 8001)));
     return settings;
+  }
+
+  /** Returns what a bundle can be set to; gRPC listens by the settings of HTTP. */
+  private DeclaredSettings declared(String name) {
+    String bundle = PREFIX + (name.equals(GRPC) ? HTTP : name);
+    return DeclaredSettings.of(
+        Arrays.stream(context.getBundles())
+            .filter(each -> bundle.equals(each.getSymbolicName()))
+            .findFirst());
   }
 
   private static String port(Invocation invocation, String name, long otherwise)

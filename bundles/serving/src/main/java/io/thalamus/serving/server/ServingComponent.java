@@ -121,6 +121,19 @@ public final class ServingComponent implements InferenceServer {
             sequences::sweep);
   }
 
+  /**
+   * Checks the form of a setting whose type alone does not say it.
+   *
+   * @throws IllegalArgumentException with the form that was expected
+   */
+  public static void requireForm(String name, String value) {
+    switch (name) {
+      case "states" -> states(value);
+      case "joins" -> joins(2, value);
+      default -> {}
+    }
+  }
+
   /** Returns states by model: outputs to the inputs that they become. */
   private static Map<String, Map<String, String>> states(String... settings) {
     Map<String, Map<String, String>> states = new HashMap<>();

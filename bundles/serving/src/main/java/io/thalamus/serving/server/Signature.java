@@ -251,7 +251,8 @@ final class Signature {
               + "' has shape "
               + input.shape()
               + ": expected "
-              + expected.shape());
+              + expected.shape()
+              + (input.shape().contains(0L) ? "; a dimension of 0 is not served" : ""));
     }
     long bytes = byteSize(input);
     if (bytes != input.value().byteSize()) {

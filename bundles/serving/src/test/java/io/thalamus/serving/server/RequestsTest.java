@@ -90,7 +90,8 @@ class RequestsTest extends ServerTest {
             List.of(good, good), "input 'x' is given twice",
             List.of(whole), "input 'x' is of datatype INT32: expected FP32",
             List.of(flat), "input 'x' has shape [2]: expected [-1, 2]",
-            List.of(empty), "input 'x' has shape [0, 2]: expected [-1, 2]",
+            List.of(empty),
+                "input 'x' has shape [0, 2]: expected [-1, 2]; a dimension of 0 is not served",
             List.of(wide), "input 'x' has shape [1, 3]: expected [-1, 2]",
             List.of(small), "input 'x' has 7 bytes: expected 8 for FP32 [1, 2]",
             List.of(huge), "input 'x' has 8 bytes: expected 17179869176 for FP32 [2147483647, 2]");
