@@ -27,7 +27,6 @@ import org.tensorflow.lite.schema.LeakyReluOptions;
 import org.tensorflow.lite.schema.SoftmaxOptions;
 import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.UnidirectionalSequenceLSTMOptions;
-import org.tensorflow.lite.schema.WhileOptions;
 
 /** Functions of values, recurrence, detection and control flow. */
 class FunctionConversionTest {
@@ -339,14 +338,7 @@ class FunctionConversionTest {
     int x = file.floats("x", 2);
     int m = file.tensor("m", TensorType.INT32, null);
     int y = file.floats("y", 2);
-    file.operator(
-            BuiltinOperator.WHILE,
-            BuiltinOptions.WhileOptions,
-            flat -> WhileOptions.createWhileOptions(flat, 2, 1),
-            new int[] {n, x},
-            m,
-            y)
-        .graph(new int[] {n, x}, m, y);
+    file.loop(2, 1, new int[] {n, x}, m, y).graph(new int[] {n, x}, m, y);
     int bodyN = file.tensor("bodyN", TensorType.INT32, null);
     int bodyX = file.floats("bodyX", 2);
     int bodyY = file.floats("bodyY", 2);
@@ -370,29 +362,16 @@ class FunctionConversionTest {
   void graphThatRefersToItselfIsRefused() {
     int x = file.floats("x", 2);
     int y = file.floats("y", 2);
-    file.operator(
-            BuiltinOperator.WHILE,
-            BuiltinOptions.WhileOptions,
-            flat -> WhileOptions.createWhileOptions(flat, 0, 0),
-            new int[] {x},
-            y)
-        .graph(new int[] {x}, y);
+    file.loop(0, 0, new int[] {x}, y).graph(new int[] {x}, y);
     assertEquals("operator 0 WHILE (output 'y'): graph 0 refers to itself", refusal());
   }
 
   @Test
   void deepNestingIsRefused() {
     for (int i = 1; i <= 5000; i++) {
-      int next = i;
       int x = file.floats("x", 2);
       int y = file.floats("y", 2);
-      file.operator(
-              BuiltinOperator.WHILE,
-              BuiltinOptions.WhileOptions,
-              flat -> WhileOptions.createWhileOptions(flat, next, next),
-              new int[] {x},
-              y)
-          .graph(new int[] {x}, y);
+      file.loop(i, i, new int[] {x}, y).graph(new int[] {x}, y);
     }
     assertTrue(refusal().endsWith("its graphs are nested more than 32 deep"), refusal());
   }

@@ -12,9 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.ConcatenationOptions;
-import org.tensorflow.lite.schema.IfOptions;
 import org.tensorflow.lite.schema.TensorType;
-import org.tensorflow.lite.schema.WhileOptions;
 
 /** Loops and branches that the reader writes out, because it knows how they go. */
 class LoopsTest {
@@ -32,15 +30,7 @@ class LoopsTest {
     int m = file.tensor("m", TensorType.INT32, null);
     int all = file.floats("all", rows, 2);
     int y = file.floats("y", 1, 2);
-    file.operator(
-            BuiltinOperator.WHILE,
-            BuiltinOptions.WhileOptions,
-            flat -> WhileOptions.createWhileOptions(flat, 1, 2),
-            new int[] {counter, list, x},
-            m,
-            all,
-            y)
-        .graph(new int[] {x}, all, y);
+    file.loop(1, 2, new int[] {counter, list, x}, m, all, y).graph(new int[] {x}, all, y);
   }
 
   private void condition(int rows, int limit) {
@@ -137,18 +127,37 @@ class LoopsTest {
     assertEquals(2, model.referenced().size());
   }
 
+  /** Writing the loop out ends within the branch: then both stay. */
+  @Test
+  void loopAndBranchStayWhereTooMuchWouldBeWrittenOut() throws ModelFormatException {
+    loop(3);
+    condition(3, Integer.MAX_VALUE);
+    int n = file.tensor("n", TensorType.INT32, null);
+    int list = file.floats("list", 3, 2);
+    int x = file.floats("x", 1, 2);
+    int y = file.floats("y", 1, 2);
+    int yes = file.constant("yes", TensorType.BOOL, null, new byte[] {1}, 1);
+    file.branch(3, 3, new int[] {yes, x}, y).graph(new int[] {n, list, x}, n, list, y);
+    int in = file.floats("in", 1, 2);
+    int last = in;
+    for (int i = 0; i < 20; i++) {
+      int next = file.floats("next", 1, 2);
+      file.operator(BuiltinOperator.SIN, new int[] {last}, next);
+      last = next;
+    }
+    file.graph(new int[] {in}, last);
+    Model model = read();
+    assertTrue(ModelText.of(model).startsWith("WHILE("), ModelText.of(model));
+    assertTrue(ModelText.of(model.referenced().getLast()).startsWith("IF("), ModelText.of(model));
+    assertEquals(3, model.referenced().size());
+  }
+
   @Test
   void branchThatIsKnownStandsAlone() throws ModelFormatException {
     int yes = file.constant("yes", TensorType.BOOL, null, new byte[] {1}, 1);
     int x = file.floats("x", 2);
     int y = file.floats("y", 2);
-    file.operator(
-            BuiltinOperator.IF,
-            BuiltinOptions.IfOptions,
-            flat -> IfOptions.createIfOptions(flat, 1, 2),
-            new int[] {yes, x},
-            y)
-        .graph(new int[] {x}, y);
+    file.branch(1, 2, new int[] {yes, x}, y).graph(new int[] {x}, y);
     for (int operator : new int[] {BuiltinOperator.SIN, BuiltinOperator.COS}) {
       int in = file.floats("in", 2);
       int out = file.floats("out", 2);
@@ -165,14 +174,7 @@ class LoopsTest {
     int x = file.floats("x", 2);
     int y = file.floats("y", 2);
     int z = file.floats("z", 2);
-    file.operator(
-            BuiltinOperator.IF,
-            BuiltinOptions.IfOptions,
-            flat -> IfOptions.createIfOptions(flat, 1, 1),
-            new int[] {yes, x},
-            y,
-            z)
-        .graph(new int[] {x}, y, z);
+    file.branch(1, 1, new int[] {yes, x}, y, z).graph(new int[] {x}, y, z);
     int in = file.floats("in", 2);
     file.graph(new int[] {in}, in);
     assertEquals(

@@ -11,7 +11,6 @@ import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
-import org.tensorflow.lite.schema.IfOptions;
 import org.tensorflow.lite.schema.LocalResponseNormalizationOptions;
 import org.tensorflow.lite.schema.ResizeNearestNeighborOptions;
 import org.tensorflow.lite.schema.SequenceRNNOptions;
@@ -93,13 +92,7 @@ class MoreConversionTest {
     int condition = file.tensor("condition", TensorType.BOOL, null);
     int x = file.floats("x", 2);
     int y = file.floats("y", 2);
-    file.operator(
-            BuiltinOperator.IF,
-            BuiltinOptions.IfOptions,
-            flat -> IfOptions.createIfOptions(flat, 1, 2),
-            new int[] {condition, x},
-            y)
-        .graph(new int[] {condition, x}, y);
+    file.branch(1, 2, new int[] {condition, x}, y).graph(new int[] {condition, x}, y);
     for (int code : new int[] {BuiltinOperator.RELU, BuiltinOperator.NEG}) {
       int a = file.floats("a", 2);
       int b = file.floats("b", 2);

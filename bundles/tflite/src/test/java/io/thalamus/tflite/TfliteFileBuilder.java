@@ -13,6 +13,7 @@ import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.DimensionMetadata;
 import org.tensorflow.lite.schema.DimensionType;
+import org.tensorflow.lite.schema.IfOptions;
 import org.tensorflow.lite.schema.Int32Vector;
 import org.tensorflow.lite.schema.Metadata;
 import org.tensorflow.lite.schema.Model;
@@ -27,6 +28,7 @@ import org.tensorflow.lite.schema.Tensor;
 import org.tensorflow.lite.schema.TensorMap;
 import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.Uint8Vector;
+import org.tensorflow.lite.schema.WhileOptions;
 
 /** Writes small {@code .tflite} files for tests, with the schema's own builders. */
 final class TfliteFileBuilder {
@@ -261,6 +263,26 @@ final class TfliteFileBuilder {
       int... outputs) {
     int settings = options.applyAsInt(flat);
     return add(code(code, ""), optionsType, settings, 0, new int[0], inputs, outputs);
+  }
+
+  /** An IF by two graphs of the file; the first input is the condition. */
+  TfliteFileBuilder branch(int then, int otherwise, int[] inputs, int... outputs) {
+    return operator(
+        BuiltinOperator.IF,
+        BuiltinOptions.IfOptions,
+        flat -> IfOptions.createIfOptions(flat, then, otherwise),
+        inputs,
+        outputs);
+  }
+
+  /** A WHILE by two graphs of the file. */
+  TfliteFileBuilder loop(int condition, int body, int[] inputs, int... outputs) {
+    return operator(
+        BuiltinOperator.WHILE,
+        BuiltinOptions.WhileOptions,
+        flat -> WhileOptions.createWhileOptions(flat, condition, body),
+        inputs,
+        outputs);
   }
 
   /** An operator with tensors that carry only quantization. */

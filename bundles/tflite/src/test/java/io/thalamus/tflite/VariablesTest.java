@@ -14,7 +14,6 @@ import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.CallOnceOptions;
 import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.VarHandleOptions;
-import org.tensorflow.lite.schema.WhileOptions;
 
 /** Variables, as constants and as states. */
 class VariablesTest {
@@ -101,13 +100,7 @@ class VariablesTest {
     int y = file.floats("y", 1, 2);
     callOnce();
     int handle = handle("count");
-    file.operator(
-            BuiltinOperator.WHILE,
-            BuiltinOptions.WhileOptions,
-            flat -> WhileOptions.createWhileOptions(flat, 2, 3),
-            new int[] {file.scalar("start", 0), handle},
-            n,
-            after)
+    file.loop(2, 3, new int[] {file.scalar("start", 0), handle}, n, after)
         .operator(BuiltinOperator.READ_VARIABLE, new int[] {after}, y)
         .graph(new int[0], y);
     first("count");

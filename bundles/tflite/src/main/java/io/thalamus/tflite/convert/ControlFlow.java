@@ -31,18 +31,21 @@ final class ControlFlow {
     IfOptions options = node.options(new IfOptions());
     int then = node.get(options::thenSubgraphIndex);
     int otherwise = node.get(options::elseSubgraphIndex);
+    List<Integer> operands = node.insFrom(1);
     if (node.isKnown(0)) {
       int chosen = node.onlyInt(0) != 0 ? then : otherwise;
-      GraphConverter graph = node.graph().inner(node.model().enter(chosen));
-      give(node, graph.inline(node.insFrom(1)));
-      node.model().leave(chosen);
-      return;
+      Optional<List<Integer>> results =
+          writtenOut(node, chosen, graph -> node.graph().inner(graph).inline(operands));
+      if (results.isPresent()) {
+        give(node, results.get());
+        return;
+      }
     }
     List<Integer> inputs = new ArrayList<>();
     inputs.add(node.in(0));
     inputs.add(graph(node, then));
     inputs.add(graph(node, otherwise));
-    inputs.addAll(node.insFrom(1));
+    inputs.addAll(operands);
     node.emit(OperationCode.IF, inputs, node.outs());
   }
 
@@ -55,7 +58,11 @@ final class ControlFlow {
     int condition = node.get(options::condSubgraphIndex);
     int body = node.get(options::bodySubgraphIndex);
     List<Integer> operands = node.insFrom(0);
-    Optional<List<Integer>> results = unrolled(node, condition, body, operands);
+    Optional<List<Integer>> results =
+        writtenOut(
+            node,
+            condition,
+            first -> node.model().within(body, second -> repeated(node, first, second, operands)));
     if (results.isPresent()) {
       give(node, results.get());
       return;
@@ -67,27 +74,18 @@ final class ControlFlow {
     node.emit(OperationCode.WHILE, inputs, node.outs());
   }
 
-  /** The results of a loop that is written out; empty where it stays a loop. */
-  private static Optional<List<Integer>> unrolled(
-      Node node, int conditionIndex, int bodyIndex, List<Integer> operands)
-      throws ModelFormatException {
+  /** The results of a loop or branch in whose place its operators stand; empty where it stays. */
+  private static Optional<List<Integer>> writtenOut(
+      Node node, int graph, ModelConverter.Work<List<Integer>> work) throws ModelFormatException {
     ModelConverter model = node.model();
     SubgraphBuilder.Mark mark = node.builder().mark();
     Variables.Moment moment = model.variables().moment();
-    FlatGraph condition = model.enter(conditionIndex);
     try {
-      FlatGraph body = model.enter(bodyIndex);
-      try {
-        return Optional.of(repeated(node, condition, body, operands));
-      } finally {
-        model.leave(bodyIndex);
-      }
+      return Optional.of(model.within(graph, work));
     } catch (ModelFormatException e) {
       node.graph().truncate(mark);
       model.variables().restore(moment);
-      return Optional.empty(); // as a loop, it says itself what is wrong with it
-    } finally {
-      model.leave(conditionIndex);
+      return Optional.empty(); // what stays says itself what is wrong with it
     }
   }
 

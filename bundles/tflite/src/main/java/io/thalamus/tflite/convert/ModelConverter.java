@@ -61,13 +61,11 @@ public final class ModelConverter {
     if (known != null) {
       return known;
     }
-    FlatGraph found = enter(graph);
-    Subgraph subgraph;
-    try {
-      subgraph = new GraphConverter(this, EntryPoint.of(found), constants, converters).convert();
-    } finally {
-      leave(graph);
-    }
+    Subgraph subgraph =
+        within(
+            graph,
+            found ->
+                new GraphConverter(this, EntryPoint.of(found), constants, converters).convert());
     referenced.add(subgraph);
     referenceOfGraph.put(graph, referenced.size() - 1);
     return referenced.size() - 1;
@@ -77,23 +75,32 @@ public final class ModelConverter {
     return variables;
   }
 
-  /** A graph whose operators are converted until {@link #leave}. */
-  FlatGraph enter(int graph) throws ModelFormatException {
+  /** The work that is done with a graph of the file. */
+  @FunctionalInterface
+  interface Work<T> {
+    T with(FlatGraph graph) throws ModelFormatException;
+  }
+
+  /**
+   * Does what converts the operators of a graph that control flow refers to.
+   *
+   * @throws ModelFormatException also where there is no such graph, or it is being converted
+   */
+  <T> T within(int graph, Work<T> work) throws ModelFormatException {
     if (graph < 0 || graph >= file.graphs().size()) {
       throw new ModelFormatException("there is no graph " + graph);
     }
     if (!underConversion.add(graph)) {
       throw new ModelFormatException("graph " + graph + " refers to itself");
     }
-    if (underConversion.size() > MAX_NESTING) {
-      throw new ModelFormatException("its graphs are nested more than " + MAX_NESTING + " deep");
+    try {
+      if (underConversion.size() > MAX_NESTING) {
+        throw new ModelFormatException("its graphs are nested more than " + MAX_NESTING + " deep");
+      }
+      return work.with(file.graphs().get(graph));
+    } finally {
+      underConversion.remove(graph);
     }
-    return file.graphs().get(graph);
-  }
-
-  /** Ends what {@link #enter} began. */
-  void leave(int graph) {
-    underConversion.remove(graph);
   }
 
   /**

@@ -122,14 +122,12 @@ final class Variables {
   private void callOnce(Node node) throws ModelFormatException {
     CallOnceOptions options = node.options(new CallOnceOptions());
     int graph = node.get(options::initSubgraphIndex);
-    GraphConverter inner = node.graph().inner(node.model().enter(graph));
     boolean wasSetting = isSetting;
     isSetting = true;
     try {
-      inner.inline(List.of());
+      node.model().within(graph, found -> node.graph().inner(found).inline(List.of()));
     } finally {
       isSetting = wasSetting;
-      node.model().leave(graph);
     }
   }
 
