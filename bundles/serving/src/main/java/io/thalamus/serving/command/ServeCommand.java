@@ -48,6 +48,7 @@ import org.osgi.util.tracker.ServiceTracker;
     property = {"osgi.command.scope=nn", "osgi.command.function=serve"})
 public final class ServeCommand extends Command {
   private static final String PREFIX = "io.thalamus.";
+  private static final String SERVING = "serving";
   private static final String HTTP = "http";
   private static final String GRPC = "grpc";
 
@@ -55,7 +56,7 @@ public final class ServeCommand extends Command {
    * The bundles that are configured here, by the last words of their names, in this order: who
    * finds a port that listens is to find the calls too.
    */
-  private static final List<String> CONFIGURED = List.of("serving", "oip", "dashboard", HTTP, GRPC);
+  private static final List<String> CONFIGURED = List.of(SERVING, "oip", "dashboard", HTTP, GRPC);
 
   private static final long DEFAULT_GRACE_MILLIS = 5_000;
   private static final long DEFAULT_DRAIN_MILLIS = 30_000;
@@ -210,21 +211,14 @@ public final class ServeCommand extends Command {
       }
       String name = setting.substring(dot + 1, equals);
       String value = setting.substring(equals + 1);
-      Optional<String> fault = declared(setting.substring(0, dot)).fault(name, value);
+      Optional<String> fault = fault(setting.substring(0, dot), name, value);
       if (fault.isPresent()) {
         throw invocation.usage("--set " + setting + ": " + fault.get());
-      }
-      if (of == settings.get("serving")) {
-        try {
-          ServingComponent.requireForm(name, value);
-        } catch (IllegalArgumentException e) {
-          throw invocation.usage("--set " + setting + ": " + e.getMessage());
-        }
       }
       of.computeIfAbsent(name, key -> new ArrayList<>()).add(value);
     }
     String host = invocation.arguments().text("host").orElse("127.0.0.1");
-    settings.get("serving").put("models", List.of(models.toAbsolutePath().toString()));
+    settings.get(SERVING).put("models", List.of(models.toAbsolutePath().toString()));
     settings.get(HTTP).put("host", List.of(host));
     settings.get(HTTP).put("port", List.of(port(invocation, "port", 8000)));
     settings.get(GRPC).put("host", List.of(host));
@@ -232,13 +226,18 @@ public final class ServeCommand extends Command {
     return settings;
   }
 
-  /** Returns what a bundle can be set to; gRPC listens by the settings of HTTP. */
-  private DeclaredSettings declared(String name) {
-    String bundle = PREFIX + (name.equals(GRPC) ? HTTP : name);
-    return DeclaredSettings.of(
-        Arrays.stream(context.getBundles())
-            .filter(each -> bundle.equals(each.getSymbolicName()))
-            .findFirst());
+  /** Returns what is wrong with a setting of a bundle; gRPC listens by the settings of HTTP. */
+  private Optional<String> fault(String configured, String name, String value) {
+    String bundle = PREFIX + (configured.equals(GRPC) ? HTTP : configured);
+    Optional<String> undeclared =
+        DeclaredSettings.of(
+                Arrays.stream(context.getBundles())
+                    .filter(each -> bundle.equals(each.getSymbolicName()))
+                    .findFirst())
+            .fault(name, value);
+    return undeclared.isEmpty() && configured.equals(SERVING)
+        ? ServingComponent.fault(name, value)
+        : undeclared;
   }
 
   private static String port(Invocation invocation, String name, long otherwise)

@@ -121,16 +121,17 @@ public final class ServingComponent implements InferenceServer {
             sequences::sweep);
   }
 
-  /**
-   * Checks the form of a setting whose type alone does not say it.
-   *
-   * @throws IllegalArgumentException with the form that was expected
-   */
-  public static void requireForm(String name, String value) {
-    switch (name) {
-      case "states" -> states(value);
-      case "joins" -> joins(2, value);
-      default -> {}
+  /** Returns what is wrong with the form of a setting, where its type alone does not say it. */
+  public static Optional<String> fault(String name, String value) {
+    try {
+      switch (name) {
+        case "states" -> states(value);
+        case "joins" -> joins(0, value);
+        default -> {}
+      }
+      return Optional.empty();
+    } catch (IllegalArgumentException e) {
+      return Optional.of(e.getMessage());
     }
   }
 
