@@ -48,6 +48,13 @@ final class Admission {
 
   private static final double RISING = 0.2;
 
+  /**
+   * The part of the latest speed in the mean, by which moments are promised. They lie far ahead, and
+   * what holds up the machine now will be over: by the speed of the moment, those that come back
+   * would find idle processors.
+   */
+  private static final double LATEST_PART = 0.05;
+
   private final int processors;
   private final LongSupplier clock;
 
@@ -58,6 +65,9 @@ final class Admission {
 
   /** The work that is done in a nanosecond, while there is enough for all processors. */
   private double speed;
+
+  /** The mean of the speeds. */
+  private double meanSpeed;
 
   private long sampleBegin;
   private long sampleWork;
@@ -80,6 +90,7 @@ final class Admission {
     this.processors = processors;
     this.clock = clock;
     speed = processors;
+    meanSpeed = processors;
     promised = clock.getAsLong();
   }
 
@@ -163,7 +174,7 @@ final class Admission {
     long now = clock.getAsLong();
     // Those that come back at one moment would be refused again: each is told a moment of its own.
     long wait = Math.min(Math.max(excess, promised - now), MOST_NANOS);
-    promised = now + wait + Math.round(own / speed);
+    promised = now + wait + Math.round(own / meanSpeed);
     return new ServingException(
         Failure.BUSY,
         "what waits before the request takes about %s: it has %s left"
@@ -193,6 +204,7 @@ final class Admission {
       if (sampleWork > 0) {
         double latest = (double) sampleWork / (now - sampleBegin);
         speed += (latest < speed ? FALLING : RISING) * (latest - speed);
+        meanSpeed += LATEST_PART * (latest - meanSpeed);
       }
       sampleBegin = now;
       sampleWork = 0;

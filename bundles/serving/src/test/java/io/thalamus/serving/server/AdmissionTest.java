@@ -107,6 +107,22 @@ class AdmissionTest {
   }
 
   @Test
+  void aPauseDoesNotSendThoseWhoComeBackFarApart() throws Exception {
+    Queue<Admission.Place> waiting = new ArrayDeque<>();
+    for (int i = 0; i < 60; i++) {
+      waiting.add(admission.enter(Priority.MEDIUM, OWN, SECOND));
+    }
+    // For half a second a tenth is done of what usually is.
+    for (int i = 0; i < 10; i++) {
+      now += 5 * OWN;
+      waiting.remove().leave(true);
+    }
+    long first = refused(Priority.MEDIUM, SECOND).retryAfter().orElseThrow().toNanos();
+    long second = refused(Priority.MEDIUM, SECOND).retryAfter().orElseThrow().toNanos();
+    assertTrue(second - first < OWN, "they come back as fast as requests are answered usually");
+  }
+
+  @Test
   void whoTakesLongerThanExpectedWidensTheMargin() throws Exception {
     Queue<Admission.Place> waiting = new ArrayDeque<>();
     for (int i = 0; i < 90; i++) {
