@@ -71,6 +71,7 @@ class BurstMutantsTest {
         Fault.COMPUTES_SOMETHING_ELSE,
         Set.of(
             "the same memories",
+            "served by the driver",
             "outputs unspecified",
             "one burst after another",
             "closed twice",
@@ -147,6 +148,11 @@ class BurstMutantsTest {
     return new BurstSuite(device, service, EXAMPLES, FAULTS, 1, limit, new LongAdder()).checks();
   }
 
+  /** Returns whether a driver may fail no check but those that are named. */
+  private static boolean isExact(Fault fault) {
+    return !WAITED_FOR.contains(fault) && !BROAD.contains(fault);
+  }
+
   private static Set<String> failed(Fault fault, Set<String> names) throws Exception {
     try (QueueBurstService service = new QueueBurstService();
         FaultyBurstDevice device = new FaultyBurstDevice(fault, service)) {
@@ -156,6 +162,9 @@ class BurstMutantsTest {
           continue; // Each wait was waited once.
         }
         names.add(name(check));
+        if (!isExact(fault) && !TABLE.get(fault).contains(name(check))) {
+          continue; // Its end would tell nothing.
+        }
         if (check.run() instanceof Outcome.Failed) {
           failed.add(name(check));
         }
@@ -172,8 +181,7 @@ class BurstMutantsTest {
     for (Fault fault : Fault.values()) {
       Set<String> wanted = TABLE.get(fault);
       Set<String> failed = failed(fault, checks);
-      boolean isExact = !WAITED_FOR.contains(fault) && !BROAD.contains(fault);
-      if (isExact ? !failed.equals(wanted) : !failed.containsAll(wanted)) {
+      if (isExact(fault) ? !failed.equals(wanted) : !failed.containsAll(wanted)) {
         differences.add(fault + " is found by " + failed + ", not by " + wanted);
       }
       useful.addAll(failed);
