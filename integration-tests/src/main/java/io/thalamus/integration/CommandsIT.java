@@ -58,6 +58,32 @@ public class CommandsIT {
   }
 
   @Test
+  void settingsAreShownAndChangedAndTakenBack() throws Exception {
+    String name = "runtime.devices.answerMillis";
+    assertTrue(text("nn:config runtime.devices").contains("runtime.devices.samplingRate"));
+    assertTrue(json("nn:config " + name).contains("\"value\":\"10000\""));
+    try {
+      String changed = json("nn:config " + name + "=9000 simd.threads=1");
+      assertTrue(changed.contains("\"value\":\"9000\"") && changed.contains("\"isSet\":true"));
+      assertTrue(text("nn:devices").contains("simd"), "its device is back when the command ends");
+      assertTrue(text("nn:config simd").contains("simd.threads  1"));
+      assertThrows(Exception.class, () -> text("nn:config " + name + "=0"));
+      assertThrows(Exception.class, () -> text("nn:config runtime.devices.answer=1"));
+      assertTrue(json("nn:config " + name).contains("\"value\":\"9000\""));
+    } finally {
+      text("nn:config --reset " + name + " simd.threads");
+    }
+    assertTrue(json("nn:config " + name).contains("\"isSet\":false"));
+  }
+
+  @Test
+  void aSettingOfADeviceToComeCountsWhenItComes() throws Exception {
+    assertThrows(Exception.class, () -> text("nn:config to.come=1"));
+    assertTrue(text("nn:config --ahead to.come=1").contains("to.come"));
+    text("nn:config --ahead --reset to.come");
+  }
+
+  @Test
   void infoNamesOperationsInputsAndOutputs() throws Exception {
     String info = text("nn:info '" + samples.resolve("digits.tflite") + "'");
     for (String part : new String[] {"CONV_2D", "SOFTMAX", "TENSOR_QUANT8_ASYMM_SIGNED"}) {

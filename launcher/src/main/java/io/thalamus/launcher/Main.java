@@ -218,10 +218,8 @@ public final class Main {
     // The framework would write stack traces to standard output, where results go; what does not
     // start is told in one line by the container, or by the command that wanted it.
     properties.put("felix.log.level", "0");
-    if (options.isServer()) {
-      // The command line is the whole configuration: nothing of another run counts.
-      properties.put("felix.cm.pm", "memory");
-    }
+    // Nothing of another run counts, but what the storage keeps.
+    properties.put("felix.cm.pm", "memory");
     if (options.level() >= Distribution.INTERACTIVE_LEVEL) {
       properties.put("felix.fileinstall.dir", storage.resolve("deploy").toString());
       properties.put("felix.fileinstall.tmpdir", storage.resolve("deploy/.tmp").toString());

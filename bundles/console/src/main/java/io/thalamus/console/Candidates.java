@@ -26,6 +26,8 @@ public record Candidates(List<Kind> kinds, List<String> words) {
     INSTALLABLE,
     /** The names of partition policies. */
     POLICIES,
+    /** The names of settings. */
+    SETTINGS,
     /** The commands of Thalamus, without their scope. */
     COMMANDS
   }

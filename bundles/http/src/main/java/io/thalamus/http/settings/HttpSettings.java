@@ -4,6 +4,7 @@ package io.thalamus.http.settings;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.AttributeType;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
 /** The configuration of the server, without which it does not start. A change restarts it. */
@@ -76,6 +77,7 @@ public @interface HttpSettings {
 
   @AttributeDefinition(
       name = "Tokens for reading",
+      type = AttributeType.PASSWORD,
       description =
           "NAME:TOKEN, or subject:NAME for the common name in a client's certificate. A right is"
               + " everybody's if neither it nor a lesser one (read, infer, manage) has tokens")
@@ -83,11 +85,13 @@ public @interface HttpSettings {
 
   @AttributeDefinition(
       name = "Tokens for inferences",
+      type = AttributeType.PASSWORD,
       description = "As for reading, which is included")
   String[] inferTokens() default {};
 
   @AttributeDefinition(
       name = "Tokens for changes",
+      type = AttributeType.PASSWORD,
       description = "As for reading; inferences are included")
   String[] manageTokens() default {};
 
@@ -98,6 +102,7 @@ public @interface HttpSettings {
 
   @AttributeDefinition(
       name = "Key store's password",
+      type = AttributeType.PASSWORD,
       description = "The password, or file:PATH of a file that has it")
   String keyStorePassword() default "";
 
@@ -108,6 +113,7 @@ public @interface HttpSettings {
 
   @AttributeDefinition(
       name = "Trust store's password",
+      type = AttributeType.PASSWORD,
       description = "The password, or file:PATH of a file that has it")
   String trustStorePassword() default "";
 

@@ -17,9 +17,13 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.component.annotations.ReferencePolicyOption;
+import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.Designate;
+import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
 /** The policies that are present, and the configured one. Thread-safe. */
 @Component(service = Policies.class, configurationPid = "io.thalamus.runtime.partitioning")
+@Designate(ocd = Policies.Settings.class)
 public final class Policies {
   private static final System.Logger LOG = System.getLogger(Policies.class.getPackageName());
 
@@ -28,9 +32,14 @@ public final class Policies {
   private final PartitionPolicy nnapi = new NnapiPolicy();
   private final String configured;
 
-  /** Settings of the partitioning. */
+  /** The configuration of the partitioning. */
+  @ObjectClassDefinition(
+      name = "Thalamus partitioning",
+      description = "Which device gets which operation")
   public @interface Settings {
-    /** The name of the policy that decides where a compilation asks for none. */
+    @AttributeDefinition(
+        name = "Policy",
+        description = "The name of the policy that decides if a compilation asks for none")
     String policy() default NnapiPolicy.NAME;
   }
 

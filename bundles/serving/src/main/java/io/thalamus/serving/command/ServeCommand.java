@@ -8,6 +8,7 @@ import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
+import io.thalamus.console.settings.DeclaredSettings;
 import io.thalamus.console.text.Style;
 import io.thalamus.http.HttpServer;
 import io.thalamus.serving.IndexEntry;
@@ -228,13 +229,9 @@ public final class ServeCommand extends Command {
 
   /** Returns what is wrong with a setting of a bundle; gRPC listens by the settings of HTTP. */
   private Optional<String> fault(String configured, String name, String value) {
-    String bundle = PREFIX + (configured.equals(GRPC) ? HTTP : configured);
+    String pid = PREFIX + (configured.equals(GRPC) ? HTTP : configured);
     Optional<String> undeclared =
-        DeclaredSettings.of(
-                Arrays.stream(context.getBundles())
-                    .filter(each -> bundle.equals(each.getSymbolicName()))
-                    .findFirst())
-            .fault(name, value);
+        DeclaredSettings.of(context.getBundles()).of(pid).fault(name, value);
     return undeclared.isEmpty() && configured.equals(SERVING)
         ? ServingComponent.fault(name, value)
         : undeclared;

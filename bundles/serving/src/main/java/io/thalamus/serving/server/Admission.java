@@ -49,9 +49,9 @@ final class Admission {
   private static final double RISING = 0.2;
 
   /**
-   * The part of the latest speed in the mean, by which moments are promised. They lie far ahead, and
-   * what holds up the machine now will be over: by the speed of the moment, those that come back
-   * would find idle processors.
+   * The part of the latest speed in the mean, by which moments are promised. They lie far ahead,
+   * and what holds up the machine now will be over: by the speed of the moment, those that come
+   * back would find idle processors.
    */
   private static final double LATEST_PART = 0.05;
 

@@ -169,6 +169,13 @@ final class Requests {
     }
   }
 
+  /** Returns whether a command changes what ends with the process. */
+  private static boolean isPassing(String command, List<String> words) {
+    return command.equals("nn:config")
+        ? words.stream().anyMatch(word -> word.contains("=") || word.equals("--reset"))
+        : PASSING.contains(command);
+  }
+
   private int command(Script script, Session session, List<String> words, Consumer<String> errors) {
     String name = words.getFirst();
     String qualified = name.contains(":") ? name : SCOPE + ":" + name;
@@ -178,7 +185,7 @@ final class Requests {
       return unknown.exitStatus();
     }
     int status = script.run(line(session, qualified, words));
-    if (status == 0 && PASSING.contains(qualified) && !words.contains("--help")) {
+    if (status == 0 && isPassing(qualified, words) && !words.contains("--help")) {
       errors.accept(
           words.contains("--keep")
               ? "kept for each process to come, in " + kept.file()

@@ -7,6 +7,8 @@ import io.thalamus.console.Candidates;
 import io.thalamus.console.Candidates.Kind;
 import io.thalamus.console.Command;
 import io.thalamus.console.Syntax;
+import io.thalamus.console.settings.DeclaredSettings;
+import io.thalamus.console.settings.Setting;
 import io.thalamus.shell.bundles.DeviceBundles;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.ResidentModel;
@@ -129,6 +131,10 @@ public final class CompletionCommand {
               yield available;
             }
             case POLICIES -> networks.policies();
+            case SETTINGS ->
+                DeclaredSettings.of(context.getBundles()).settings().stream()
+                    .map(Setting::name)
+                    .toList();
             case COMMANDS ->
                 commands().stream()
                     .flatMap(command -> command.syntaxes().stream())

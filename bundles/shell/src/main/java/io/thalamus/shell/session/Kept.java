@@ -29,6 +29,7 @@ import org.osgi.service.component.annotations.Component;
 public final class Kept {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
   private static final String MODEL = "model ";
+  private static final String SETTING = "setting ";
   private static final String INSTALL = "install";
   private static final String UPDATE = "update";
   private static final String UNINSTALL = "uninstall";
@@ -65,6 +66,10 @@ public final class Kept {
       return about.equals(name);
     }
 
+    boolean isOfBundle() {
+      return !about.startsWith(MODEL) && !about.startsWith(SETTING);
+    }
+
     boolean is(String command) {
       return words.getFirst().equals(command);
     }
@@ -93,7 +98,7 @@ public final class Kept {
   public List<List<String>> commands(boolean withBundles) {
     try {
       return lines().stream()
-          .filter(line -> withBundles || line.about.startsWith(MODEL))
+          .filter(line -> withBundles || !line.isOfBundle())
           .map(Line::words)
           .toList();
     } catch (IOException e) {
@@ -128,6 +133,23 @@ public final class Kept {
   /** Keeps a model no more. */
   public void unload(String name) throws CommandException {
     change(lines -> lines.removeIf(line -> line.isAbout(MODEL + name)));
+  }
+
+  /**
+   * Keeps a setting, in the place of an earlier value. Settings come first, so that what follows
+   * begins with them.
+   */
+  public void set(String name, List<String> words) throws CommandException {
+    change(
+        lines -> {
+          lines.removeIf(line -> line.isAbout(SETTING + name));
+          lines.addFirst(new Line(SETTING + name, words));
+        });
+  }
+
+  /** Keeps a setting no more. */
+  public void reset(String name) throws CommandException {
+    change(lines -> lines.removeIf(line -> line.isAbout(SETTING + name)));
   }
 
   /**
