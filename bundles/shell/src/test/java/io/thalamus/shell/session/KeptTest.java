@@ -41,6 +41,18 @@ class KeptTest {
   }
 
   @Test
+  void settingsComeFirstAndTheLastValueCounts() throws Exception {
+    kept.load("a", List.of("load", "/a.tflite"));
+    kept.install("io.npu", true, List.of("npu"));
+    kept.set("npu.rows", List.of("config", "npu.rows=8"));
+    kept.set("npu.rows", List.of("config", "npu.rows=32"));
+    assertEquals(List.of("config npu.rows=32", "load /a.tflite", "install npu"), commands(true));
+    assertEquals(List.of("config npu.rows=32", "load /a.tflite"), commands(false));
+    kept.reset("npu.rows");
+    assertEquals(List.of("load /a.tflite"), commands(false));
+  }
+
+  @Test
   void anUninstallTakesAnInstallBackAndTheOtherWayRound() throws Exception {
     kept.install("io.npu", true, List.of("npu"));
     kept.update("io.npu", Path.of("/new.jar"));
