@@ -69,6 +69,10 @@ public final class Converters {
       case 21 -> ControlFlow.addTo(this);
       case 22 -> Search.addTo(this);
       case 23 -> Variables.addTo(this);
+      case 24 -> Sizes.addTo(this);
+      case 25 -> Suppression.addTo(this);
+      case 26 -> RandomNumbers.addTo(this);
+      case 27 -> Matrices.addTo(this);
       default -> {
         return false;
       }

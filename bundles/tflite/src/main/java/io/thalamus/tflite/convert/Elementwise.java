@@ -39,7 +39,7 @@ final class Elementwise {
         arithmetic(OperationCode.DIV, DivOptions::new, DivOptions::fusedActivationFunction));
     table.add(BuiltinOperator.MAXIMUM, OperationCode.MAXIMUM, 2);
     table.add(BuiltinOperator.MINIMUM, OperationCode.MINIMUM, 2);
-    table.add(BuiltinOperator.POW, OperationCode.POW, 2);
+    table.add(BuiltinOperator.POW, Elementwise::power);
     table.add(BuiltinOperator.FLOOR_DIV, ThalamusExtension.FLOOR_DIV, 2);
     table.add(BuiltinOperator.ATAN2, ThalamusExtension.ATAN2, 2);
     table.add(BuiltinOperator.BITWISE_XOR, Elementwise::differences);
@@ -112,6 +112,29 @@ final class Elementwise {
     int none = node.int32(NO_ACTIVATION);
     int difference = node.compute(OperationCode.SUB, output, first, second, none);
     node.emit(OperationCode.MUL, List.of(difference, difference, none), output);
+  }
+
+  /** NNAPI raises no integers: those to a known power are multiplied. */
+  private static void power(Node node) throws ModelFormatException {
+    int base = node.in(0);
+    if (!Integers.isInteger(node.operand(base))) {
+      node.emit(OperationCode.POW, List.of(base, node.in(1)), node.out(0));
+      return;
+    }
+    int exponent = node.onlyInt(1);
+    node.require(exponent >= 1 && exponent < Integer.SIZE, "it raises integers to " + exponent);
+    int none = node.int32(NO_ACTIVATION);
+    int result = -1;
+    for (int bit = Integer.highestOneBit(exponent); bit > 0; bit >>= 1) {
+      result =
+          result < 0
+              ? base
+              : node.compute(OperationCode.MUL, base, result, result, none);
+      if ((exponent & bit) != 0 && bit != Integer.highestOneBit(exponent)) {
+        result = node.compute(OperationCode.MUL, base, result, base, none);
+      }
+    }
+    node.alias(0, result);
   }
 
   /** {@code a - floor(a / b) * b}. */

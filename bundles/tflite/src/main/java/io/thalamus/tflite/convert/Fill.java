@@ -2,9 +2,13 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
+import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
 /** Operators that make a larger tensor of one element or of a smaller tensor. */
@@ -28,6 +32,10 @@ final class Fill {
     node.require(
         operand.shape().isFullySpecified() && operand.shape().elementCount() == 1,
         "it fills with a tensor of shape " + operand.shape());
+    if (!node.isKnown(0)) {
+      fillComputed(node, operand, element);
+      return;
+    }
     Shape shape = shape(node, 0);
     byte[] bytes = value.isConstant() ? node.constants().copy(value.data()) : new byte[0];
     if (bytes.length == operand.type().elementSize()) {
@@ -35,6 +43,26 @@ final class Fill {
     } else {
       Strided.emit(node, element, shape, 0, new long[shape.rank()], node.out(0));
     }
+  }
+
+  /** A shape that only an execution tells is filled with ones, and these multiplied. */
+  private static void fillComputed(Node node, Operand value, int element)
+      throws ModelFormatException {
+    boolean isReal = value.type() == OperandCode.TENSOR_FLOAT32;
+    Shape sizes = node.shapeOf(0);
+    node.require(
+        (isReal || value.type() == OperandCode.TENSOR_INT32)
+            && sizes.rank() == 1
+            && sizes.isFullySpecified(),
+        "it fills a computed shape with " + value.type().text());
+    Shape open = Shape.of(new int[sizes.dimension(0)]);
+    int ones = node.temporary(value, open);
+    node.emit(
+        OperationCode.FILL, List.of(node.in(0), isReal ? node.float32(1) : node.int32(1)), ones);
+    node.emit(
+        OperationCode.MUL,
+        List.of(ones, Reshape.reshaped(node, element, Shape.of(1)), node.int32(0)),
+        node.out(0, TensorTypes.code(node.output(0)), open, Quantization.NONE));
   }
 
   /** Zeros as real numbers: what is quantized has its zero point. */

@@ -10,6 +10,7 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.FakeQuantOptions;
 
 /** Changes of an element's representation. */
 final class Quantize {
@@ -20,12 +21,46 @@ final class Quantize {
     table.add(BuiltinOperator.DEQUANTIZE, Quantize::dequantize);
     table.add(BuiltinOperator.CAST, Quantize::cast);
     table.add(BuiltinOperator.DENSIFY, Quantize::densify);
+    table.add(BuiltinOperator.FAKE_QUANT, Quantize::rounded);
   }
 
   /** Constants get their zeros back when they are read. */
   private static void densify(Node node) throws ModelFormatException {
     node.require(node.input(0).isConstant(), node.input(0).text() + " is not constant");
     node.standIn(0, 0);
+  }
+
+  /** Numbers as they would be if they had been quantized, on a grid that has 0. */
+  private static void rounded(Node node) throws ModelFormatException {
+    FakeQuantOptions options = node.options(new FakeQuantOptions());
+    int bits = node.get(options::numBits);
+    float least = node.get(options::min);
+    float most = node.get(options::max);
+    node.require(
+        bits > 1 && bits <= 16 && least < most && least <= 0 && most >= 0,
+        "it rounds %s to %s to %s bits".formatted(least, most, bits));
+    int first = node.get(options::narrowRange) ? 1 : 0;
+    int last = (1 << bits) - 1;
+    float step = (most - least) / (last - first);
+    int zero = Math.clamp(Math.round(first - least / step), first, last);
+    float low = (first - zero) * step;
+    float high = (last - zero) * step;
+    int input = node.in(0);
+    Operand data = node.operand(input);
+    int none = node.int32(0);
+    int bounded =
+        node.compute(
+            OperationCode.MINIMUM,
+            input,
+            node.compute(OperationCode.MAXIMUM, input, input, node.number(data, low)),
+            node.number(data, high));
+    int above = node.compute(OperationCode.SUB, input, bounded, node.number(data, low), none);
+    int steps =
+        node.compute(OperationCode.MUL, input, above, node.number(data, 1 / step), none);
+    int half = node.compute(OperationCode.ADD, input, steps, node.number(data, 0.5f), none);
+    int whole = node.compute(OperationCode.FLOOR, input, half);
+    int back = node.compute(OperationCode.MUL, input, whole, node.number(data, step), none);
+    node.emit(OperationCode.ADD, List.of(back, node.number(data, low), none), node.out(0));
   }
 
   /** NNAPI casts no truth values: they choose between 0 and 1, and come of comparing with 0. */

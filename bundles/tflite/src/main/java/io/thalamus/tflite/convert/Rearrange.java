@@ -5,6 +5,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
@@ -12,7 +13,9 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.ReverseSequenceOptions;
 import org.tensorflow.lite.schema.ConcatenationOptions;
 import org.tensorflow.lite.schema.DepthToSpaceOptions;
 import org.tensorflow.lite.schema.MirrorPadMode;
@@ -24,6 +27,7 @@ final class Rearrange {
   private Rearrange() {}
 
   static void addTo(Converters table) {
+    table.add(BuiltinOperator.REVERSE_SEQUENCE, Rearrange::reverseSequence);
     table.add(BuiltinOperator.CONCATENATION, Rearrange::concatenation);
     table.add(BuiltinOperator.TRANSPOSE, Rearrange::transpose);
     table.add(BuiltinOperator.TILE, Rearrange::tile);
@@ -106,6 +110,67 @@ final class Rearrange {
         ThalamusExtension.MIRROR_PAD,
         List.of(node.in(0), margins(node, 1), node.int32(turned)),
         node.out(0));
+  }
+
+  /** Rows of all sequences stand one after the other, and those before the length change places. */
+  private static void reverseSequence(Node node) throws ModelFormatException {
+    ReverseSequenceOptions options = node.options(new ReverseSequenceOptions());
+    int input = node.in(0);
+    Operand data = node.operand(input);
+    Shape shape = data.shape();
+    int along = node.axis(node.get(options::seqDim), shape.rank());
+    int batchAxis = node.axis(node.get(options::batchDim), shape.rank());
+    node.require(
+        shape.isFullySpecified()
+            && along != batchAxis
+            && node.shapeOf(1).equals(Shape.of(shape.dimension(batchAxis))),
+        "it turns data of shape %s by lengths of shape %s".formatted(shape, node.shapeOf(1)));
+    int batches = shape.dimension(batchAxis);
+    int steps = shape.dimension(along);
+    Shape each = Shape.of(batches, steps);
+    int none = node.int32(0);
+    int[] range = node.constants().range(steps, node.output(0));
+    int places = node.temporary(OperandCode.TENSOR_INT32, each, Quantization.NONE);
+    Strided.broadcast(node, node.int32Tensor(Shape.of(1, steps), range), each, places);
+    int lengths = Reshape.reshaped(node, node.in(1), Shape.of(batches, 1));
+    int isTurned = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
+    node.emit(OperationCode.LESS, List.of(places, lengths), isTurned);
+    int next =
+        node.compute(
+            OperationCode.ADD, places, places, node.int32Tensor(Shape.of(1, 1), 1), none);
+    int turned = node.compute(OperationCode.SUB, places, lengths, next, none);
+    int chosen = node.compute(OperationCode.SELECT, places, isTurned, turned, places);
+    int[] starts = IntStream.range(0, batches).map(i -> i * steps).toArray();
+    int rows =
+        node.compute(
+            OperationCode.ADD,
+            chosen,
+            chosen,
+            node.int32Tensor(Shape.of(batches, 1), starts),
+            none);
+    int[] order =
+        IntStream.concat(
+                IntStream.of(batchAxis, along),
+                IntStream.range(0, shape.rank()).filter(i -> i != along && i != batchAxis))
+            .toArray();
+    int front = Strided.permuted(node, input, order);
+    Shape permuted = node.operand(front).shape();
+    int width = Math.toIntExact(shape.elementCount() / batches / steps);
+    int flat = Reshape.reshaped(node, front, Shape.of(batches * steps, width));
+    int vector = Reshape.reshaped(node, rows, Shape.of(batches * steps));
+    int picked =
+        node.compute(
+            OperationCode.GATHER,
+            data,
+            Shape.of(batches * steps, width),
+            flat,
+            node.int32(0),
+            vector);
+    int[] back = new int[order.length];
+    for (int i = 0; i < order.length; i++) {
+      back[order[i]] = i;
+    }
+    node.alias(0, Strided.permuted(node, Reshape.reshaped(node, picked, permuted), back));
   }
 
   /** Neither can NNAPI 1.3 turn data round; the extension io.thalamus can. */

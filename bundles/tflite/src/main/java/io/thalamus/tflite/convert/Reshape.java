@@ -4,6 +4,7 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -71,12 +72,46 @@ final class Reshape {
       node.emit(OperationCode.RESHAPE, List.of(input, node.int32Vector(wanted)), output);
       return;
     }
+    if (!source.shape().isFullySpecified() && source.type() == OperandCode.TENSOR_INT32) {
+      reshapeOpen(node, input, wanted);
+      return;
+    }
     Shape result = resolved(source.shape(), wanted);
     if (result.equals(source.shape())) {
       node.alias(0, input);
       return;
     }
     Strided.reshape(node, input, result, node.out(0, code(source), result, source.quantization()));
+  }
+
+  /**
+   * Integers of a size that only an execution tells: AS_STRIDED wants to know it, and NNAPI's
+   * RESHAPE has reals alone, which hold either half of an integer exactly.
+   */
+  private static void reshapeOpen(Node node, int input, int[] wanted)
+      throws ModelFormatException {
+    Shape open = node.operand(input).shape();
+    Shape shape = Shape.of(nonNegative(wanted));
+    int none = node.int32(0);
+    int half = node.int32Vector(1 << 16);
+    Operand like = node.operand(input);
+    int high = node.compute(ThalamusExtension.FLOOR_DIV, like, open, input, half);
+    int whole = node.compute(OperationCode.MUL, like, open, high, half, none);
+    int low = node.compute(OperationCode.SUB, like, open, input, whole, none);
+    int[] parts = {high, low};
+    for (int i = 0; i < parts.length; i++) {
+      int real = node.temporary(OperandCode.TENSOR_FLOAT32, open, Quantization.NONE);
+      node.emit(OperationCode.CAST, List.of(parts[i]), real);
+      int moved = node.temporary(OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+      node.emit(OperationCode.RESHAPE, List.of(real, node.int32Vector(wanted)), moved);
+      parts[i] = node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
+      node.emit(OperationCode.CAST, List.of(moved), parts[i]);
+    }
+    int back = node.compute(OperationCode.MUL, like, shape, parts[0], half, none);
+    node.emit(
+        OperationCode.ADD,
+        List.of(back, parts[1], none),
+        node.out(0, OperandCode.TENSOR_INT32, shape, Quantization.NONE));
   }
 
   /** Converters that know no shape write none or a wrong one. */

@@ -6,11 +6,12 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import java.util.Arrays;
 import java.util.function.ToIntFunction;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
 /**
- * RFFT2D over rows, and what becomes of its complex numbers. NNAPI has no complex numbers: their
+ * RFFT2D, and what becomes of its complex numbers. NNAPI has no complex numbers: their
  * real and their imaginary parts are two tensors, each a product with a constant matrix.
  */
 final class Rfft {
@@ -36,19 +37,43 @@ final class Rfft {
         shape.isFullySpecified()
             && rank >= 2
             && length.length == 2
-            && length[0] == 1
-            && shape.dimension(rank - 2) == 1
+            && length[0] > 0
             && length[1] > 0,
-        "it transforms data of shape " + shape + " in two dimensions, which NNAPI does not have");
+        "it transforms data of shape " + shape + " to lengths " + Arrays.toString(length));
     int columns = shape.dimension(rank - 1);
     int rows = Math.toIntExact(shape.elementCount() / columns);
     int data = Reshape.reshaped(node, node.in(0), Shape.of(rows, columns));
     int bins = length[1] / 2 + 1;
+    int real = product(node, data, rows, columns, bins, length[1], true);
+    int imaginary = product(node, data, rows, columns, bins, length[1], false);
+    int height = shape.dimension(rank - 2);
     node.setComplex(
         0,
-        new Complex(
-            product(node, data, rows, columns, bins, length[1], true),
-            product(node, data, rows, columns, bins, length[1], false)));
+        length[0] == 1 && height == 1
+            ? new Complex(real, imaginary)
+            : alongColumns(node, real, imaginary, height, bins, length[0]));
+  }
+
+  /** The same along the other axis, of complex numbers: four products. */
+  private static Complex alongColumns(
+      Node node, int real, int imaginary, int height, int bins, int length)
+      throws ModelFormatException {
+    int images = node.operand(real).shape().dimension(0) / height;
+    Shape image = Shape.of(images, height, bins);
+    int[] parts = new int[4];
+    for (int i = 0; i < parts.length; i++) {
+      int turned =
+          Strided.permuted(node, Reshape.reshaped(node, i < 2 ? real : imaginary, image), 0, 2, 1);
+      int rows = Reshape.reshaped(node, turned, Shape.of(images * bins, height));
+      parts[i] = product(node, rows, images * bins, height, length, length, i % 2 == 0);
+    }
+    int none = node.int32(NO_ACTIVATION);
+    int sum = node.compute(OperationCode.SUB, parts[0], parts[0], parts[3], none);
+    int turn = node.compute(OperationCode.ADD, parts[0], parts[1], parts[2], none);
+    Shape columns = Shape.of(images, bins, length);
+    return new Complex(
+        Strided.permuted(node, Reshape.reshaped(node, sum, columns), 0, 2, 1),
+        Strided.permuted(node, Reshape.reshaped(node, turn, columns), 0, 2, 1));
   }
 
   private static int product(

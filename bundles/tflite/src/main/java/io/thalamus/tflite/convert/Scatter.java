@@ -2,7 +2,6 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Lifetime;
-import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -30,6 +29,7 @@ final class Scatter {
 
   static void addTo(Converters table) {
     table.add(BuiltinOperator.SCATTER_ND, Scatter::scatter);
+    table.add(BuiltinOperator.SPARSE_TO_DENSE, Scatter::sparse);
     table.add(BuiltinOperator.SEGMENT_SUM, node -> segments(node, OperationCode.REDUCE_SUM, 0));
     table.add(
         BuiltinOperator.UNSORTED_SEGMENT_SUM, node -> segments(node, OperationCode.REDUCE_SUM, 0));
@@ -68,6 +68,49 @@ final class Scatter {
       }
     }
     summed(node, values, flat(node, sizes, tuple, count), Shape.of(rows, width), 0);
+  }
+
+  /** One value everywhere but at some places, of which the last counts where two are the same. */
+  private static void sparse(Node node) throws ModelFormatException {
+    int[] sizes = node.ints(1);
+    Shape indexes = node.isScalar(node.input(0)) ? Shape.of(1, 1) : known(node, node.shapeOf(0));
+    int tuple = indexes.rank() == 2 ? indexes.dimension(1) : 1;
+    int count = indexes.dimension(0);
+    node.require(
+        indexes.rank() <= 2
+            && tuple == sizes.length
+            && Arrays.stream(sizes).allMatch(size -> size > 0),
+        "its indices of shape " + indexes + " do not fit the shape " + Arrays.toString(sizes));
+    int rows = count(node, sizes, 0, tuple);
+    int given = node.in(2);
+    Operand like = node.operand(given);
+    node.require(
+        known(node, like.shape()).elementCount() == count || like.shape().elementCount() == 1,
+        "its " + count + " places do not fit values of shape " + like.shape());
+    int values = node.temporary(like, Shape.of(count));
+    Strided.broadcast(
+        node,
+        Reshape.reshaped(node, given, Shape.of(Math.toIntExact(like.shape().elementCount()))),
+        Shape.of(count),
+        values);
+    int other = Reshape.reshaped(node, node.in(3), Shape.of(1));
+    int all = node.temporary(like, Shape.of(count + 1));
+    node.emit(concatenation(like), List.of(other, values, node.int32(0)), all);
+    int numbers = node.int32Tensor(Shape.of(count, 1), IntStream.rangeClosed(1, count).toArray());
+    int from =
+        reduced(
+            node,
+            OperationCode.REDUCE_MAX,
+            numbers,
+            flat(node, sizes, tuple, count),
+            Shape.of(rows, 1),
+            0);
+    int vector = Reshape.reshaped(node, from, Shape.of(rows));
+    int picked = node.temporary(like, Shape.of(rows));
+    node.emit(OperationCode.GATHER, List.of(all, node.int32(0), vector), picked);
+    int output = node.out(0);
+    node.builder().reshape(output, Shape.of(sizes));
+    Reshape.emit(node, picked, output);
   }
 
   private static Shape known(Node node, Shape shape) throws ModelFormatException {
@@ -109,7 +152,7 @@ final class Scatter {
       from[places[i]] = i;
     }
     Shape row = Shape.of(1, result.dimension(1));
-    int zeros = filled(node, like, row, like.quantization().zeroPoint());
+    int zeros = Truths.filled(node, like, row, like.quantization().zeroPoint());
     int both = node.temporary(like, Shape.of(places.length + 1, result.dimension(1)));
     node.emit(concatenation(like), List.of(values, zeros, node.int32(0)), both);
     int picked = node.temporary(like, result);
@@ -216,7 +259,9 @@ final class Scatter {
       throws ModelFormatException {
     Operand data = node.operand(values);
     node.require(
-        data.type() == OperandCode.TENSOR_FLOAT32 || data.type() == OperandCode.TENSOR_FLOAT16,
+        Integers.reduces(data, reduction)
+            || data.type() == OperandCode.TENSOR_FLOAT32
+            || data.type() == OperandCode.TENSOR_FLOAT16,
         "NNAPI sums up no " + data.type().text());
     int count = data.shape().dimension(0);
     int rows = result.dimension(0);
@@ -235,19 +280,13 @@ final class Scatter {
     Strided.emit(node, values, all, 0, new long[] {0, width, 1}, repeated);
     int chosen = node.temporary(data, all);
     node.emit(
-        OperationCode.SELECT, List.of(wide, repeated, filled(node, data, all, neutral)), chosen);
+        OperationCode.SELECT, List.of(wide, repeated, Truths.filled(node, data, all, neutral)), chosen);
     int reduced = node.temporary(data, result);
+    if (Integers.reduces(data, reduction)) {
+      Integers.reduce(node, reduction, chosen, new int[] {1}, reduced);
+      return reduced;
+    }
     node.emit(reduction, List.of(chosen, node.int32Vector(1), node.bool(false)), reduced);
     return reduced;
-  }
-
-  /** One number in all places of a shape, which takes no memory of the model. */
-  private static int filled(Node node, Operand like, Shape shape, float value)
-      throws ModelFormatException {
-    byte[] element = Constants.element(like.type(), value);
-    int number = node.constant(like, Shape.of(1), new ConstantCopy(element));
-    int filled = node.temporary(like, shape);
-    Strided.broadcast(node, number, shape, filled);
-    return filled;
   }
 }

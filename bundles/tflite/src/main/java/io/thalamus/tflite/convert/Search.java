@@ -3,20 +3,23 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
+import org.tensorflow.lite.schema.BucketizeOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
-/** Operators whose results are as long as what they find. */
+/** Operators whose results are as long as what they find, or say where something is. */
 final class Search {
   private Search() {}
 
   static void addTo(Converters table) {
     table.add(BuiltinOperator.WHERE, Search::where);
     table.add(BuiltinOperator.UNIQUE, Search::unique);
+    table.add(BuiltinOperator.BUCKETIZE, Search::bucketize);
   }
 
   private static int open(Node node, int output, OperandCode type, int... dimensions)
@@ -30,6 +33,44 @@ final class Search {
         ThalamusExtension.NON_ZERO,
         List.of(node.in(0), node.bool(false)),
         open(node, 0, OperandCode.TENSOR_INT32, 0, rank));
+  }
+
+  /** How many boundaries are not above each number. */
+  private static void bucketize(Node node) throws ModelFormatException {
+    BucketizeOptions options = node.options(new BucketizeOptions());
+    int length = node.get(options::boundariesLength);
+    Shape shape = node.shapeOf(0);
+    node.require(
+        length > 0 && shape.isFullySpecified(),
+        "it has %s boundaries for data of shape %s".formatted(length, shape));
+    float[] boundaries = new float[node.constants().range(length, node.output(0)).length];
+    for (int i = 0; i < length; i++) {
+      int index = i;
+      boundaries[i] = node.get(() -> options.boundaries(index));
+    }
+    int count = Math.toIntExact(shape.elementCount());
+    int numbers = Reshape.reshaped(node, reals(node, node.in(0)), Shape.of(count, 1));
+    int limits =
+        node.constant(
+            OperandCode.TENSOR_FLOAT32,
+            Shape.of(1, length),
+            Quantization.NONE,
+            node.constants().of(boundaries, node.output(0)));
+    int places =
+        Truths.count(
+            node, OperationCode.GREATER_EQUAL, numbers, limits, Shape.of(count, length));
+    int output = node.out(0, OperandCode.TENSOR_INT32, shape, Quantization.NONE);
+    Reshape.emit(node, places, output);
+  }
+
+  private static int reals(Node node, int operand) throws ModelFormatException {
+    if (node.operand(operand).type() == OperandCode.TENSOR_FLOAT32) {
+      return operand;
+    }
+    Shape shape = node.operand(operand).shape();
+    int reals = node.temporary(OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    node.emit(OperationCode.CAST, List.of(operand), reals);
+    return reals;
   }
 
   private static void unique(Node node) throws ModelFormatException {

@@ -47,6 +47,17 @@ final class Strided {
     emit(node, input, shape, 0, StridedCopy.strides(shape), output);
   }
 
+  /** The dimensions in another order. */
+  static int permuted(Node node, int input, int... order) throws ModelFormatException {
+    Shape shape = node.operand(input).shape();
+    long[] strides = StridedCopy.strides(shape);
+    Shape permuted = Shape.of(Arrays.stream(order).map(shape::dimension).toArray());
+    int result = node.temporary(node.operand(input), permuted);
+    emit(
+        node, input, permuted, 0, Arrays.stream(order).mapToLong(i -> strides[i]).toArray(), result);
+    return result;
+  }
+
   /** The elements of a tensor repeated to a larger shape. */
   static void broadcast(Node node, int input, Shape shape, int output) throws ModelFormatException {
     Shape source = node.operand(input).shape();

@@ -21,11 +21,13 @@ import org.tensorflow.lite.schema.Conv3DOptions;
 final class Volume {
   private static final int RANK = 5;
   private static final int SAME = 1;
+  private static final int VALID = 2;
 
   private Volume() {}
 
   static void addTo(Converters table) {
     table.add(BuiltinOperator.CONV_3D, Volume::convolution);
+    table.add(BuiltinOperator.CONV_3D_TRANSPOSE, Volume::transposed);
   }
 
   private static void convolution(Node node) throws ModelFormatException {
@@ -61,17 +63,10 @@ final class Volume {
     int slices = padded(node, input, missing);
     int images = sideBySide(node, slices, shape, results, depth, stride, dilation);
     int channels = window.dimension(4);
-    int bias =
-        node.has(2)
-            ? node.inFloats(2)
-            : node.constant(
-                OperandCode.TENSOR_FLOAT32,
-                Shape.of(channels),
-                Quantization.NONE,
-                node.constants().zeros(4L * channels, node.output(0)));
+    int bias = bias(node, 2, channels);
     List<Integer> inputs = new ArrayList<>();
     inputs.add(images);
-    inputs.add(filter(node, window));
+    inputs.add(filter(node, window, false));
     inputs.add(bias);
     inputs.add(node.int32(padding));
     inputs.add(node.int32(node.get(options::strideW)));
@@ -91,6 +86,130 @@ final class Volume {
     Reshape.emit(node, sums, output);
   }
 
+  private static int bias(Node node, int input, int channels) throws ModelFormatException {
+    return node.has(input)
+        ? node.inFloats(input)
+        : node.constant(
+            OperandCode.TENSOR_FLOAT32,
+            Shape.of(channels),
+            Quantization.NONE,
+            node.constants().zeros(4L * channels, node.output(0)));
+  }
+
+  /**
+   * The numbers with zeros between and around them, over which the filter goes in reverse order,
+   * one step at a time.
+   */
+  private static void transposed(Node node) throws ModelFormatException {
+    Conv3DOptions options = node.options(new Conv3DOptions());
+    int[] sizes = node.ints(0);
+    Shape window = TensorTypes.shape(node.input(1));
+    int input = node.in(2);
+    Shape shape = node.operand(input).shape();
+    node.require(
+        shape.rank() == RANK
+            && window.rank() == RANK
+            && sizes.length == RANK
+            && shape.isFullySpecified()
+            && window.isFullySpecified()
+            && window.dimension(4) == shape.dimension(4)
+            && window.dimension(3) == sizes[4]
+            && node.get(options::dilationDFactor) == 1
+            && node.get(options::dilationHFactor) == 1
+            && node.get(options::dilationWFactor) == 1
+            && node.operand(input).type() == OperandCode.TENSOR_FLOAT32,
+        "its input has shape " + shape + " and its filter " + window);
+    int padding = Convolution.padding(node, node.get(options::padding));
+    int[] strides = {
+      node.get(options::strideD), node.get(options::strideH), node.get(options::strideW)
+    };
+    int spread = input;
+    for (int i = 0; i < strides.length; i++) {
+      int reach = window.dimension(i);
+      int cells = shape.dimension(i + 1);
+      int stride = strides[i];
+      node.require(stride > 0, "its stride is " + stride);
+      long covered = (long) (cells - 1) * stride + reach;
+      long cut = padding == SAME ? Math.max(0, covered - sizes[i + 1]) : 0;
+      long before = reach - 1 - cut / 2;
+      long after = sizes[i + 1] + reach - 1 - before - ((long) (cells - 1) * stride + 1);
+      node.require(
+          before >= 0 && after >= 0 && after < Integer.MAX_VALUE,
+          "a result of %s cells does not fit %s of its input".formatted(sizes[i + 1], cells));
+      spread = spread(node, spread, i + 1, stride, (int) before, (int) after);
+    }
+    Shape wide = node.operand(spread).shape();
+    int results = sizes[1];
+    int channels = sizes[4];
+    int depth = window.dimension(0);
+    int slice = Math.toIntExact(wide.elementCount() / wide.dimension(0) / wide.dimension(1));
+    int slices =
+        Reshape.reshaped(node, spread, Shape.of(wide.dimension(0), wide.dimension(1), slice));
+    int images = sideBySide(node, slices, wide, results, depth, 1, 1);
+    int sums = node.temporary(node.operand(input), Shape.NONE);
+    node.emit(
+        OperationCode.CONV_2D,
+        List.of(
+            images,
+            filter(node, window, true),
+            bias(node, 3, channels),
+            node.int32(VALID),
+            node.int32(1),
+            node.int32(1),
+            node.int32(node.fused(node.get(options::fusedActivationFunction)))),
+        sums);
+    int output = node.out(0);
+    node.builder().reshape(output, Shape.of(sizes));
+    Reshape.emit(node, sums, output);
+  }
+
+  /** Zeros behind each cell along an axis but the last, then more around all. */
+  private static int spread(Node node, int input, int axis, int stride, int before, int after)
+      throws ModelFormatException {
+    Operand data = node.operand(input);
+    Shape shape = data.shape();
+    int cells = shape.dimension(axis);
+    int outer = 1;
+    for (int i = 0; i < axis; i++) {
+      outer = Math.multiplyExact(outer, shape.dimension(i));
+    }
+    int inner = Math.toIntExact(shape.elementCount() / outer / cells);
+    int rows = Reshape.reshaped(node, input, Shape.of(outer, cells, 1, inner));
+    int wide =
+        padded(node, rows, Shape.of(outer, cells, stride, inner), 2, 0, stride - 1);
+    int line = Reshape.reshaped(node, wide, Shape.of(outer, cells * stride, inner));
+    int length = (cells - 1) * stride + 1 + before + after;
+    int behind = after - (stride - 1);
+    int all =
+        padded(
+            node,
+            line,
+            Shape.of(outer, cells * stride + before + Math.max(0, behind), inner),
+            1,
+            before,
+            Math.max(0, behind));
+    int kept = node.temporary(data, Shape.of(outer, length, inner));
+    long row = (long) node.operand(all).shape().dimension(1) * inner;
+    Strided.emit(node, all, node.operand(kept).shape(), 0, new long[] {row, inner, 1}, kept);
+    return Reshape.reshaped(node, kept, shape.with(axis, length));
+  }
+
+  private static int padded(Node node, int input, Shape shape, int axis, int before, int after)
+      throws ModelFormatException {
+    if (before == 0 && after == 0) {
+      return input;
+    }
+    int[] margins = new int[2 * shape.rank()];
+    margins[2 * axis] = before;
+    margins[2 * axis + 1] = after;
+    return node.compute(
+        OperationCode.PAD,
+        node.operand(input),
+        shape,
+        input,
+        node.int32Tensor(Shape.of(shape.rank(), 2), margins));
+  }
+
   /** Slices of zeros before and after, as rows of one batch each. */
   private static int padded(Node node, int input, int missing) throws ModelFormatException {
     Operand data = node.operand(input);
@@ -98,17 +217,9 @@ final class Volume {
     int slice = Math.toIntExact(shape.elementCount() / shape.dimension(0) / shape.dimension(1));
     int rows =
         Reshape.reshaped(node, input, Shape.of(shape.dimension(0), shape.dimension(1), slice));
-    if (missing == 0) {
-      return rows;
-    }
     int before = missing / 2;
-    int margins = node.int32Tensor(Shape.of(3, 2), 0, 0, before, missing - before, 0, 0);
-    return node.compute(
-        OperationCode.PAD,
-        data,
-        Shape.of(shape.dimension(0), shape.dimension(1) + missing, slice),
-        rows,
-        margins);
+    Shape all = Shape.of(shape.dimension(0), shape.dimension(1) + missing, slice);
+    return padded(node, rows, all, 1, before, missing - before);
   }
 
   /** For each result along the depth an image whose channels are those of all slices it sums. */
@@ -130,26 +241,30 @@ final class Volume {
         node, gathered, Shape.of(shape.dimension(0) * results, height, width, depth * channels));
   }
 
-  /** The weights as a convolution of images has them: an image for each output channel. */
-  private static int filter(Node node, Shape window) throws ModelFormatException {
+  /**
+   * The weights as a convolution of images has them: an image for each output channel, which in
+   * those of a transposed convolution comes first, and whose cells are in reverse order.
+   */
+  private static int filter(Node node, Shape window, boolean isTransposed)
+      throws ModelFormatException {
     float[] weights = node.floats(1);
     int[] sizes = window.toArray();
     long[] strides = StridedCopy.strides(window);
     float[] turned = new float[weights.length];
     int next = 0;
-    for (int out = 0; out < sizes[4]; out++) {
+    int outputs = isTransposed ? sizes[3] : sizes[4];
+    int inputs = isTransposed ? sizes[4] : sizes[3];
+    for (int out = 0; out < outputs; out++) {
       for (int y = 0; y < sizes[1]; y++) {
         for (int x = 0; x < sizes[2]; x++) {
           for (int z = 0; z < sizes[0]; z++) {
-            for (int in = 0; in < sizes[3]; in++) {
-              turned[next++] =
-                  weights[
-                      (int)
-                          (z * strides[0]
-                              + y * strides[1]
-                              + x * strides[2]
-                              + in * strides[3]
-                              + out)];
+            for (int in = 0; in < inputs; in++) {
+              long cell = z * strides[0] + y * strides[1] + x * strides[2];
+              long last = (sizes[0] - 1) * strides[0] + (sizes[1] - 1) * strides[1];
+              last += (sizes[2] - 1) * strides[2];
+              long place =
+                  isTransposed ? last - cell + out * strides[3] + in : cell + in * strides[3] + out;
+              turned[next++] = weights[(int) place];
             }
           }
         }
@@ -157,7 +272,7 @@ final class Volume {
     }
     return node.constant(
         OperandCode.TENSOR_FLOAT32,
-        Shape.of(sizes[4], sizes[1], sizes[2], sizes[0] * sizes[3]),
+        Shape.of(outputs, sizes[1], sizes[2], sizes[0] * inputs),
         Quantization.NONE,
         node.constants().of(turned, node.input(1)));
   }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import java.util.List;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.RandomOptions;
+
+/**
+ * Operators that draw by lot: what TensorFlow Lite draws in its first call by the file's seeds, and
+ * in each execution the same, since a model here has no memory of the last. Where a file has no
+ * seeds, they are 0.
+ */
+final class RandomNumbers {
+  private static final int NO_ACTIVATION = 0;
+  private static final int MOST_CLASSES = 4096;
+
+  private RandomNumbers() {}
+
+  static void addTo(Converters table) {
+    table.add(BuiltinOperator.RANDOM_UNIFORM, node -> draw(node, false));
+    table.add(BuiltinOperator.RANDOM_STANDARD_NORMAL, node -> draw(node, true));
+    table.add(BuiltinOperator.MULTINOMIAL, RandomNumbers::multinomial);
+  }
+
+  private static Philox generator(Node node) throws ModelFormatException {
+    RandomOptions options = node.options(new RandomOptions());
+    return new Philox(node.get(options::seed), node.get(options::seed2));
+  }
+
+  private static void draw(Node node, boolean isNormal) throws ModelFormatException {
+    int[] sizes = node.ints(0);
+    Shape shape = sizes.length == 0 ? Shape.of(1) : Shape.of(sizes);
+    node.require(shape.isFullySpecified(), "it draws numbers in the shape " + shape);
+    int count = count(node, shape.elementCount());
+    Philox generator = generator(node);
+    float[] values = isNormal ? generator.normal(count) : generator.uniform(count);
+    node.alias(0, constant(node, shape, values));
+  }
+
+  private static int count(Node node, long count) throws ModelFormatException {
+    node.require(count <= Integer.MAX_VALUE, "it draws " + count + " numbers");
+    return node.constants().range((int) count, node.output(0)).length;
+  }
+
+  private static int constant(Node node, Shape shape, float... values) throws ModelFormatException {
+    return node.constant(
+        OperandCode.TENSOR_FLOAT32,
+        shape,
+        Quantization.NONE,
+        node.constants().of(values, node.output(0)));
+  }
+
+  /** For each number that is drawn, the count of running sums of probabilities up to it. */
+  private static void multinomial(Node node) throws ModelFormatException {
+    int logits = node.in(0);
+    Operand data = node.operand(logits);
+    int samples = node.onlyInt(1);
+    node.require(
+        data.shape().rank() == 2
+            && data.shape().isFullySpecified()
+            && data.type() == OperandCode.TENSOR_FLOAT32
+            && samples > 0
+            && data.shape().dimension(1) <= MOST_CLASSES,
+        "it draws %s numbers of data of shape %s".formatted(samples, data.shape()));
+    int batch = data.shape().dimension(0);
+    int classes = data.shape().dimension(1);
+    int none = node.int32(NO_ACTIVATION);
+    Shape column = Shape.of(batch, 1);
+    int largest =
+        node.compute(
+            OperationCode.REDUCE_MAX, data, column, logits, node.int32Vector(1), node.bool(true));
+    int shares =
+        node.compute(
+            OperationCode.EXP,
+            logits,
+            node.compute(OperationCode.SUB, logits, logits, largest, none));
+    count(node, (long) classes * classes);
+    float[] triangle = new float[classes * classes];
+    for (int i = 0; i < classes; i++) {
+      for (int j = 0; j <= i; j++) {
+        triangle[i * classes + j] = 1;
+      }
+    }
+    int sums =
+        node.compute(
+            OperationCode.FULLY_CONNECTED,
+            logits,
+            shares,
+            constant(node, Shape.of(classes, classes), triangle),
+            constant(node, Shape.of(classes), new float[classes]),
+            none);
+    int total = node.temporary(data, column);
+    Strided.emit(node, sums, column, classes - 1, new long[] {classes, 1}, total);
+    count(node, (long) batch * samples);
+    Shape drawn = Shape.of(batch, samples);
+    int points =
+        node.compute(
+            OperationCode.MUL,
+            data,
+            drawn,
+            constant(node, drawn, generator(node).doubles(batch * samples)),
+            total,
+            none);
+    int found =
+        Truths.count(
+            node,
+            OperationCode.GREATER_EQUAL,
+            Reshape.reshaped(node, points, Shape.of(batch, samples, 1)),
+            Reshape.reshaped(node, sums, Shape.of(batch, 1, classes)),
+            Shape.of(batch, samples, classes));
+    int last = node.int32Tensor(Shape.of(1, 1), classes - 1);
+    node.emit(
+        OperationCode.MINIMUM,
+        List.of(Reshape.reshaped(node, found, drawn), last),
+        node.out(0, OperandCode.TENSOR_INT32, drawn, Quantization.NONE));
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.List;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.TensorType;
+
+/** Operators whose inputs say how large their results are: RANGE, BROADCAST_ARGS, FILL. */
+final class Sizes {
+  private static final int NO_ACTIVATION = 0;
+
+  private Sizes() {}
+
+  static void addTo(Converters table) {
+    table.add(BuiltinOperator.RANGE, Sizes::range);
+    table.add(BuiltinOperator.BROADCAST_ARGS, Sizes::broadcastArguments);
+  }
+
+  /**
+   * Numbers from one on, by a step. {@code NON_ZERO} of as many ones gives their places, {@code [1,
+   * count]}, of which {@code GATHER_ND} takes the only row.
+   */
+  private static void range(Node node) throws ModelFormatException {
+    int start = vector(node, 0);
+    int limit = vector(node, 1);
+    int step = vector(node, 2);
+    boolean isReal = node.input(0).is(TensorType.FLOAT32);
+    if (isReal && node.isKnown(0) && node.isKnown(1) && node.isKnown(2)) {
+      known(node, node.floats(0)[0], node.floats(1)[0], node.floats(2)[0]);
+      return;
+    }
+    int count = isReal ? countOfReals(node, start, limit, step) : count(node, start, limit, step);
+    int ones = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
+    node.emit(OperationCode.FILL, List.of(count, node.int32(1)), ones);
+    int row = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1, 0), Quantization.NONE);
+    node.emit(ThalamusExtension.NON_ZERO, List.of(ones, node.bool(true)), row);
+    int places = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
+    node.emit(ThalamusExtension.GATHER_ND, List.of(row, node.int32Vector(0)), places);
+    OperandCode type = isReal ? OperandCode.TENSOR_FLOAT32 : OperandCode.TENSOR_INT32;
+    if (isReal) {
+      int reals = node.temporary(type, Shape.of(0), Quantization.NONE);
+      node.emit(OperationCode.CAST, List.of(places), reals);
+      places = reals;
+    }
+    int steps = node.temporary(type, Shape.of(0), Quantization.NONE);
+    node.emit(OperationCode.MUL, List.of(places, step, node.int32(NO_ACTIVATION)), steps);
+    node.emit(
+        OperationCode.ADD,
+        List.of(steps, start, node.int32(NO_ACTIVATION)),
+        node.out(0, type, Shape.of(0), Quantization.NONE));
+  }
+
+  private static void known(Node node, float start, float limit, float step)
+      throws ModelFormatException {
+    double count = Math.ceil(Math.abs((limit - start) / step));
+    node.require(
+        count > 0 && count <= Integer.MAX_VALUE,
+        "it counts from %s to %s by %s".formatted(start, limit, step));
+    int[] places = node.constants().range((int) count, node.output(0));
+    float[] values = new float[places.length];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = start + i * step;
+    }
+    node.alias(
+        0,
+        node.constant(
+            OperandCode.TENSOR_FLOAT32,
+            Shape.of(values.length),
+            Quantization.NONE,
+            node.constants().of(values, node.output(0))));
+  }
+
+  /** One number as a vector. */
+  private static int vector(Node node, int input) throws ModelFormatException {
+    Operand operand = node.inOperand(input);
+    node.require(
+        operand.type() == OperandCode.TENSOR_INT32 || operand.type() == OperandCode.TENSOR_FLOAT32,
+        "it counts in " + operand.type().text());
+    node.require(
+        operand.shape().isFullySpecified() && operand.shape().elementCount() == 1,
+        node.input(input).text() + " is not one number");
+    return Reshape.reshaped(node, node.in(input), Shape.of(1));
+  }
+
+  /** {@code max(0, -floor((start - limit) / step))}, which rounds up. */
+  private static int count(Node node, int start, int limit, int step) throws ModelFormatException {
+    int none = node.int32(NO_ACTIVATION);
+    int zero = node.int32Vector(0);
+    int back = node.compute(OperationCode.SUB, start, start, limit, none);
+    int below = node.compute(ThalamusExtension.FLOOR_DIV, start, back, step);
+    int count = node.compute(OperationCode.SUB, start, zero, below, none);
+    return node.compute(OperationCode.MAXIMUM, start, count, zero);
+  }
+
+  private static int countOfReals(Node node, int start, int limit, int step)
+      throws ModelFormatException {
+    int none = node.int32(NO_ACTIVATION);
+    int back = node.compute(OperationCode.SUB, start, start, limit, none);
+    int below =
+        node.compute(
+            OperationCode.FLOOR, start, node.compute(OperationCode.DIV, start, back, step, none));
+    int count = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1), Quantization.NONE);
+    node.emit(
+        OperationCode.CAST, List.of(node.compute(OperationCode.NEG, start, below)), count);
+    return node.compute(OperationCode.MAXIMUM, count, count, node.int32Vector(0));
+  }
+
+  /** The shape to which two shapes broadcast: of each pair of sizes the one that is not 1. */
+  private static void broadcastArguments(Node node) throws ModelFormatException {
+    int rank = Math.max(length(node, 0), length(node, 1));
+    int first = extended(node, 0, rank);
+    int second = extended(node, 1, rank);
+    int isOne = node.temporary(OperandCode.TENSOR_BOOL8, Shape.of(rank), Quantization.NONE);
+    node.emit(OperationCode.EQUAL, List.of(first, node.int32Vector(1)), isOne);
+    node.emit(OperationCode.SELECT, List.of(isOne, second, first), node.out(0));
+  }
+
+  private static int length(Node node, int input) throws ModelFormatException {
+    Shape shape = node.shapeOf(input);
+    node.require(
+        shape.rank() == 1 && shape.isFullySpecified(),
+        node.input(input).text() + " of shape " + shape + " is no shape");
+    return shape.dimension(0);
+  }
+
+  /** Sizes with ones before them. */
+  private static int extended(Node node, int input, int rank) throws ModelFormatException {
+    int missing = rank - length(node, input);
+    if (missing == 0) {
+      return node.in(input);
+    }
+    int ones = node.int32Vector(1);
+    Operand like = node.inOperand(input);
+    int more = node.temporary(like, Shape.of(missing));
+    Strided.broadcast(node, ones, Shape.of(missing), more);
+    return node.compute(
+        ThalamusExtension.CONCATENATION,
+        like,
+        Shape.of(rank),
+        more,
+        node.in(input),
+        node.int32(0));
+  }
+}
