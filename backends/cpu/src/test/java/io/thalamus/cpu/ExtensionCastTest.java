@@ -41,7 +41,9 @@ class ExtensionCastTest {
     "TENSOR_INT32, TENSOR_QUANT8_ASYMM_SIGNED, 200, -56",
     "TENSOR_INT32, TENSOR_QUANT16_SYMM, 65537, 1",
     "TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_FLOAT32, -7, -7",
-    "TENSOR_QUANT16_SYMM, TENSOR_INT32, -300, -300"
+    "TENSOR_QUANT16_SYMM, TENSOR_INT32, -300, -300",
+    "TENSOR_BOOL8, TENSOR_FLOAT32, 1, 1",
+    "TENSOR_BOOL8, TENSOR_INT32, 0, 0"
   })
   void numbersOfOneTypeBecomeThoseOfAnother(String from, String to, double number, double expected)
       throws Exception {

@@ -32,7 +32,8 @@ final class UnaryMath {
             OperandCode.TENSOR_FLOAT32,
             OperandCode.TENSOR_QUANT8_ASYMM,
             OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
-            OperandCode.TENSOR_QUANT16_SYMM);
+            OperandCode.TENSOR_QUANT16_SYMM,
+            OperandCode.TENSOR_BOOL8);
   }
 
   /**

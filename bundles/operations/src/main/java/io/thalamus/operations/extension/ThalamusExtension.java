@@ -84,7 +84,7 @@ public final class ThalamusExtension implements OperationExtension {
    * Numbers as stored in another type, element by element, of 64 bits too: a fraction is cut off,
    * and what is beyond the other type becomes its least or largest number; but an integer keeps its
    * low 8 or 16 bits where the other type has no more, and one of 64 bits that 32 do not hold is
-   * refused. Input: a tensor.
+   * refused; what is true is 1. Input: a tensor.
    */
   public static final ExtensionOperationType CAST = type(11, "CAST");
 

@@ -41,6 +41,7 @@ final class UnaryMath {
             Signature.since(V1_2)
                 .inputs(data("input", COMPUTED))
                 .inputs(argument("input", WIDE))
+                .inputs(argument("input", OperandCode.TENSOR_BOOL8))
                 .outputs(argument("output", RESULTS).shapedAs("input"))),
         ElementwiseDefinition.of(
             ThalamusExtension.ERF,

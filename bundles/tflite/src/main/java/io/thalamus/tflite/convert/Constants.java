@@ -46,7 +46,7 @@ final class Constants {
    */
   Lifetime.Constant place(FlatTensor tensor) throws ModelFormatException {
     MemorySegment bytes = bytes(tensor);
-    if (tensor.isSparse()) {
+    if (tensor.isSparse() || tensor.isPacked()) {
       return new ConstantCopy(bytes.toArray(ValueLayout.JAVA_BYTE));
     }
     long offset = tensor.data().offset();
@@ -262,12 +262,25 @@ final class Constants {
           dense);
       return MemorySegment.ofArray(dense);
     }
+    if (tensor.isPacked() && length == Math.ceilDiv(expected, 2)) {
+      return apart(tensor, (int) expected);
+    }
     if (expected != length) {
       throw new ModelFormatException(
           "the file is damaged: %s of shape %s has %s bytes of data"
               .formatted(tensor.text(), Shape.of(nonNegative(tensor.shape())), length));
     }
     return file.segment().asSlice(tensor.data().offset(), length);
+  }
+
+  /** Two integers of 4 bits stand in a byte, the first in its low half. */
+  private MemorySegment apart(FlatTensor tensor, int count) throws ModelFormatException {
+    byte[] values = buffer(count, tensor).array();
+    for (int i = 0; i < count; i++) {
+      byte pair = file.segment().get(ValueLayout.JAVA_BYTE, tensor.data().offset() + i / 2);
+      values[i] = (byte) (i % 2 == 0 ? (byte) (pair << 4) >> 4 : pair >> 4);
+    }
+    return MemorySegment.ofArray(values);
   }
 
   private static int[] nonNegative(int[] shape) {

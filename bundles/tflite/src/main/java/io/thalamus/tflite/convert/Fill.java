@@ -33,7 +33,7 @@ final class Fill {
         operand.shape().isFullySpecified() && operand.shape().elementCount() == 1,
         "it fills with a tensor of shape " + operand.shape());
     if (!node.isKnown(0)) {
-      fillComputed(node, operand, element);
+      fillComputed(node, 0, Reshape.reshaped(node, element, Shape.of(1)));
       return;
     }
     Shape shape = shape(node, 0);
@@ -46,10 +46,10 @@ final class Fill {
   }
 
   /** A shape that only an execution tells is filled with ones, and these multiplied. */
-  private static void fillComputed(Node node, Operand value, int element)
-      throws ModelFormatException {
+  private static void fillComputed(Node node, int input, int element) throws ModelFormatException {
+    Operand value = node.operand(element);
     boolean isReal = value.type() == OperandCode.TENSOR_FLOAT32;
-    Shape sizes = node.shapeOf(0);
+    Shape sizes = node.shapeOf(input);
     node.require(
         (isReal || value.type() == OperandCode.TENSOR_INT32)
             && sizes.rank() == 1
@@ -58,10 +58,11 @@ final class Fill {
     Shape open = Shape.of(new int[sizes.dimension(0)]);
     int ones = node.temporary(value, open);
     node.emit(
-        OperationCode.FILL, List.of(node.in(0), isReal ? node.float32(1) : node.int32(1)), ones);
+        OperationCode.FILL,
+        List.of(node.in(input), isReal ? node.float32(1) : node.int32(1)), ones);
     node.emit(
         OperationCode.MUL,
-        List.of(ones, Reshape.reshaped(node, element, Shape.of(1)), node.int32(0)),
+        List.of(ones, element, node.int32(0)),
         node.out(0, TensorTypes.code(node.output(0)), open, Quantization.NONE));
   }
 
@@ -84,8 +85,12 @@ final class Fill {
   }
 
   private static void broadcast(Node node) throws ModelFormatException {
-    Shape shape = shape(node, 1);
     int input = node.in(0);
+    if (!node.isKnown(1)) {
+      fillComputed(node, 1, input);
+      return;
+    }
+    Shape shape = shape(node, 1);
     if (node.operand(input).shape().equals(shape)) {
       node.alias(0, input);
       return;

@@ -80,6 +80,8 @@ final class Quantize {
     } else if (toBool) {
       int zero = number(node, from, Shape.of(1), 0);
       node.emit(OperationCode.NOT_EQUAL, List.of(input, zero), output);
+    } else if (!from.shape().isFullySpecified()) {
+      node.emit(ThalamusExtension.CAST, List.of(input), output);
     } else {
       Shape shape = from.shape();
       int one = number(node, to, shape, 1);

@@ -65,7 +65,10 @@ final class Reshape {
     Shape written = TensorTypes.shape(node.output(0));
     int input = node.in(0);
     Operand source = node.operand(input);
-    int[] wanted = isPlausible(source.shape(), written) ? written.toArray() : requested(node);
+    boolean isStated =
+        isPlausible(source.shape(), written)
+            && (source.shape().isFullySpecified() || TensorTypes.openShape(node.output(0)).isFullySpecified());
+    int[] wanted = isStated ? written.toArray() : requested(node);
     if (!Strided.isBeyond(source)) {
       Shape result = written.rank() == wanted.length ? written : Shape.of(nonNegative(wanted));
       int output = node.out(0, code(source), result, source.quantization());

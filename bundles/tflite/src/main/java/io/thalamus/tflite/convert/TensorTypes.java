@@ -16,6 +16,7 @@ final class TensorTypes {
   /** NNAPI has no 64-bit integers; what models count and index fits 32 bits. */
   private static final Map<Byte, OperandCode> CODES =
       Map.of(
+          TensorType.INT4, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
           TensorType.FLOAT32, OperandCode.TENSOR_FLOAT32,
           TensorType.FLOAT16, OperandCode.TENSOR_FLOAT16,
           TensorType.INT32, OperandCode.TENSOR_INT32,
@@ -27,6 +28,7 @@ final class TensorTypes {
 
   private static final Map<Byte, Integer> ELEMENT_SIZES =
       Map.of(
+          TensorType.INT4, 1,
           TensorType.FLOAT32, 4,
           TensorType.FLOAT16, 2,
           TensorType.INT32, 4,
@@ -112,7 +114,7 @@ final class TensorTypes {
   static Elements integers(FlatTensor tensor) throws ModelFormatException {
     return switch (tensor.type()) {
       case TensorType.UINT8 -> Elements.UINT8;
-      case TensorType.INT8 -> Elements.INT8;
+      case TensorType.INT8, TensorType.INT4 -> Elements.INT8;
       case TensorType.INT16 -> Elements.INT16;
       case TensorType.INT32 -> Elements.INT32;
       case TensorType.INT64 -> Elements.INT64;
@@ -146,8 +148,8 @@ final class TensorTypes {
       return 0;
     }
     long zeroPoint = index < zeroPoints.length ? zeroPoints[index] : zeroPoints[0];
-    long least = tensor.is(TensorType.UINT8) ? 0 : tensor.is(TensorType.INT8) ? -128 : 0;
-    long most = tensor.is(TensorType.UINT8) ? 255 : tensor.is(TensorType.INT8) ? 127 : 0;
+    long least = tensor.is8Bit() && !tensor.is(TensorType.UINT8) ? -128 : 0;
+    long most = tensor.is(TensorType.UINT8) ? 255 : tensor.is8Bit() ? 127 : 0;
     if (zeroPoint < least || zeroPoint > most) {
       throw new ModelFormatException(
           tensor.text() + " has zero point " + zeroPoint + ", outside of " + tensor.typeName());

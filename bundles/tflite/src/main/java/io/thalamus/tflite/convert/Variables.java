@@ -183,6 +183,24 @@ final class Variables {
     }
   }
 
+  /** The operand of a tensor that keeps its value from call to call, which is a state too. */
+  int kept(Node node, FlatTensor tensor) throws ModelFormatException {
+    node.require(tensor.isVariable(), tensor.text() + " is no variable, as a state has to be");
+    return state(node, variableOf(tensor), tensor);
+  }
+
+  /** Sets what {@link #kept} gives from now on. */
+  void keep(FlatTensor tensor, int operand) {
+    states.put(variableOf(tensor), operand);
+  }
+
+  private int variableOf(FlatTensor tensor) {
+    if (!names.contains(tensor.name())) {
+      names.add(tensor.name());
+    }
+    return names.indexOf(tensor.name());
+  }
+
   /** The operand of a state, which is an input of the model before it is set. */
   private int state(Node node, int variable, FlatTensor like) throws ModelFormatException {
     Integer known = states.get(variable);

@@ -62,9 +62,14 @@ public record FlatTensor(
     return type == wanted;
   }
 
-  /** Returns whether its values are 8-bit integers, signed or not. */
+  /** Returns whether it has integers of 4 bits, two in a byte, which are seen as those of 8. */
+  public boolean isPacked() {
+    return type == TensorType.INT4;
+  }
+
+  /** Returns whether its values are seen as 8-bit integers, signed or not. */
   public boolean is8Bit() {
-    return type == TensorType.INT8 || type == TensorType.UINT8;
+    return type == TensorType.INT8 || type == TensorType.UINT8 || isPacked();
   }
 
   /** The name of its type in the schema. */
