@@ -234,11 +234,21 @@ final class Constants {
   }
 
   private void allocate(long size, FlatTensor reason) throws ModelFormatException {
+    check(size, reason);
     budget -= size;
-    if (size < 0 || size > Integer.MAX_VALUE || budget < 0) {
+  }
+
+  private void check(long size, FlatTensor reason) throws ModelFormatException {
+    if (size < 0 || size > Integer.MAX_VALUE || size > budget) {
       throw new ModelFormatException(
           "constants derived from the file grow out of proportion to it at " + reason.text());
     }
+  }
+
+  /** Room for the numbers of a constant, which {@link #of} makes of them. */
+  float[] room(long count, FlatTensor reason) throws ModelFormatException {
+    check(Math.multiplyExact(count, Float.BYTES), reason);
+    return new float[(int) count];
   }
 
   private static boolean isEmpty(FlatTensor tensor) {

@@ -126,10 +126,7 @@ final class Elementwise {
     int none = node.int32(NO_ACTIVATION);
     int result = -1;
     for (int bit = Integer.highestOneBit(exponent); bit > 0; bit >>= 1) {
-      result =
-          result < 0
-              ? base
-              : node.compute(OperationCode.MUL, base, result, result, none);
+      result = result < 0 ? base : node.compute(OperationCode.MUL, base, result, result, none);
       if ((exponent & bit) != 0 && bit != Integer.highestOneBit(exponent)) {
         result = node.compute(OperationCode.MUL, base, result, base, none);
       }

@@ -59,7 +59,8 @@ final class Fill {
     int ones = node.temporary(value, open);
     node.emit(
         OperationCode.FILL,
-        List.of(node.in(input), isReal ? node.float32(1) : node.int32(1)), ones);
+        List.of(node.in(input), isReal ? node.float32(1) : node.int32(1)),
+        ones);
     node.emit(
         OperationCode.MUL,
         List.of(ones, element, node.int32(0)),

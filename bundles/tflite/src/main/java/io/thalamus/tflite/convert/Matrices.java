@@ -34,19 +34,17 @@ final class Matrices {
     int input = node.in(0);
     Operand data = node.operand(input);
     Shape shape = data.shape();
-    node.require(
-        shape.isFullySpecified() && shape.rank() > 0, "it takes data of shape " + shape);
+    node.require(shape.isFullySpecified() && shape.rank() > 0, "it takes data of shape " + shape);
     int size = shape.dimension(shape.rank() - 1);
     int matrices = count(shape, 1);
-    int column = Reshape.reshaped(node, input, Shape.of(matrices * size, 1));
-    int zeros =
-        Truths.filled(
-            node, data, Shape.of(matrices * size, size), data.quantization().zeroPoint());
+    int cells = Math.multiplyExact(matrices, size);
+    int column = Reshape.reshaped(node, input, Shape.of(cells, 1));
+    int zeros = Truths.filled(node, data, Shape.of(cells, size), data.quantization().zeroPoint());
     int wide =
         node.compute(
             ThalamusExtension.CONCATENATION,
             data,
-            Shape.of(matrices * size, size + 1),
+            Shape.of(cells, Math.addExact(size, 1)),
             column,
             zeros,
             node.int32(1));
@@ -65,8 +63,7 @@ final class Matrices {
     int input = node.in(0);
     Operand data = node.operand(input);
     Shape shape = data.shape();
-    node.require(
-        shape.isFullySpecified() && shape.rank() > 1, "it takes data of shape " + shape);
+    node.require(shape.isFullySpecified() && shape.rank() > 1, "it takes data of shape " + shape);
     int rows = shape.dimension(shape.rank() - 2);
     int columns = shape.dimension(shape.rank() - 1);
     int size = Math.min(rows, columns);
@@ -80,8 +77,8 @@ final class Matrices {
     int values = Reshape.reshaped(node, node.in(1), Shape.of(matrices, size));
     long[] strides = rows == size ? new long[] {size, 1, 0} : new long[] {size, 0, 1};
     Strided.emit(node, values, all, 0, strides, spread);
-    node.constants().range(rows * columns, node.output(0));
-    byte[] places = new byte[rows * columns];
+    byte[] places =
+        new byte[node.constants().range(Math.multiplyExact(rows, columns), node.output(0)).length];
     for (int i = 0; i < size; i++) {
       places[i * columns + i] = 1;
     }

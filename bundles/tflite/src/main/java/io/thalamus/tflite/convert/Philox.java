@@ -50,45 +50,38 @@ final class Philox {
     return Float.intBitsToFloat(bits & FRACTION | 0x3F800000) - 1;
   }
 
-  /** Numbers that are drawn evenly from 0 to 1. */
-  float[] uniform(int count) {
-    float[] values = new float[count];
+  /** Draws numbers evenly from 0 to 1. */
+  void uniform(float[] values) {
     int[] drawn = {};
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < values.length; i++) {
       drawn = i % WIDTH == 0 ? next() : drawn;
       values[i] = fraction(drawn[i % WIDTH]);
     }
-    return values;
   }
 
-  /** Numbers of the normal distribution, in pairs by the method of Box and Muller. */
-  float[] normal(int count) {
-    float[] values = new float[count];
+  /** Draws numbers of the normal distribution, in pairs by the method of Box and Muller. */
+  void normal(float[] values) {
     int[] drawn = {};
-    for (int i = 0; i < count; i += 2) {
+    for (int i = 0; i < values.length; i += 2) {
       drawn = i % WIDTH == 0 ? next() : drawn;
       float distance =
-          (float)
-              Math.sqrt(-2 * (float) Math.log(Math.max(LEAST, fraction(drawn[i % WIDTH]))));
+          (float) Math.sqrt(-2 * (float) Math.log(Math.max(LEAST, fraction(drawn[i % WIDTH]))));
       float angle = (float) (2 * Math.PI * fraction(drawn[i % WIDTH + 1]));
       values[i] = (float) Math.sin(angle) * distance;
-      if (i + 1 < count) {
+      if (i + 1 < values.length) {
         values[i + 1] = (float) Math.cos(angle) * distance;
       }
     }
-    return values;
   }
 
-  /** Numbers that are drawn evenly from 0 to 1, of twice as many bits, rounded at last. */
-  float[] doubles(int count) {
-    float[] values = new float[count];
+  /** Draws numbers evenly from 0 to 1, of twice as many bits, rounded at last. */
+  void doubles(float[] values) {
     int[] drawn = {};
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < values.length; i++) {
       int at = 2 * i % WIDTH;
       drawn = at == 0 ? next() : drawn;
       long bits = (drawn[at] & (long) LONG_FRACTION) << 32 | drawn[at + 1] & LOW;
       values[i] = (float) (Double.longBitsToDouble(bits | 1023L << 52) - 1);
     }
-    return values;
   }
 }

@@ -55,8 +55,7 @@ final class Quantize {
             node.compute(OperationCode.MAXIMUM, input, input, node.number(data, low)),
             node.number(data, high));
     int above = node.compute(OperationCode.SUB, input, bounded, node.number(data, low), none);
-    int steps =
-        node.compute(OperationCode.MUL, input, above, node.number(data, 1 / step), none);
+    int steps = node.compute(OperationCode.MUL, input, above, node.number(data, 1 / step), none);
     int half = node.compute(OperationCode.ADD, input, steps, node.number(data, 0.5f), none);
     int whole = node.compute(OperationCode.FLOOR, input, half);
     int back = node.compute(OperationCode.MUL, input, whole, node.number(data, step), none);

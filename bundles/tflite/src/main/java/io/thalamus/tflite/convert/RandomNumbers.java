@@ -28,24 +28,28 @@ final class RandomNumbers {
     table.add(BuiltinOperator.MULTINOMIAL, RandomNumbers::multinomial);
   }
 
+  /** TensorFlow Lite keeps 32 bits of each seed. */
   private static Philox generator(Node node) throws ModelFormatException {
     RandomOptions options = node.options(new RandomOptions());
-    return new Philox(node.get(options::seed), node.get(options::seed2));
+    return new Philox(node.get(options::seed).intValue(), node.get(options::seed2).intValue());
   }
 
   private static void draw(Node node, boolean isNormal) throws ModelFormatException {
     int[] sizes = node.ints(0);
     Shape shape = sizes.length == 0 ? Shape.of(1) : Shape.of(sizes);
     node.require(shape.isFullySpecified(), "it draws numbers in the shape " + shape);
-    int count = count(node, shape.elementCount());
+    float[] values = room(node, shape.elementCount());
     Philox generator = generator(node);
-    float[] values = isNormal ? generator.normal(count) : generator.uniform(count);
+    if (isNormal) {
+      generator.normal(values);
+    } else {
+      generator.uniform(values);
+    }
     node.alias(0, constant(node, shape, values));
   }
 
-  private static int count(Node node, long count) throws ModelFormatException {
-    node.require(count <= Integer.MAX_VALUE, "it draws " + count + " numbers");
-    return node.constants().range((int) count, node.output(0)).length;
+  private static float[] room(Node node, long count) throws ModelFormatException {
+    return node.constants().room(count, node.output(0));
   }
 
   private static int constant(Node node, Shape shape, float... values) throws ModelFormatException {
@@ -80,8 +84,7 @@ final class RandomNumbers {
             OperationCode.EXP,
             logits,
             node.compute(OperationCode.SUB, logits, logits, largest, none));
-    count(node, (long) classes * classes);
-    float[] triangle = new float[classes * classes];
+    float[] triangle = room(node, (long) classes * classes);
     for (int i = 0; i < classes; i++) {
       for (int j = 0; j <= i; j++) {
         triangle[i * classes + j] = 1;
@@ -97,21 +100,16 @@ final class RandomNumbers {
             none);
     int total = node.temporary(data, column);
     Strided.emit(node, sums, column, classes - 1, new long[] {classes, 1}, total);
-    count(node, (long) batch * samples);
+    float[] points = room(node, (long) batch * samples);
+    generator(node).doubles(points);
     Shape drawn = Shape.of(batch, samples);
-    int points =
-        node.compute(
-            OperationCode.MUL,
-            data,
-            drawn,
-            constant(node, drawn, generator(node).doubles(batch * samples)),
-            total,
-            none);
+    int sought =
+        node.compute(OperationCode.MUL, data, drawn, constant(node, drawn, points), total, none);
     int found =
         Truths.count(
             node,
             OperationCode.GREATER_EQUAL,
-            Reshape.reshaped(node, points, Shape.of(batch, samples, 1)),
+            Reshape.reshaped(node, sought, Shape.of(batch, samples, 1)),
             Reshape.reshaped(node, sums, Shape.of(batch, 1, classes)),
             Shape.of(batch, samples, classes));
     int last = node.int32Tensor(Shape.of(1, 1), classes - 1);

@@ -2,10 +2,10 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
@@ -15,11 +15,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
-import org.tensorflow.lite.schema.ReverseSequenceOptions;
 import org.tensorflow.lite.schema.ConcatenationOptions;
 import org.tensorflow.lite.schema.DepthToSpaceOptions;
 import org.tensorflow.lite.schema.MirrorPadMode;
 import org.tensorflow.lite.schema.MirrorPadOptions;
+import org.tensorflow.lite.schema.ReverseSequenceOptions;
 import org.tensorflow.lite.schema.SpaceToDepthOptions;
 
 /** Operators that move elements: join, transpose, repeat, pad, and blocks of space. */
@@ -136,11 +136,14 @@ final class Rearrange {
     int isTurned = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
     node.emit(OperationCode.LESS, List.of(places, lengths), isTurned);
     int next =
-        node.compute(
-            OperationCode.ADD, places, places, node.int32Tensor(Shape.of(1, 1), 1), none);
+        node.compute(OperationCode.ADD, places, places, node.int32Tensor(Shape.of(1, 1), 1), none);
     int turned = node.compute(OperationCode.SUB, places, lengths, next, none);
     int chosen = node.compute(OperationCode.SELECT, places, isTurned, turned, places);
-    int[] starts = IntStream.range(0, batches).map(i -> i * steps).toArray();
+    int cells = Math.multiplyExact(batches, steps);
+    int[] starts =
+        Arrays.stream(node.constants().range(batches, node.output(0)))
+            .map(i -> i * steps)
+            .toArray();
     int rows =
         node.compute(
             OperationCode.ADD,
@@ -156,16 +159,11 @@ final class Rearrange {
     int front = Strided.permuted(node, input, order);
     Shape permuted = node.operand(front).shape();
     int width = Math.toIntExact(shape.elementCount() / batches / steps);
-    int flat = Reshape.reshaped(node, front, Shape.of(batches * steps, width));
-    int vector = Reshape.reshaped(node, rows, Shape.of(batches * steps));
+    int flat = Reshape.reshaped(node, front, Shape.of(cells, width));
+    int vector = Reshape.reshaped(node, rows, Shape.of(cells));
     int picked =
         node.compute(
-            OperationCode.GATHER,
-            data,
-            Shape.of(batches * steps, width),
-            flat,
-            node.int32(0),
-            vector);
+            OperationCode.GATHER, data, Shape.of(cells, width), flat, node.int32(0), vector);
     int[] back = new int[order.length];
     for (int i = 0; i < order.length; i++) {
       back[order[i]] = i;

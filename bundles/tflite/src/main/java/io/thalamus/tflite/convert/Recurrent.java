@@ -22,10 +22,10 @@ import org.tensorflow.lite.schema.SequenceRNNOptions;
 import org.tensorflow.lite.schema.UnidirectionalSequenceLSTMOptions;
 
 /**
- * Recurrent layers. The state of those over whole sequences is zero before each sequence: TensorFlow
- * Lite keeps it in a variable tensor from call to call until it is reset, NNAPI takes it as an
- * input, and a model of whole sequences expects none. Of layers that take one step in each call it
- * is a state of the model; see {@link Variables}.
+ * Recurrent layers. The state of those over whole sequences is zero before each sequence:
+ * TensorFlow Lite keeps it in a variable tensor from call to call until it is reset, NNAPI takes it
+ * as an input, and a model of whole sequences expects none. Of layers that take one step in each
+ * call it is a state of the model; see {@link Variables}.
  */
 final class Recurrent {
   /** Inputs 0 to 19 of the LSTM are the same on both sides. */
@@ -106,8 +106,7 @@ final class Recurrent {
   }
 
   private static void bothWaysLstm(Node node) throws ModelFormatException {
-    BidirectionalSequenceLSTMOptions options =
-        node.options(new BidirectionalSequenceLSTMOptions());
+    BidirectionalSequenceLSTMOptions options = node.options(new BidirectionalSequenceLSTMOptions());
     Operand data = floatData(node, 3);
     boolean timeMajor = node.get(options::timeMajor);
     int batch = data.shape().dimension(timeMajor ? 1 : 0);

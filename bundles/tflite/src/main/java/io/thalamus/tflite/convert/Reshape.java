@@ -67,7 +67,8 @@ final class Reshape {
     Operand source = node.operand(input);
     boolean isStated =
         isPlausible(source.shape(), written)
-            && (source.shape().isFullySpecified() || TensorTypes.openShape(node.output(0)).isFullySpecified());
+            && (source.shape().isFullySpecified()
+                || TensorTypes.openShape(node.output(0)).isFullySpecified());
     int[] wanted = isStated ? written.toArray() : requested(node);
     if (!Strided.isBeyond(source)) {
       Shape result = written.rank() == wanted.length ? written : Shape.of(nonNegative(wanted));
@@ -91,8 +92,7 @@ final class Reshape {
    * Integers of a size that only an execution tells: AS_STRIDED wants to know it, and NNAPI's
    * RESHAPE has reals alone, which hold either half of an integer exactly.
    */
-  private static void reshapeOpen(Node node, int input, int[] wanted)
-      throws ModelFormatException {
+  private static void reshapeOpen(Node node, int input, int[] wanted) throws ModelFormatException {
     Shape open = node.operand(input).shape();
     Shape shape = Shape.of(nonNegative(wanted));
     int none = node.int32(0);

@@ -11,8 +11,8 @@ import java.util.function.ToIntFunction;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
 /**
- * RFFT2D, and what becomes of its complex numbers. NNAPI has no complex numbers: their
- * real and their imaginary parts are two tensors, each a product with a constant matrix.
+ * RFFT2D, and what becomes of its complex numbers. NNAPI has no complex numbers: their real and
+ * their imaginary parts are two tensors, each a product with a constant matrix.
  */
 final class Rfft {
   private static final int NO_ACTIVATION = 0;
@@ -79,7 +79,7 @@ final class Rfft {
   private static int product(
       Node node, int data, int rows, int columns, int bins, int length, boolean real)
       throws ModelFormatException {
-    float[] matrix = new float[Math.multiplyExact(bins, columns)];
+    float[] matrix = node.constants().room((long) bins * columns, node.input(0));
     for (int bin = 0; bin < bins; bin++) {
       for (int i = 0; i < Math.min(columns, length); i++) {
         double angle = 2 * Math.PI * ((long) bin * i % length) / length;
@@ -87,7 +87,7 @@ final class Rfft {
       }
     }
     int weights = constant(node, Shape.of(bins, columns), matrix);
-    int bias = constant(node, Shape.of(bins), new float[bins]);
+    int bias = constant(node, Shape.of(bins), node.constants().room(bins, node.input(0)));
     return node.compute(
         OperationCode.FULLY_CONNECTED,
         node.operand(weights),

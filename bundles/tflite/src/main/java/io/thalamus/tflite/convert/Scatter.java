@@ -94,9 +94,11 @@ final class Scatter {
         Shape.of(count),
         values);
     int other = Reshape.reshaped(node, node.in(3), Shape.of(1));
-    int all = node.temporary(like, Shape.of(count + 1));
+    int all = node.temporary(like, Shape.of(Math.addExact(count, 1)));
     node.emit(concatenation(like), List.of(other, values, node.int32(0)), all);
-    int numbers = node.int32Tensor(Shape.of(count, 1), IntStream.rangeClosed(1, count).toArray());
+    int[] places = node.constants().range(count, node.output(0));
+    int numbers =
+        node.int32Tensor(Shape.of(count, 1), Arrays.stream(places).map(i -> i + 1).toArray());
     int from =
         reduced(
             node,
@@ -280,7 +282,9 @@ final class Scatter {
     Strided.emit(node, values, all, 0, new long[] {0, width, 1}, repeated);
     int chosen = node.temporary(data, all);
     node.emit(
-        OperationCode.SELECT, List.of(wide, repeated, Truths.filled(node, data, all, neutral)), chosen);
+        OperationCode.SELECT,
+        List.of(wide, repeated, Truths.filled(node, data, all, neutral)),
+        chosen);
     int reduced = node.temporary(data, result);
     if (Integers.reduces(data, reduction)) {
       Integers.reduce(node, reduction, chosen, new int[] {1}, reduced);

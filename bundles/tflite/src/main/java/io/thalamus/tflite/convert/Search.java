@@ -43,7 +43,7 @@ final class Search {
     node.require(
         length > 0 && shape.isFullySpecified(),
         "it has %s boundaries for data of shape %s".formatted(length, shape));
-    float[] boundaries = new float[node.constants().range(length, node.output(0)).length];
+    float[] boundaries = node.constants().room(length, node.output(0));
     for (int i = 0; i < length; i++) {
       int index = i;
       boundaries[i] = node.get(() -> options.boundaries(index));
@@ -57,8 +57,7 @@ final class Search {
             Quantization.NONE,
             node.constants().of(boundaries, node.output(0)));
     int places =
-        Truths.count(
-            node, OperationCode.GREATER_EQUAL, numbers, limits, Shape.of(count, length));
+        Truths.count(node, OperationCode.GREATER_EQUAL, numbers, limits, Shape.of(count, length));
     int output = node.out(0, OperandCode.TENSOR_INT32, shape, Quantization.NONE);
     Reshape.emit(node, places, output);
   }

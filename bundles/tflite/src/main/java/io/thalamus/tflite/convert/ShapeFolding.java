@@ -89,6 +89,20 @@ final class ShapeFolding {
    * @return whether that was so
    */
   static boolean compute(Node node) throws ModelFormatException {
+    switch (node.operator().kind().code()) {
+      case BuiltinOperator.SPLIT -> {
+        return inParts(node, 1, values -> equally(values.length, node.outputCount()));
+      }
+      case BuiltinOperator.UNPACK -> {
+        return inParts(node, 0, values -> equally(values.length, values.length));
+      }
+      case BuiltinOperator.SPLIT_V -> {
+        return inParts(node, 0, values -> node.isKnown(1) ? completed(values, node.ints(1)) : null);
+      }
+      default -> {
+        // of one output
+      }
+    }
     Computation computation = computation(node.operator().kind().code());
     if (computation == null || node.outputCount() != 1 || !isSmall(node.output(0))) {
       return false;
@@ -116,6 +130,60 @@ final class ShapeFolding {
         node.output(0).is(TensorType.BOOL)
             ? truths(node, shape, result)
             : node.int32Tensor(shape, result));
+    return true;
+  }
+
+  /** The sizes of parts of a vector; null where they are not known. */
+  @FunctionalInterface
+  private interface PartSizes {
+    int[] of(int[] values) throws ModelFormatException;
+  }
+
+  private static int[] equally(int length, int parts) {
+    int[] sizes = new int[parts];
+    Arrays.fill(sizes, parts == 0 ? 0 : length / parts);
+    return sizes;
+  }
+
+  /** Sizes of which one may be -1, which stands for the rest. */
+  private static int[] completed(int[] values, int[] sizes) {
+    int named = Arrays.stream(sizes).filter(size -> size > 0).sum();
+    return Arrays.stream(sizes).map(size -> size < 0 ? values.length - named : size).toArray();
+  }
+
+  /** Takes a vector apart; a part without elements has no operand, and is known by its shape. */
+  private static boolean inParts(Node node, int input, PartSizes wanted)
+      throws ModelFormatException {
+    if (!node.has(input)
+        || node.input(input).shape().length != 1
+        || !isSmall(node.input(input))
+        || !node.isKnown(input)) {
+      return false;
+    }
+    int[] values = node.ints(input);
+    int[] sizes = wanted.of(values);
+    if (sizes == null
+        || sizes.length != node.outputCount()
+        || Arrays.stream(sizes).anyMatch(size -> size < 0 || size > values.length)
+        || Arrays.stream(sizes).sum() != values.length) {
+      return false;
+    }
+    for (int i = 0; i < sizes.length; i++) {
+      boolean isEmpty = Arrays.equals(node.output(i).shape(), new int[] {0});
+      if (!isSmall(node.output(i))
+          || node.output(i).is(TensorType.BOOL)
+          || sizes[i] == 0 && !isEmpty) {
+        return false;
+      }
+    }
+    int start = 0;
+    for (int i = 0; i < sizes.length; i++) {
+      if (sizes[i] > 0) {
+        int[] part = Arrays.copyOfRange(values, start, start + sizes[i]);
+        node.alias(i, node.int32Tensor(Shape.of(sizes[i]), part));
+      }
+      start += sizes[i];
+    }
     return true;
   }
 

@@ -63,8 +63,7 @@ final class Sizes {
     node.require(
         count > 0 && count <= Integer.MAX_VALUE,
         "it counts from %s to %s by %s".formatted(start, limit, step));
-    int[] places = node.constants().range((int) count, node.output(0));
-    float[] values = new float[places.length];
+    float[] values = node.constants().room((long) count, node.output(0));
     for (int i = 0; i < values.length; i++) {
       values[i] = start + i * step;
     }
@@ -107,8 +106,7 @@ final class Sizes {
         node.compute(
             OperationCode.FLOOR, start, node.compute(OperationCode.DIV, start, back, step, none));
     int count = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1), Quantization.NONE);
-    node.emit(
-        OperationCode.CAST, List.of(node.compute(OperationCode.NEG, start, below)), count);
+    node.emit(OperationCode.CAST, List.of(node.compute(OperationCode.NEG, start, below)), count);
     return node.compute(OperationCode.MAXIMUM, count, count, node.int32Vector(0));
   }
 
@@ -141,11 +139,6 @@ final class Sizes {
     int more = node.temporary(like, Shape.of(missing));
     Strided.broadcast(node, ones, Shape.of(missing), more);
     return node.compute(
-        ThalamusExtension.CONCATENATION,
-        like,
-        Shape.of(rank),
-        more,
-        node.in(input),
-        node.int32(0));
+        ThalamusExtension.CONCATENATION, like, Shape.of(rank), more, node.in(input), node.int32(0));
   }
 }

@@ -54,7 +54,12 @@ final class Strided {
     Shape permuted = Shape.of(Arrays.stream(order).map(shape::dimension).toArray());
     int result = node.temporary(node.operand(input), permuted);
     emit(
-        node, input, permuted, 0, Arrays.stream(order).mapToLong(i -> strides[i]).toArray(), result);
+        node,
+        input,
+        permuted,
+        0,
+        Arrays.stream(order).mapToLong(i -> strides[i]).toArray(),
+        result);
     return result;
   }
 

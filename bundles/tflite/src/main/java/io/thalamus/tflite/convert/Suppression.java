@@ -92,15 +92,13 @@ final class Suppression {
             node.bool(false)),
         found);
     int column = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 1), Quantization.NONE);
-    node.emit(
-        OperationCode.GATHER, List.of(found, node.int32(1), node.int32Vector(2)), column);
+    node.emit(OperationCode.GATHER, List.of(found, node.int32(1), node.int32Vector(2)), column);
     int counted = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 1), Quantization.NONE);
     node.emit(
         OperationCode.ADD, List.of(column, node.int32Tensor(Shape.of(1, 1), 1), none), counted);
     int longer = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 1), Quantization.NONE);
     int zeros = Truths.filled(node, node.operand(column), Shape.of(most, 1), 0);
-    node.emit(
-        ThalamusExtension.CONCATENATION, List.of(counted, zeros, node.int32(0)), longer);
+    node.emit(ThalamusExtension.CONCATENATION, List.of(counted, zeros, node.int32(0)), longer);
     Shape rows = Shape.of(most, 1);
     int all = node.temporary(OperandCode.TENSOR_INT32, rows, Quantization.NONE);
     node.emit(
@@ -119,8 +117,7 @@ final class Suppression {
     if (countOutput == 2) {
       Operand like = node.operand(isFound);
       int picked =
-          node.compute(
-              OperationCode.GATHER, like, Shape.of(most), scores, node.int32(0), indexes);
+          node.compute(OperationCode.GATHER, like, Shape.of(most), scores, node.int32(0), indexes);
       node.emit(OperationCode.MUL, List.of(picked, isFound, none), node.out(1));
     }
     number(isFound, countOutput);
@@ -150,8 +147,7 @@ final class Suppression {
   }
 
   private int pair(OperationCode code, int first, int second) throws ModelFormatException {
-    boolean isFused =
-        code != OperationCode.MAXIMUM && code != OperationCode.MINIMUM;
+    boolean isFused = code != OperationCode.MAXIMUM && code != OperationCode.MINIMUM;
     Operand like = node.operand(scores);
     Shape wide = node.operand(first).shape();
     Shape other = node.operand(second).shape();
@@ -201,12 +197,9 @@ final class Suppression {
   /** Intersection by union; where one of the boxes has no area, the intersection has none. */
   private int overlaps(int[] all, int areas, int[] one) throws ModelFormatException {
     int common = pair(OperationCode.MUL, side(all, one, 0), side(all, one, 1));
-    int union =
-        pair(OperationCode.SUB, pair(OperationCode.ADD, areas, area(one)), common);
+    int union = pair(OperationCode.SUB, pair(OperationCode.ADD, areas, area(one)), common);
     return pair(
-        OperationCode.DIV,
-        common,
-        pair(OperationCode.MAXIMUM, union, value(Float.MIN_NORMAL)));
+        OperationCode.DIV, common, pair(OperationCode.MAXIMUM, union, value(Float.MIN_NORMAL)));
   }
 
   private void lowered(float scale) throws ModelFormatException {
@@ -239,16 +232,14 @@ final class Suppression {
       int squares = pair(OperationCode.MUL, overlaps, overlaps);
       int exponents = pair(OperationCode.MUL, squares, value(scale));
       int factors = node.compute(OperationCode.EXP, exponents, exponents);
-      int isGone =
-          node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
+      int isGone = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
       node.emit(
           OperationCode.LOGICAL_OR,
           List.of(
               Truths.compared(node, OperationCode.GREATER_EQUAL, overlaps, hidden, each),
               Truths.compared(node, OperationCode.EQUAL, places, place, each)),
           isGone);
-      int fallen =
-          Truths.compared(node, OperationCode.LESS_EQUAL, left, least, each);
+      int fallen = Truths.compared(node, OperationCode.LESS_EQUAL, left, least, each);
       int out = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
       node.emit(OperationCode.LOGICAL_OR, List.of(isGone, fallen), out);
       int lower = pair(OperationCode.MUL, left, factors);

@@ -59,8 +59,7 @@ final class Truths {
   }
 
   /** One number in all places of a shape, which takes no memory of the model. */
-  static int filled(Node node, Operand like, Shape shape, float value)
-      throws ModelFormatException {
+  static int filled(Node node, Operand like, Shape shape, float value) throws ModelFormatException {
     byte[] element = Constants.element(like.type(), value);
     int number = node.constant(like, Shape.of(1), new ConstantCopy(element));
     if (shape.equals(Shape.of(1))) {

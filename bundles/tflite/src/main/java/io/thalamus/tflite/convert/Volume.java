@@ -175,8 +175,7 @@ final class Volume {
     }
     int inner = Math.toIntExact(shape.elementCount() / outer / cells);
     int rows = Reshape.reshaped(node, input, Shape.of(outer, cells, 1, inner));
-    int wide =
-        padded(node, rows, Shape.of(outer, cells, stride, inner), 2, 0, stride - 1);
+    int wide = padded(node, rows, Shape.of(outer, cells, stride, inner), 2, 0, stride - 1);
     int line = Reshape.reshaped(node, wide, Shape.of(outer, cells * stride, inner));
     int length = (cells - 1) * stride + 1 + before + after;
     int behind = after - (stride - 1);
