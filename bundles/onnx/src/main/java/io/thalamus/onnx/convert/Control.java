@@ -48,7 +48,9 @@ final class Control {
     List<Value> chosen = new ArrayList<>();
     for (int i = 0; i < first.size(); i++) {
       node.require(
-          Arrays.equals(first.get(i).shape(), second.get(i).shape()),
+          first.get(i).parts() == null
+              && second.get(i).parts() == null
+              && Arrays.equals(first.get(i).shape(), second.get(i).shape()),
           "its branches give " + first.get(i).text() + " and " + second.get(i).text());
       chosen.add(node.ops().select(condition, first.get(i), second.get(i)));
     }
@@ -75,7 +77,7 @@ final class Control {
     boolean goesOn = !node.has(1) || node.onlyNumber(1) != 0;
     List<Value> state = new ArrayList<>();
     for (int i = 0; i < states; i++) {
-      state.add(node.in(i + 2));
+      state.add(node.any(i + 2));
     }
     List<List<Value>> rows = new ArrayList<>();
     for (long step = 0; step < most && goesOn; step++) {

@@ -68,6 +68,9 @@ public final class Converters {
       case 26 -> Classical.addTo(this);
       case 27 -> Trees.addTo(this);
       case 28 -> Columns.addTo(this);
+      case 29 -> Signals.addTo(this);
+      case 30 -> RandomNumbers.addTo(this);
+      case 31 -> Sequences.addTo(this);
       default -> {
         return false;
       }

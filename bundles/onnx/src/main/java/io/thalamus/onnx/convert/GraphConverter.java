@@ -333,6 +333,9 @@ public final class GraphConverter {
     Set<Integer> used = new HashSet<>(inputs);
     for (OnnxValue output : file.graph().outputs()) {
       Value value = scope.get(output.name());
+      if (value.parts() != null) {
+        throw new ModelFormatException("output '" + output.name() + "' is a sequence");
+      }
       int operand = value.stored().isPresent() ? value.stored().getAsInt() : ops.operand(value);
       OperandType type = value.type().argument().orElseThrow();
       if (!type.equals(ops.builder().get(operand).type())) {

@@ -79,8 +79,22 @@ final class Node {
 
   /** The same, of which only an execution may tell the size. */
   Value openIn(int input) throws ModelFormatException {
+    Value value = any(input);
+    require(value.parts() == null, "'" + onnx.inputs().get(input) + "' is a sequence");
+    return value;
+  }
+
+  /** A value or a list of values. */
+  Value any(int input) throws ModelFormatException {
     require(has(input), "input " + input + " is missing");
     return scope.get(onnx.inputs().get(input));
+  }
+
+  /** The values of an input that is a list. */
+  List<Value> sequence(int input) throws ModelFormatException {
+    Value value = any(input);
+    require(value.parts() != null, "'" + onnx.inputs().get(input) + "' is no sequence");
+    return value.parts();
   }
 
   /** Returns whether an input is there and its value known now. */

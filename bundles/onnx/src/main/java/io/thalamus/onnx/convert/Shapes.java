@@ -24,7 +24,7 @@ final class Shapes {
     table.add("EyeLike", Shapes::eye);
   }
 
-  private static Value integer(long value) {
+  static Value integer(long value) {
     return Value.of(Tensor.ofLongs(new int[0], value));
   }
 

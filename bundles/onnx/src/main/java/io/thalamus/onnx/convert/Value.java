@@ -6,6 +6,7 @@ import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.onnx.layout.Grid;
+import java.util.List;
 import java.util.OptionalInt;
 
 /**
@@ -30,6 +31,7 @@ final class Value {
 
   private Integers integers;
   private boolean isOpen;
+  private List<Value> parts;
   private Value turned;
 
   private Value(DataType type, int[] shape, Tensor constant, int operand) {
@@ -48,6 +50,18 @@ final class Value {
     Value value = of(type, shape, operand);
     value.isOpen = true;
     return value;
+  }
+
+  /** A list of values, which stands in no operand. */
+  static Value ofSequence(List<Value> parts) {
+    Value value = new Value(DataType.FLOAT, new int[0], null, NONE);
+    value.parts = List.copyOf(parts);
+    return value;
+  }
+
+  /** The values of a list; null where it is no list. */
+  List<Value> parts() {
+    return parts;
   }
 
   /** A value of integers that is made when an operation reads them as integers. */

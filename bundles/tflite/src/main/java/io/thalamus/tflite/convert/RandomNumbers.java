@@ -7,6 +7,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.Philox;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.RandomOptions;
@@ -36,8 +37,10 @@ final class RandomNumbers {
 
   private static void draw(Node node, boolean isNormal) throws ModelFormatException {
     int[] sizes = node.ints(0);
+    for (int size : sizes) {
+      node.require(size > 0, "its shape has a dimension of " + size);
+    }
     Shape shape = sizes.length == 0 ? Shape.of(1) : Shape.of(sizes);
-    node.require(shape.isFullySpecified(), "it draws numbers in the shape " + shape);
     float[] values = room(node, shape.elementCount());
     Philox generator = generator(node);
     if (isNormal) {

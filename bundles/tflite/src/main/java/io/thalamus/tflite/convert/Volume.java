@@ -110,6 +110,7 @@ final class Volume {
         shape.rank() == RANK
             && window.rank() == RANK
             && sizes.length == RANK
+            && sizes[0] == shape.dimension(0)
             && shape.isFullySpecified()
             && window.isFullySpecified()
             && window.dimension(4) == shape.dimension(4)

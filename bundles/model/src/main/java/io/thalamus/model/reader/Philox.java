@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.tflite.convert;
+package io.thalamus.model.reader;
 
 /**
  * The generator of random numbers by Salmon and others ("Parallel random numbers: as easy as 1, 2,
- * 3"), with four numbers of 32 bits and ten rounds, seeded and read as TensorFlow does it. Not
- * thread-safe.
+ * 3"), with four numbers of 32 bits and ten rounds, seeded and read as TensorFlow does it: readers draw
+ * by it what a file has drawn by lot. Not thread-safe.
  */
-final class Philox {
+public final class Philox {
   private static final int WIDTH = 4;
   private static final int ROUNDS = 10;
   private static final long FIRST_FACTOR = 0xD2511F53L;
@@ -22,8 +22,13 @@ final class Philox {
   private final long stream;
   private long counter;
 
-  /** A generator by two seeds. */
-  Philox(long seed, long stream) {
+  /**
+   * A generator by two seeds.
+   *
+   * @param seed what is drawn differs with
+   * @param stream the number of one of many generators with the same seed
+   */
+  public Philox(long seed, long stream) {
     this.seed = seed;
     this.stream = stream;
   }
@@ -51,7 +56,7 @@ final class Philox {
   }
 
   /** Draws numbers evenly from 0 to 1. */
-  void uniform(float[] values) {
+  public void uniform(float[] values) {
     int[] drawn = {};
     for (int i = 0; i < values.length; i++) {
       drawn = i % WIDTH == 0 ? next() : drawn;
@@ -60,7 +65,7 @@ final class Philox {
   }
 
   /** Draws numbers of the normal distribution, in pairs by the method of Box and Muller. */
-  void normal(float[] values) {
+  public void normal(float[] values) {
     int[] drawn = {};
     for (int i = 0; i < values.length; i += 2) {
       drawn = i % WIDTH == 0 ? next() : drawn;
@@ -75,7 +80,7 @@ final class Philox {
   }
 
   /** Draws numbers evenly from 0 to 1, of twice as many bits, rounded at last. */
-  void doubles(float[] values) {
+  public void doubles(float[] values) {
     int[] drawn = {};
     for (int i = 0; i < values.length; i++) {
       int at = 2 * i % WIDTH;

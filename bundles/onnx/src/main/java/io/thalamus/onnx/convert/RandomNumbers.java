@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.Philox;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+
+/**
+ * Operators that draw by lot. ONNX leaves open what they draw: here it follows from the seed and
+ * the name of the result, and is the same in each execution.
+ */
+final class RandomNumbers {
+  private RandomNumbers() {}
+
+  static void addTo(Converters table) {
+    table.add("RandomUniform", node -> node.out(uniform(node, shape(node))));
+    table.add("RandomUniformLike", node -> node.out(uniform(node, node.in(0).shape())));
+    table.add("RandomNormal", node -> node.out(normal(node, shape(node))));
+    table.add("RandomNormalLike", node -> node.out(normal(node, node.in(0).shape())));
+    table.add("Bernoulli", RandomNumbers::bernoulli);
+  }
+
+  private static int[] shape(Node node) throws ModelFormatException {
+    int[] shape = node.list("shape");
+    node.require(shape != null, "its shape is missing");
+    for (int size : shape) {
+      node.require(size >= 0, "its shape has a size of " + size);
+    }
+    return shape;
+  }
+
+  private static Philox generator(Node node) {
+    String name = node.onnx().outputs().isEmpty() ? "" : node.onnx().outputs().getFirst();
+    return new Philox(Float.floatToIntBits(node.real("seed", 0)), name.hashCode());
+  }
+
+  private static DataType type(Node node) throws ModelFormatException {
+    DataType like = node.inputs() > 0 ? node.in(0).type() : DataType.FLOAT;
+    return node.type("dtype", like);
+  }
+
+  private static Value value(Node node, int[] shape, float[] drawn, double factor, double term)
+      throws ModelFormatException {
+    double[] values = node.ops().budget().doubles(drawn.length);
+    for (int i = 0; i < values.length; i++) {
+      values[i] = term + factor * drawn[i];
+    }
+    return node.ops().constant(type(node), shape, values);
+  }
+
+  private static float[] room(Node node, int[] shape) throws ModelFormatException {
+    return new float[node.ops().budget().ints(Dims.count(shape)).length];
+  }
+
+  private static Value uniform(Node node, int[] shape) throws ModelFormatException {
+    float[] drawn = room(node, shape);
+    generator(node).uniform(drawn);
+    double low = node.real("low", 0);
+    return value(node, shape, drawn, node.real("high", 1) - low, low);
+  }
+
+  private static Value normal(Node node, int[] shape) throws ModelFormatException {
+    float[] drawn = room(node, shape);
+    generator(node).normal(drawn);
+    return value(node, shape, drawn, node.real("scale", 1), node.real("mean", 0));
+  }
+
+  /** 1 with the probability that an element is. */
+  private static void bernoulli(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value chances = ops.cast(node.in(0), DataType.FLOAT);
+    float[] drawn = room(node, chances.shape());
+    generator(node).uniform(drawn);
+    double[] values = ops.budget().doubles(drawn.length);
+    for (int i = 0; i < values.length; i++) {
+      values[i] = drawn[i];
+    }
+    Value limits = ops.constant(DataType.FLOAT, chances.shape(), values);
+    node.out(ops.cast(ops.binary(Binary.LESS, limits, chances), type(node)));
+  }
+}
