@@ -3,8 +3,8 @@ package io.thalamus.model.reader;
 
 /**
  * The generator of random numbers by Salmon and others ("Parallel random numbers: as easy as 1, 2,
- * 3"), with four numbers of 32 bits and ten rounds, seeded and read as TensorFlow does it: readers draw
- * by it what a file has drawn by lot. Not thread-safe.
+ * 3"), with four numbers of 32 bits and ten rounds, seeded and read as TensorFlow does it: readers
+ * draw by it what a file has drawn by lot. Not thread-safe.
  */
 public final class Philox {
   private static final int WIDTH = 4;

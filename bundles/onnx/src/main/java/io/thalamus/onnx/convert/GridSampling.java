@@ -13,6 +13,7 @@ final class GridSampling {
   private GridSampling() {}
 
   static void addTo(Converters table) {
+    table.add("AffineGrid", GridSampling::affine);
     table.add("GridSample", GridSampling::sample);
   }
 
@@ -150,5 +151,44 @@ final class GridSampling {
     Value folded = ops.remainder(moved, period, false);
     Value mirrored = ops.binary(Binary.MINIMUM, folded, ops.sub(period, folded));
     return ops.min(ops.max(ops.add(mirrored, least), 0), size - 1);
+  }
+
+  /** The sizes of what is sampled, by those of the points: the channels do not matter. */
+  private static int[] sizes(int[] points) {
+    return Dims.insert(Arrays.copyOf(points, points.length - 1), 1, 1);
+  }
+
+  /**
+   * The places of a picture's points, or a volume's, moved by matrices: x, y and z from -1 to 1.
+   */
+  private static void affine(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value matrices = node.in(0);
+    int[] sizes = node.isKnown(1) ? node.ints(1) : sizes(node.stated(0, 1));
+    int axes = sizes.length - 2;
+    node.require(
+        (axes == 2 || axes == 3)
+            && Arrays.stream(sizes).allMatch(size -> size > 0)
+            && Arrays.equals(matrices.shape(), new int[] {sizes[0], axes, axes + 1}),
+        matrices.text() + " moves no points of the shape " + Dims.text(sizes));
+    boolean isAligned = node.flag("align_corners", false);
+    int count = Dims.count(sizes, 2, sizes.length);
+    double[] points = ops.budget().doubles(Math.multiplyExact(count, axes + 1));
+    for (int i = 0; i < count; i++) {
+      int rest = i;
+      for (int axis = 0; axis < axes; axis++) {
+        int size = sizes[sizes.length - 1 - axis];
+        int place = rest % size;
+        rest /= size;
+        double start = isAligned ? -1 : -1 + 1.0 / size;
+        double step = isAligned ? 2.0 / Math.max(1, size - 1) : 2.0 / size;
+        points[i * (axes + 1) + axis] = start + place * step;
+      }
+      points[i * (axes + 1) + axes] = 1;
+    }
+    Value fixed = ops.constant(matrices.type(), new int[] {1, count, axes + 1}, points);
+    Value moved = ops.matmul(fixed, ops.transpose(matrices, 0, 2, 1));
+    int[] shape = Dims.join(new int[] {sizes[0]}, Arrays.copyOfRange(sizes, 2, sizes.length));
+    node.out(ops.reshape(moved, Dims.join(shape, new int[] {axes})));
   }
 }

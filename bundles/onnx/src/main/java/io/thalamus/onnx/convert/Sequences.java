@@ -16,8 +16,7 @@ final class Sequences {
     table.add("SequenceAt", node -> node.out(node.sequence(0).get(place(node, 1, 0))));
     table.add("SequenceInsert", Sequences::insert);
     table.add("SequenceErase", Sequences::erase);
-    table.add(
-        "SequenceLength", node -> node.out(Shapes.integer(node.sequence(0).size())));
+    table.add("SequenceLength", node -> node.out(Shapes.integer(node.sequence(0).size())));
     table.add("ConcatFromSequence", Sequences::concat);
     table.add("SplitToSequence", Sequences::split);
   }

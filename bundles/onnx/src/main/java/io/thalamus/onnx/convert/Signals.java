@@ -29,7 +29,7 @@ final class Signals {
   }
 
   private static void window(Node node, DoubleUnaryOperator form) throws ModelFormatException {
-    int size = node.onlyInt(0);
+    int size = node.isKnown(0) ? node.onlyInt(0) : node.stated(0, 0)[0];
     node.require(size > 0, "it has " + size + " numbers");
     int period = node.flag("periodic", true) ? size : size - 1;
     double[] values = node.ops().budget().doubles(size);

@@ -124,13 +124,31 @@ final class ShapeFolding {
     }
     Shape written = TensorTypes.shape(node.output(0));
     boolean fits = written.isFullySpecified() && written.elementCount() == result.length;
-    Shape shape = fits ? written : Shape.of(result.length);
+    Shape shape = fits ? written : shape(node, inputs, result.length);
     node.alias(
         0,
         node.output(0).is(TensorType.BOOL)
             ? truths(node, shape, result)
             : node.int32Tensor(shape, result));
     return true;
+  }
+
+  /** The shape of a result of which the file does not say the right one. */
+  private static Shape shape(Node node, int[][] inputs, int count) throws ModelFormatException {
+    int code = node.operator().kind().code();
+    if (code == BuiltinOperator.RESHAPE && inputs.length == 2) {
+      int[] sizes = inputs[1].clone();
+      long named =
+          Arrays.stream(sizes).filter(size -> size >= 0).asLongStream().reduce(1, (a, b) -> a * b);
+      for (int i = 0; i < sizes.length; i++) {
+        sizes[i] = sizes[i] < 0 && named > 0 ? (int) (count / named) : sizes[i];
+      }
+      boolean isWhole = Arrays.stream(sizes).allMatch(size -> size > 0);
+      if (isWhole && sizes.length > 0 && Shape.of(sizes).elementCount() == count) {
+        return Shape.of(sizes);
+      }
+    }
+    return Shape.of(count);
   }
 
   /** The sizes of parts of a vector; null where they are not known. */
