@@ -47,13 +47,15 @@ final class Container {
   private final Slot slot;
   private final String id;
   private final int level;
+  private final boolean isNew;
   private final List<String> problems = new ArrayList<>();
 
-  private Container(Framework framework, Slot slot, String id, int level) {
+  private Container(Framework framework, Slot slot, String id, int level, boolean isNew) {
     this.framework = framework;
     this.slot = slot;
     this.id = id;
     this.level = level;
+    this.isNew = isNew;
   }
 
   /**
@@ -66,7 +68,8 @@ final class Container {
    */
   static Container create(Slot slot, String id, Map<String, String> properties, int level)
       throws IOException, BundleException {
-    if (!slot.isFilledFrom(id)) {
+    boolean isNew = !slot.isFilledFrom(id);
+    if (isNew) {
       slot.clear();
       slot.prune();
     }
@@ -86,7 +89,7 @@ final class Container {
       framework = factory.newFramework(configuration);
       framework.init();
     }
-    return new Container(framework, slot, id, level);
+    return new Container(framework, slot, id, level, isNew);
   }
 
   /** Installs what is missing, removes what is not wanted, and marks everything to be started. */
@@ -245,6 +248,13 @@ final class Container {
       }
     }
     return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
+  }
+
+  /**
+   * Returns true if the bundle cache is of this run: an orderly end leaves more to the next one.
+   */
+  boolean isNew() {
+    return isNew;
   }
 
   /** One line for each bundle that did not start. */

@@ -9,13 +9,11 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.zip.CRC32;
 import org.osgi.framework.BundleException;
 
 /** The entry point: one process, one container, one exit status (0 done, 1 failed, 2 usage). */
@@ -158,7 +156,7 @@ public final class Main {
     timing.lap("bundles");
     container.problems().forEach(problem -> err.println("thalamus: " + problem));
     int result = container.run(request(options));
-    if (stays) {
+    if (stays || container.isNew()) {
       container.stop();
     }
     timing.lap(stays ? "shell" : "command");
@@ -215,6 +213,8 @@ public final class Main {
     properties.put("thalamus.storage", storage.toString());
     properties.put("org.osgi.service.log.admin.loglevel", "INFO");
     properties.put("ds.loglevel", "2");
+    // What the component runtime has read in XML is kept in the bundle cache when it is stopped.
+    properties.put("ds.cache.metadata", "true");
     // The framework would write stack traces to standard output, where results go; what does not
     // start is told in one line by the container, or by the command that wanted it.
     properties.put("felix.log.level", "0");
@@ -268,14 +268,13 @@ public final class Main {
     return Path.of(System.getProperty("user.home"), ".local", "state", "thalamus");
   }
 
-  /** Two distributions that share a storage directory do not share bundle caches. */
+  /**
+   * Two distributions that share a storage directory do not share bundle caches, which they would
+   * fill by turns. The JDK's better digests take longer to find than this name is worth.
+   */
   private static String digest(Path home) {
-    try {
-      byte[] name = home.toAbsolutePath().toString().getBytes(StandardCharsets.UTF_8);
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(name);
-      return HexFormat.of().formatHex(digest, 0, 6);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e); // every JDK has it
-    }
+    CRC32 digest = new CRC32();
+    digest.update(home.toAbsolutePath().toString().getBytes(StandardCharsets.UTF_8));
+    return Long.toHexString(digest.getValue());
   }
 }
