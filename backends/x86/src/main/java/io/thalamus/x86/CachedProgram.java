@@ -131,6 +131,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
    * Returns what stands in files that the device wrote itself, and that are untouched.
    *
    * @param settings that the code must have been written under
+   * @return with constants that the caller owns
    * @throws IOException where another version of the device wrote them, or for another processor,
    *     or where a number leads out of what it is for
    */
@@ -142,9 +143,12 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     if (!Arrays.equals(bytes(in, SETTINGS), settings)) {
       throw new IOException("the cache was made by another version, or for another processor");
     }
+    Constants constants = Constants.of(contents.dataCache().getFirst());
+    boolean isWhole = false;
     try {
-      CachedProgram read = read(in, contents.dataCache().getFirst(), settings);
+      CachedProgram read = read(in, constants, settings);
       ProgramBounds.check(read.program());
+      isWhole = true;
       return read;
     } catch (BufferUnderflowException
         | IllegalArgumentException
@@ -152,6 +156,10 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
         | NegativeArraySizeException
         | NoSuchElementException e) {
       throw new IOException("the cache is damaged: " + e, e);
+    } finally {
+      if (!isWhole) {
+        constants.close();
+      }
     }
   }
 
@@ -161,7 +169,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     return bytes;
   }
 
-  private static CachedProgram read(ByteBuffer in, byte[] constants, byte[] settings) {
+  private static CachedProgram read(ByteBuffer in, Constants constants, byte[] settings) {
     int inputs = count(in, LEAST_OPERAND);
     int outputs = count(in, LEAST_OPERAND);
     CachedArguments arguments = CachedArguments.read(inputs, outputs, in::getInt);
@@ -203,7 +211,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     Program program =
         new Program(
             code,
-            Constants.of(constants),
+            constants,
             calls,
             functions,
             List.copyOf(groups),

@@ -250,15 +250,23 @@ public final class X86Device extends TableDevice implements AutoCloseable {
 
   /** Puts a program into memory, where its code is executable and cannot be written. */
   private PreparedModel load(Model model, Program program) throws DeviceException {
-    checkRoom(program.memory() + program.constants().bytes());
-    ExecutableMemory code =
-        ExecutableMemory.of(program.code())
-            .orElseThrow(
-                () ->
-                    new DeviceException(
-                        ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT,
-                        "this system refuses memory for code"));
-    return new X86PreparedModel(model, program, level(), code, workers, this);
+    PreparedModel loaded = null;
+    try {
+      checkRoom(program.memory() + program.constants().bytes());
+      ExecutableMemory code =
+          ExecutableMemory.of(program.code())
+              .orElseThrow(
+                  () ->
+                      new DeviceException(
+                          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT,
+                          "this system refuses memory for code"));
+      loaded = new X86PreparedModel(model, program, level(), code, workers, this);
+      return loaded;
+    } finally {
+      if (loaded == null) {
+        program.constants().close();
+      }
+    }
   }
 
   private void checkRunning() throws DeviceException {

@@ -46,7 +46,6 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   private final Workers workers;
   private final ExecutableMemory code;
   private final Arena arena = Arena.ofShared();
-  private final MemorySegment constants;
 
   /** By call, where its function begins. */
   private final MemorySegment[] entries;
@@ -55,6 +54,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
    * A prepared model.
    *
    * @param level which instructions the code may use
+   * @param program with its constants, owned from now on
    * @param code of the program, owned from now on
    * @param workers that help with long operations, owned by the device
    */
@@ -70,8 +70,6 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     this.program = program.loaded();
     this.workers = workers;
     this.code = code;
-    constants = SystemCalls.allocate(program.constants().bytes(), arena);
-    program.constants().copyTo(constants);
     entries = new MemorySegment[program.calls().length / Program.CALL];
     for (int i = 0; i < entries.length; i++) {
       entries[i] = code.at(program.calls()[i * Program.CALL]);
@@ -81,6 +79,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   @Override
   protected X86Frame newFrame() {
     MemorySegment memory = SystemCalls.allocate(program.memory(), arena);
+    MemorySegment constants = program.constants().segment();
     for (Copied one : program.copied()) {
       MemorySegment.copy(constants, one.from(), memory, one.to().offset(), one.to().bytes());
     }
@@ -90,6 +89,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   @Override
   protected void release() {
     arena.close();
+    program.constants().close();
     code.close();
   }
 

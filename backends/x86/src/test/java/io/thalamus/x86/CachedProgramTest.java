@@ -55,6 +55,7 @@ class CachedProgramTest {
 
   @AfterEach
   void close() {
+    cached.program().constants().close();
     graph.close();
     device.close();
   }

@@ -31,6 +31,7 @@ final class GuardedProgram {
             level,
             PrepareConfig.DEFAULT);
     MemorySegment constants = MemorySegment.ofArray(program.constants().toArray());
+    program.constants().close();
     MemorySegment frame = MemorySegment.ofArray(new byte[(int) program.memory()]);
     // What a function has not written yet is anything.
     byte[] noise = new byte[(int) program.memory()];

@@ -140,6 +140,7 @@ class NetworkTest {
               new X86Device("1.0.0", machine, threads, new NoCacheEngine(), BurstSource.NONE)) {
             StaticGraph resolved = StaticGraph.resolve(model.main(), OperationCatalog.standard());
             Program program = device.compile(resolved, level, PrepareConfig.DEFAULT);
+            program.constants().close();
             shared += (int) program.groups().stream().filter(Program.Group::isShared).count();
             byte[] actual = TestGraph.run(device, model, input);
             first = first == null ? actual : first;

@@ -19,40 +19,19 @@ public final class SystemCalls {
   private static final int WRITE = 2;
   private static final int EXECUTE = 4;
   private static final int PRIVATE_ANONYMOUS = 0x22;
+  private static final int MAY_MOVE = 1;
   private static final long FAILED = -1;
 
-  private static final MethodHandle MMAP =
-      link(
-          "mmap",
-          FunctionDescriptor.of(
-              ValueLayout.JAVA_LONG,
-              ValueLayout.JAVA_LONG, // where, 0 for anywhere
-              ValueLayout.JAVA_LONG, // bytes
-              ValueLayout.JAVA_INT, // rights
-              ValueLayout.JAVA_INT, // flags
-              ValueLayout.JAVA_INT, // file
-              ValueLayout.JAVA_LONG)); // offset
-  private static final MethodHandle MPROTECT =
-      link(
-          "mprotect",
-          FunctionDescriptor.of(
-              ValueLayout.JAVA_INT,
-              ValueLayout.JAVA_LONG,
-              ValueLayout.JAVA_LONG,
-              ValueLayout.JAVA_INT));
-  private static final MethodHandle MUNMAP =
-      link(
-          "munmap",
-          FunctionDescriptor.of(
-              ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
-
   /**
-   * One handle for all functions. Not a critical call: those hold off every safepoint of the JVM.
+   * One handle for all functions, since each costs milliseconds at the start. What a function does
+   * not take is in registers that it does not read, and whoever gets fewer bits reads the lower
+   * ones. Not a critical call: those hold off every safepoint of the JVM.
    */
   private static final MethodHandle CALL =
-      linker()
+      Linker.nativeLinker()
           .downcallHandle(
-              FunctionDescriptor.ofVoid(
+              FunctionDescriptor.of(
+                  ValueLayout.JAVA_LONG,
                   ValueLayout.JAVA_LONG,
                   ValueLayout.JAVA_LONG,
                   ValueLayout.JAVA_LONG,
@@ -60,18 +39,19 @@ public final class SystemCalls {
                   ValueLayout.JAVA_LONG,
                   ValueLayout.JAVA_LONG));
 
+  private static final MemorySegment MMAP = find("mmap");
+  private static final MemorySegment MREMAP = find("mremap");
+  private static final MemorySegment MPROTECT = find("mprotect");
+  private static final MemorySegment MUNMAP = find("munmap");
+
   private SystemCalls() {}
 
-  private static Linker linker() {
-    return Linker.nativeLinker();
-  }
-
-  private static MethodHandle link(String name, FunctionDescriptor descriptor) {
-    return linker().downcallHandle(linker().defaultLookup().findOrThrow(name), descriptor);
+  private static MemorySegment find(String name) {
+    return Linker.nativeLinker().defaultLookup().findOrThrow(name);
   }
 
   /** Returns the bytes of the pages that hold some bytes, one page at least. */
-  static long pages(long bytes) {
+  public static long pages(long bytes) {
     return Math.max(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
   }
 
@@ -91,14 +71,18 @@ public final class SystemCalls {
 
   /** Maps fresh memory to be read and written; returns its address, or 0 where that is refused. */
   public static long map(long bytes) {
-    try {
-      long address = (long) MMAP.invokeExact(0L, bytes, READ | WRITE, PRIVATE_ANONYMOUS, -1, 0L);
-      return address == FAILED ? 0 : address;
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw broken(e);
-    }
+    long address = invoke(MMAP, 0, bytes, READ | WRITE, PRIVATE_ANONYMOUS, -1, 0);
+    return address == FAILED ? 0 : address;
+  }
+
+  /**
+   * Gives mapped memory another size. What is new is 0.
+   *
+   * @return where it is from now on; 0 where that is refused, and it stays as it was
+   */
+  public static long resize(long address, long bytes, long newBytes) {
+    long moved = invoke(MREMAP, address, bytes, newBytes, MAY_MOVE, 0, 0);
+    return moved == FAILED ? 0 : moved;
   }
 
   /** Makes pages executable and no longer writable; returns whether the system allows that. */
@@ -112,42 +96,31 @@ public final class SystemCalls {
   }
 
   private static boolean protect(long address, long bytes, int rights) {
-    try {
-      return (int) MPROTECT.invokeExact(address, bytes, rights) == 0;
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw broken(e);
-    }
+    return (int) invoke(MPROTECT, address, bytes, rights, 0, 0, 0) == 0;
   }
 
   /** Gives mapped pages back. */
   public static void unmap(long address, long bytes) {
-    try {
-      int result = (int) MUNMAP.invokeExact(address, bytes);
-      if (result != 0) {
-        throw new IllegalStateException("munmap of mapped pages fails");
-      }
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw broken(e);
+    if ((int) invoke(MUNMAP, address, bytes, 0, 0, 0, 0) != 0) {
+      throw new IllegalStateException("munmap of mapped pages fails");
     }
   }
 
   /** Calls code at an address. The caller answers for it, and for the memory that it accesses. */
   public static void call(
       MemorySegment code, long memory, long constants, long o0, long o1, long o2, long o3) {
-    try {
-      CALL.invokeExact(code, memory, constants, o0, o1, o2, o3);
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw broken(e);
-    }
+    invoke(code, memory, constants, o0, o1, o2, o3);
   }
 
-  private static IllegalStateException broken(Throwable cause) {
-    return new IllegalStateException("a native call cannot throw", cause);
+  /** Calls a function; what it returns means nothing if it returns nothing. */
+  private static long invoke(
+      MemorySegment function, long a, long b, long c, long d, long e, long f) {
+    try {
+      return (long) CALL.invokeExact(function, a, b, c, d, e, f);
+    } catch (RuntimeException | Error thrown) {
+      throw thrown;
+    } catch (Throwable thrown) {
+      throw new IllegalStateException("a native call cannot throw", thrown);
+    }
   }
 }

@@ -32,6 +32,7 @@ public final class GraphCompiler {
    * Compiles a graph.
    *
    * @param config asked between operations whether the compilation must end
+   * @return with constants that the caller owns
    * @throws ValidationException where an operation is not in the table
    * @throws DeviceException when the compilation must end
    */
@@ -42,7 +43,16 @@ public final class GraphCompiler {
       Level level,
       PrepareConfig config)
       throws ValidationException, DeviceException {
-    return new GraphCompiler(graph, level).compile(table, catalog, config);
+    GraphCompiler compiler = new GraphCompiler(graph, level);
+    Program compiled = null;
+    try {
+      compiled = compiler.compile(table, catalog, config);
+      return compiled;
+    } finally {
+      if (compiled == null) {
+        compiler.program.abandon();
+      }
+    }
   }
 
   private Program compile(

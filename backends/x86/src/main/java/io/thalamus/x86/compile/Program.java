@@ -37,11 +37,11 @@ public record Program(
   /** Numbers of a call. */
   public static final int CALL = 5;
 
-  /** Returns the same without what a run does not need once code and constants are loaded. */
+  /** Returns the same without what a run does not need once the code is loaded. */
   public Program loaded() {
     return new Program(
         new byte[0],
-        Constants.NONE,
+        constants,
         calls,
         List.of(),
         groups,

@@ -39,8 +39,7 @@ final class ProgramBuilder {
   private static final long LEAST_SHARED = 1 << 17;
 
   private final Emitter emitter;
-  private final List<MemorySegment> constants = new ArrayList<>();
-  private long sizeOfConstants;
+  private final Constants constants = new Constants();
   private final List<Place> places = new ArrayList<>();
   private final List<Call> calls = new ArrayList<>();
   private final List<Constant> copied = new ArrayList<>();
@@ -158,10 +157,7 @@ final class ProgramBuilder {
 
   /** Returns where a part stands among the constants. */
   long constant(MemorySegment value) {
-    long at = sizeOfConstants;
-    constants.add(value);
-    sizeOfConstants += Constants.room(value.byteSize());
-    return at;
+    return constants.add(value);
   }
 
   /** Calls a function that reads one place. */
@@ -208,7 +204,7 @@ final class ProgramBuilder {
         function.other(),
         call.blocks(),
         call.o2(),
-        function.isConstant() ? sizeOfConstants : call.other().bytes());
+        function.isConstant() ? constants.bytes() : call.other().bytes());
     order(call);
     call.read().use(step);
     call.written().use(step);
@@ -245,6 +241,11 @@ final class ProgramBuilder {
     }
   }
 
+  /** Gives back what no program will own. */
+  void abandon() {
+    constants.close();
+  }
+
   /** Places what has been collected. */
   Program build(Place[] inputs, Place[] outputs, List<Shape> shapes) {
     barrier();
@@ -273,7 +274,7 @@ final class ProgramBuilder {
     }
     return new Program(
         emitter.finish(),
-        new Constants(constants),
+        constants,
         numbers,
         calls.stream().map(Call::function).toList(),
         List.copyOf(ends),

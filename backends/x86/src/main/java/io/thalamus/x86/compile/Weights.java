@@ -9,6 +9,7 @@ import io.thalamus.x86.kernel.Transposed;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -78,6 +79,12 @@ record Weights(
     float[] floats() {
       return constant.orElseThrow().toArray(FLOAT);
     }
+
+    /** Copies some of the numbers, if they are known. */
+    void copy(long element, int count, float[] to, int at) {
+      MemorySegment.copy(
+          constant.orElseThrow(), FLOAT, element * Float.BYTES, to, at, count);
+    }
   }
 
   boolean isConstant() {
@@ -88,8 +95,11 @@ record Weights(
   final class Packer {
     private final ProgramBuilder program;
     private final int depth;
-    private final float[] constants;
-    private final float[] constantBias;
+
+    /** A panel, and the rows that it is made of: each is used again for the next one. */
+    private float[] packed = {};
+
+    private float[] rows = {};
 
     /**
      * A packer.
@@ -99,14 +109,12 @@ record Weights(
     Packer(ProgramBuilder program, int depth) {
       this.program = program;
       this.depth = depth;
-      constants = isConstant() ? numbers.floats() : null;
-      constantBias = isConstant() && bias.isPresent() ? bias.get().floats() : null;
     }
 
     Panel pack(int channel, int channels) {
       int lanes = program.emitter().lanes();
       int vectors = Math.ceilDiv(channels, lanes);
-      if (constants == null) {
+      if (!isConstant()) {
         Place place = program.place((1 + (long) depth) * vectors * lanes * Float.BYTES);
         write(place, channel, channels, vectors * lanes);
         return new Panel(channel, channels, vectors, Optional.of(place), 0);
@@ -117,20 +125,29 @@ record Weights(
 
     /** The bias, then the weights of each tap, each as long as the vectors are. */
     private MemorySegment constant(int channel, int channels, int padded) {
-      float[] packed = new float[(1 + depth) * padded];
-      if (constantBias != null) {
-        System.arraycopy(constantBias, channel, packed, 0, channels);
+      int length = (1 + depth) * padded;
+      if (packed.length < length) {
+        packed = new float[length];
       }
-      int from = (int) (first + channel * channelStep);
+      Arrays.fill(packed, 0, length, 0);
+      if (bias.isPresent()) {
+        bias.get().copy(channel, channels, packed, 0);
+      }
+      long from = first + channel * channelStep;
       if (channelStep == 1) {
         for (int k = 0; k < depth; k++) {
-          System.arraycopy(
-              constants, (int) (from + k * depthStep), packed, (1 + k) * padded, channels);
+          numbers.copy(from + k * depthStep, channels, packed, (1 + k) * padded);
         }
       } else {
-        transpose(constants, from, (int) channelStep, depth, channels, packed, padded);
+        if (rows.length < channels * depth) {
+          rows = new float[channels * depth];
+        }
+        for (int c = 0; c < channels; c++) {
+          numbers.copy(from + c * channelStep, depth, rows, c * depth);
+        }
+        transpose(rows, depth, channels, packed, padded);
       }
-      return MemorySegment.ofArray(packed);
+      return MemorySegment.ofArray(packed).asSlice(0, (long) length * Float.BYTES);
     }
 
     /** Has a run write the same. Elements behind the channels become 0. */
@@ -191,12 +208,11 @@ record Weights(
    * Writes what stands in rows into columns, behind the first row: in blocks that stay in a cache,
    * and in a loop that is short enough for the JVM to compile soon.
    */
-  private static void transpose(
-      float[] from, int first, int fromStep, int depth, int channels, float[] to, int step) {
+  private static void transpose(float[] from, int depth, int channels, float[] to, int step) {
     for (int begin = 0; begin < depth; begin += BLOCK) {
       int end = Math.min(depth, begin + BLOCK);
       for (int c = 0; c < channels; c++) {
-        int row = first + c * fromStep;
+        int row = c * depth;
         int at = (1 + begin) * step + c;
         for (int k = begin; k < end; k++, at += step) {
           to[at] = from[row + k];
