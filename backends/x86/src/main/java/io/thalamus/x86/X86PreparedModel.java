@@ -139,10 +139,14 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     for (Check check : program.checks()) {
       long status = memory.get(ValueLayout.JAVA_LONG, check.at());
       if (status != 0) {
+        int index = CheckedIndexes.index(status);
         return new Failed(
             ErrorStatus.GENERAL_FAILURE,
-            "index %d is %d, outside of [0, %d)"
-                .formatted(CheckedIndexes.index(status), (int) status, check.limit()));
+            check.limit() == 0
+                ? "element %d is int64 beyond 32 bits, which cannot be computed with"
+                    .formatted(index)
+                : "index %d is %d, outside of [0, %d)"
+                    .formatted(index, (int) status, check.limit()));
       }
     }
     return null;

@@ -6,9 +6,14 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.model.WideTypes;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Cast;
 import io.thalamus.x86.kernel.Cast.Type;
+import io.thalamus.x86.kernel.CheckedIndexes;
+import io.thalamus.x86.kernel.Strided;
+import io.thalamus.x86.kernel.WideIntegers;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -41,6 +46,56 @@ public final class Casting {
         OperandCode.TENSOR_BOOL8,
         OperandCode.TENSOR_QUANT8_ASYMM,
         OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+    table.add(
+        ThalamusExtension.CAST,
+        operation ->
+            isWide(operation, OperandCode.TENSOR_INT32, WideTypes.TENSOR_INT64, Integer.MAX_VALUE),
+        (operation, operands, program) -> widen(operands, program),
+        OperandCode.TENSOR_INT32);
+    table.add(
+        ThalamusExtension.CAST,
+        operation -> isWide(operation, WideTypes.TENSOR_INT64, OperandCode.TENSOR_INT32, LONGEST),
+        (operation, operands, program) -> narrow(operands, program),
+        WideTypes.TENSOR_INT64);
+  }
+
+  private static boolean isWide(
+      OperationView operation, OperandType from, OperandType to, int most) {
+    return Sizes.isPossible(operation.input(0))
+        && operation.input(0).shape().elementCount() <= most
+        && operation.input(0).type().equals(from)
+        && operation.output().type().equals(to);
+  }
+
+  /** Makes integers of 32 bits ones of 64. */
+  private static void widen(Lowering.Operands operands, ProgramBuilder program) {
+    long count = operands.output().bytes() / Long.BYTES;
+    for (long at = 0; at < count; at += LONGEST) {
+      WideIntegers part = new WideIntegers(false, (int) Math.min(LONGEST, count - at));
+      program.call(
+          part.emit(program.emitter()),
+          operands.input(0),
+          at * Integer.BYTES,
+          operands.output(),
+          at * Long.BYTES,
+          1);
+    }
+  }
+
+  /** Takes the lower halves of integers of 64 bits; a run that meets others fails. */
+  private static void narrow(Lowering.Operands operands, ProgramBuilder program) {
+    int count = Math.toIntExact(operands.output().bytes() / Integer.BYTES);
+    Place status = program.place(CheckedIndexes.STATUS);
+    program.call(
+        new WideIntegers(true, count).emit(program.emitter()), operands.input(0), 0, status, 0, 1);
+    program.check(status, 0);
+    program.call(
+        new Strided(Integer.BYTES, count, Long.BYTES, Integer.BYTES, 0, 0).emit(program.emitter()),
+        operands.input(0),
+        0,
+        operands.output(),
+        0,
+        1);
   }
 
   /**

@@ -67,9 +67,10 @@ public record Program(
   public record Range(long offset, long bytes) {}
 
   /**
-   * Indexes that must be below a limit.
+   * Numbers that must be within bounds.
    *
    * @param at where a run's memory holds 0, or else what {@code CheckedIndexes} tells
+   * @param limit what indexes must be below; 0 for integers of 64 bits that must be ones of 32
    */
   public record Check(long at, int limit) {}
 

@@ -132,7 +132,11 @@ final class ProgramBuilder {
     return zero;
   }
 
-  /** Has a run fail in the end where a place begins with a number that is not 0. */
+  /**
+   * Has a run fail in the end where a place begins with a number that is not 0.
+   *
+   * @param limit of indexes; 0 for integers of 64 bits that must be ones of 32
+   */
   void check(Place status, int limit) {
     status.use(step);
     status.use(Integer.MAX_VALUE);

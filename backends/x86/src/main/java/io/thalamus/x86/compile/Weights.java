@@ -82,8 +82,7 @@ record Weights(
 
     /** Copies some of the numbers, if they are known. */
     void copy(long element, int count, float[] to, int at) {
-      MemorySegment.copy(
-          constant.orElseThrow(), FLOAT, element * Float.BYTES, to, at, count);
+      MemorySegment.copy(constant.orElseThrow(), FLOAT, element * Float.BYTES, to, at, count);
     }
   }
 
