@@ -32,14 +32,17 @@ final class SharedCache implements Proof {
 
   @Override
   public String purpose() {
-    return "processes that share a cache, are killed, and find damaged files (--rounds 20 --seed 1"
-        + " --device npu --model FILE)";
+    return "processes that share a cache, are killed, and find damaged files (--rounds 20 --kills 0"
+        + " for as many rounds as it takes, --quota 0 for the usual one, --seed 1 --device npu"
+        + " --model FILE)";
   }
 
   @Override
   public void run(Settings settings, Figures figures) throws Exception {
     Path root = Path.of(System.getProperty("thalamus.root"));
     int rounds = Math.toIntExact(settings.number("rounds", 20));
+    int kills = Math.toIntExact(settings.number("kills", 0));
+    long quota = settings.number("quota", 0);
     long seed = settings.number("seed", 1);
     String device = settings.text("device", "npu");
     String model =
@@ -47,7 +50,9 @@ final class SharedCache implements Proof {
     settings.end();
     Path folder = Files.createTempDirectory("thalamus-shared-cache");
     try {
-      new Runs(root, folder, device, model, new Random(seed), figures).all(rounds, seed);
+      figures.figure("seed", seed);
+      Runs runs = new Runs(root, folder, device, model, quota, new Random(seed), figures);
+      runs.all(rounds, kills);
     } finally {
       delete(folder);
     }
@@ -79,6 +84,7 @@ final class SharedCache implements Proof {
     private final Path folder;
     private final String device;
     private final String model;
+    private final long quota;
     private final Random random;
     private final Figures figures;
     private int count;
@@ -90,11 +96,19 @@ final class SharedCache implements Proof {
     private int wrong;
     private boolean isCached = true;
 
-    Runs(Path root, Path folder, String device, String model, Random random, Figures figures) {
+    Runs(
+        Path root,
+        Path folder,
+        String device,
+        String model,
+        long quota,
+        Random random,
+        Figures figures) {
       this.root = root;
       this.folder = folder;
       this.device = device;
       this.model = model;
+      this.quota = quota;
       this.random = random;
       this.figures = figures;
     }
@@ -103,13 +117,17 @@ final class SharedCache implements Proof {
       return folder.resolve("cache");
     }
 
-    void all(int rounds, long seed) throws IOException, InterruptedException {
-      figures.figure("seed", seed);
-      Run plain = start(List.of());
+    void all(int rounds, int kills) throws IOException, InterruptedException {
+      if (quota > 0) {
+        Run kept = start(List.of("config", "runtime.caching.quotaBytes=" + quota, "--keep"));
+        kept.finish();
+        figures.promise("the quota is set", kept.process().exitValue() == 0);
+      }
+      Run plain = run(List.of());
       plain.finish();
       byte[] expected = Files.readAllBytes(plain.output());
-      for (int round = 0; round < rounds; round++) {
-        List<Run> running = List.of(start(caching()), start(caching()));
+      for (int round = 0; round < rounds || killed < kills; round++) {
+        List<Run> running = List.of(run(caching()), run(caching()));
         if (random.nextBoolean()) {
           Run victim = running.getFirst();
           // Where it is done by then it has to be right.
@@ -128,7 +146,7 @@ final class SharedCache implements Proof {
       }
       int before = restored;
       for (int attempt = 0; attempt < LAST_TRIES && restored == before; attempt++) {
-        judge(start(caching()), expected);
+        judge(run(caching()), expected);
       }
       figures.figure("processes", count);
       figures.figure("killed", killed);
@@ -140,10 +158,35 @@ final class SharedCache implements Proof {
       figures.promise("no process fails", failed == 0);
       figures.promise("no answer is wrong", wrong == 0);
       figures.promise("what the last processes stored is restored", !isCached || restored > before);
+      if (quota > 0) {
+        long bytes = bytes();
+        figures.figure("bytes", bytes);
+        figures.figure("quota", quota);
+        figures.promise("the directory keeps its quota", bytes <= quota);
+      }
     }
 
+    /** Of one priority and one preference by chance: each pair has an entry of its own. */
     private List<String> caching() {
-      return List.of("--cache", cache().toString());
+      List<String> words = new ArrayList<>(List.of("--cache", cache().toString()));
+      if (quota > 0) {
+        words.addAll(List.of("--priority", random(List.of("low", "medium", "high"))));
+        words.addAll(List.of("--preference", random(List.of("low-power", "sustained-speed"))));
+      }
+      return words;
+    }
+
+    private String random(List<String> words) {
+      return words.get(random.nextInt(words.size()));
+    }
+
+    /** Returns the bytes of all entries. */
+    private long bytes() throws IOException {
+      try (Stream<Path> all = Files.list(cache())) {
+        return all.filter(file -> !file.endsWith("locks"))
+            .mapToLong(file -> file.toFile().length())
+            .sum();
+      }
     }
 
     /** A process and what it writes. */
@@ -155,17 +198,23 @@ final class SharedCache implements Proof {
       }
     }
 
-    private Run start(List<String> more) throws IOException {
+    private Run run(List<String> more) throws IOException {
+      List<String> words = new ArrayList<>(List.of("run", model, "random:1"));
+      words.addAll(List.of("--device", device, "--fallback", "deny"));
+      words.addAll(List.of("--output", folder.resolve("output" + count + ".bin").toString()));
+      words.addAll(more);
+      return start(words);
+    }
+
+    private Run start(List<String> words) throws IOException {
       int number = count++;
       Path output = folder.resolve("output" + number + ".bin");
       Path text = folder.resolve("text" + number);
       List<String> command = new ArrayList<>();
       command.add(root.resolve("launcher/target/thalamus/bin/thalamus").toString());
       command.addAll(List.of("--storage", folder.resolve("storage").toString()));
-      command.addAll(List.of("--with", "cpu," + device, "run", model, "random:1"));
-      command.addAll(List.of("--device", device, "--fallback", "deny"));
-      command.addAll(List.of("--output", output.toString()));
-      command.addAll(more);
+      command.addAll(List.of("--with", "cpu," + device));
+      command.addAll(words);
       Process process =
           new ProcessBuilder(command)
               .redirectErrorStream(true)
