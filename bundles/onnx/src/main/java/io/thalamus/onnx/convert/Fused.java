@@ -4,6 +4,7 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -35,6 +36,7 @@ final class Fused {
     table.add(DOMAIN + "MatMulIntegerToFloat", Fused::matmulToFloat);
     table.add(DOMAIN + "DynamicQuantizeMatMul", Fused::dynamicMatmul);
     table.add(DOMAIN + "MatMulNBits", Fused::matmulBits);
+    table.add(DOMAIN + "GatherBlockQuantized", Fused::gatherBits);
     table.add(DOMAIN + "DynamicQuantizeLSTM", Fused::dynamicLstm);
     // ONNX Runtime has this one in ONNX's own domain.
     table.add("SimplifiedLayerNormalization", Fused::simplified);
@@ -272,6 +274,56 @@ final class Fused {
     Value value = node.in(0);
     Value product = ops.matmul(value, ops.transpose(ops.cast(rows, value.type()), 1, 0));
     node.out(node.has(5) ? ops.add(product, node.in(5)) : product);
+  }
+
+  /** Rows of a table of a few bits, whose blocks have scales of their own. */
+  private static void gatherBits(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value table = node.in(0);
+    Value scales = node.in(2);
+    int block = node.setting("block_size", 128);
+    int bits = node.setting("bits", 4);
+    boolean isPacked = table.type() == DataType.UINT8;
+    node.require(
+        table.rank() == 2
+            && scales.rank() == 2
+            && scales.dim(0) == table.dim(0)
+            && node.setting("gather_axis", 0) == 0
+            && node.axis(node.setting("quantize_axis", 1), 2) == 1
+            && (!isPacked || bits == 4 || bits == 8)
+            && block > 0,
+        "it takes rows of " + table.text() + " with the scales " + scales.text());
+    Value indexes = node.in(1);
+    Value flat = ops.flat(ops.cast(indexes, DataType.INT32));
+    Value rows = ops.gather(table, 0, flat);
+    Value numbers = isPacked ? apart(ops, rows, bits) : ops.cast(rows, DataType.INT32);
+    int width = numbers.dim(1);
+    Value factors = ops.gather(scales, 0, flat);
+    int blocks = factors.dim(1);
+    node.require(
+        blocks == Math.ceilDiv(width, block),
+        scales.text() + " has no scale for each block of " + block);
+    Value zero = ops.number(scales.type(), isPacked ? 1 << bits - 1 : 0);
+    if (node.has(3)) {
+      Value points = ops.gather(node.in(3), 0, flat);
+      points = isPacked ? apart(ops, points, bits) : ops.cast(points, DataType.INT32);
+      node.require(points.dim(1) >= blocks, node.in(3).text() + " does not fit it");
+      zero = eachOfBlocks(ops, ops.part(points, 1, 0, blocks), block, width);
+      zero = ops.cast(zero, scales.type());
+    }
+    Value real =
+        ops.mul(
+            ops.sub(ops.cast(numbers, scales.type()), zero),
+            eachOfBlocks(ops, factors, block, width));
+    node.out(ops.reshape(real, Dims.join(indexes.shape(), new int[] {width})));
+  }
+
+  private static Value eachOfBlocks(Ops ops, Value values, int block, int width)
+      throws ModelFormatException {
+    int rows = values.dim(0);
+    int blocks = values.dim(1);
+    Value repeated = ops.expand(ops.reshape(values, rows, blocks, 1), rows, blocks, block);
+    return ops.part(ops.reshape(repeated, rows, blocks * block), 1, 0, width);
   }
 
   /** The numbers of so many bits that rows of bytes hold, the lowest first. */

@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -41,6 +42,7 @@ public final class GraphConverter {
   private final Map<String, Shape> shapes;
   private final Ops ops;
   private final List<String> problems = new ArrayList<>();
+  private final Map<OnnxGraph, int[]> orders = new IdentityHashMap<>();
   private int converted;
   private int calls;
 
@@ -203,7 +205,7 @@ public final class GraphConverter {
   /** Converts the nodes of a graph; what fails is noted, and what depends on it is left out. */
   void run(Scope scope) {
     List<OnnxNode> nodes = scope.graph().nodes();
-    for (int i = 0; i < nodes.size(); i++) {
+    for (int i : orders.computeIfAbsent(scope.graph(), NodeOrder::of)) {
       OnnxNode onnx = nodes.get(i);
       if (++converted > MAX_NODES) {
         problems.add("its loops have more than " + MAX_NODES + " steps together");
@@ -239,7 +241,7 @@ public final class GraphConverter {
     } else {
       converters
           .find(onnx)
-          .orElseThrow(() -> new ModelFormatException("nothing that is known here computes it"))
+          .orElseThrow(() -> new ModelFormatException(unknown(onnx)))
           .convert(new Node(this, scope, onnx));
     }
     for (String output : onnx.outputs()) {
@@ -247,6 +249,13 @@ public final class GraphConverter {
         scope.get(output);
       }
     }
+  }
+
+  private static String unknown(OnnxNode onnx) {
+    return onnx.domain().equals("com.microsoft.nchwc")
+        ? "ONNX Runtime wrote it for the processor that it ran on; save the model with the level"
+            + " ORT_ENABLE_EXTENDED at most"
+        : "nothing that is known here computes it";
   }
 
   private Optional<OnnxFunction> function(OnnxNode onnx) {

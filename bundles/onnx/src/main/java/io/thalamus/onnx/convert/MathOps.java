@@ -180,7 +180,7 @@ class MathOps extends MoveOps {
 
   /** 8-bit integers of larger ones, of which the low bits are kept. */
   private Value wrap(Value value, DataType type) throws ModelFormatException {
-    int shift = type == DataType.INT8 ? BYTE_VALUES / 2 : 0;
+    int shift = type.isSigned8Bit() ? BYTE_VALUES / 2 : 0;
     Value shifted = add(value, shift);
     Value size = number(value.type(), BYTE_VALUES);
     Value low = sub(shifted, mul(binary(Binary.FLOOR_DIV, shifted, size), size));
@@ -333,7 +333,7 @@ class MathOps extends MoveOps {
     if (value.type() == DataType.BOOL) {
       return select(value, number(type, 1), number(type, 0));
     }
-    if (value.type() == DataType.INT8) {
+    if (value.type().isSigned8Bit()) {
       Value real =
           eachElement(value, flat -> emit(DataType.FLOAT, OperationCode.DEQUANTIZE, operand(flat)));
       return cast(real, type);

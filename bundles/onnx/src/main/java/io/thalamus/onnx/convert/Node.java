@@ -221,7 +221,9 @@ final class Node {
   /** The type that a setting names. */
   DataType type(String name, DataType otherwise) throws ModelFormatException {
     int code = setting(name, otherwise.code());
-    return DataType.of(code).orElseThrow(() -> refuse("it gives " + DataType.text(code)));
+    return DataType.of(code)
+        .filter(type -> !type.is4Bit())
+        .orElseThrow(() -> refuse("it gives " + DataType.text(code)));
   }
 
   // ---- outputs ----

@@ -32,6 +32,9 @@ final class QLinear {
     table.add(DOMAIN + "QLinearConcat", QLinear::concat);
     table.add(DOMAIN + "QLinearWhere", QLinear::where);
     table.add(DOMAIN + "QGemm", QLinear::gemm);
+    table.add(DOMAIN + "QLinearConv", node -> channelsLast(node, "QLinearConv", false));
+    table.add(DOMAIN + "NhwcMaxPool", node -> channelsLast(node, "MaxPool", true));
+    table.add(DOMAIN + "NhwcConv", node -> channelsLast(node, "Conv", true));
   }
 
   /** The real numbers of an input that its scale and zero point follow. */
@@ -79,6 +82,26 @@ final class QLinear {
       result = node.ops().toEnd(result, 1);
     }
     give(node, result, 3);
+  }
+
+  /** ONNX's operator, of data whose channels come last, where a setting may say so. */
+  private static void channelsLast(Node node, String operator, boolean otherwise)
+      throws ModelFormatException {
+    Map<String, OnnxAttribute> settings = new LinkedHashMap<>(settings(node));
+    boolean isLast = node.flag("channels_last", otherwise);
+    settings.remove("channels_last");
+    List<Value> inputs = new ArrayList<>();
+    for (int i = 0; i < node.inputs(); i++) {
+      inputs.add(node.has(i) ? node.in(i) : null);
+    }
+    int rank = inputs.getFirst().rank();
+    node.require(!isLast || rank > 2, inputs.getFirst().text() + " has no channels");
+    if (isLast) {
+      int[] order = Dims.insert(Dims.range(rank - 1), 1, rank - 1);
+      inputs.set(0, node.ops().transpose(inputs.getFirst(), order));
+    }
+    Value result = node.compute(operator, settings, inputs, 1).getFirst();
+    node.out(isLast ? node.ops().toEnd(result, 1) : result);
   }
 
   private static void concat(Node node) throws ModelFormatException {

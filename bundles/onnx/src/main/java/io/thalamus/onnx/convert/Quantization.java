@@ -19,6 +19,9 @@ final class Quantization {
   static void addTo(Converters table) {
     table.add("QuantizeLinear", Quantization::quantize);
     table.add("DequantizeLinear", Quantization::dequantize);
+    // ONNX Runtime has the first two in its own domain too, where ONNX had fewer types.
+    table.add(Fused.DOMAIN + "QuantizeLinear", Quantization::quantize);
+    table.add(Fused.DOMAIN + "DequantizeLinear", Quantization::dequantize);
     table.add("DynamicQuantizeLinear", Quantization::dynamic);
     table.add("QLinearMatMul", Quantization::matmul);
     table.add("QLinearConv", Quantization::convolution);
@@ -60,7 +63,8 @@ final class Quantization {
   /** {@code saturate(round(value / scale) + zero)}. */
   static Value quantized(Ops ops, Value value, Value scale, Value zero, DataType type)
       throws ModelFormatException {
-    if (value.type().isFloat() && !value.isConstant() && Quantized.isOfAll(scale, zero)) {
+    boolean isDirect = type.is8Bit() && value.type().isFloat() && !value.isConstant();
+    if (isDirect && Quantized.isOfAll(scale, zero)) {
       return direct(ops, value, scale, zero, type);
     }
     double least = type.elements().least();
@@ -92,6 +96,11 @@ final class Quantization {
     return ops.quantize(real, type, target.quantization());
   }
 
+  /** Returns whether a type has 8 or 16 bits. */
+  private static boolean isSmall(DataType type) {
+    return type.is8Bit() || type == DataType.INT16 || type == DataType.UINT16;
+  }
+
   private static void quantize(Node node) throws ModelFormatException {
     Value value = node.in(0);
     Value scale = along(node, node.in(1), value);
@@ -102,7 +111,7 @@ final class Quantization {
             : node.setting("output_dtype", 0) == 0
                 ? DataType.UINT8
                 : node.type("output_dtype", DataType.UINT8);
-    node.require(type.is8Bit(), "it quantizes to " + type);
+    node.require(isSmall(type) && !type.is4Bit(), "it quantizes to " + type);
     node.out(quantized(node.ops(), value, node.ops().cast(scale, value.type()), zero, type));
   }
 
@@ -122,8 +131,8 @@ final class Quantization {
       int from = ops.stored(flat, Quantized.of(scale, zero).quantization());
       return ops.reshape(ops.dequantize(flat, from, scale.type()), value.shape());
     }
-    // Differences of 8-bit integers are whole as floats; those of others may be too large for that.
-    DataType exact = value.type().is8Bit() ? scale.type() : DataType.INT32;
+    // Differences of small integers are whole as floats; those of others may be too large for that.
+    DataType exact = isSmall(value.type()) ? scale.type() : DataType.INT32;
     Value wide = ops.cast(value, exact);
     if (zero != null) {
       wide = ops.sub(wide, ops.cast(zero, exact));

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.Quantization;
-import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.onnx.layout.Grid;
 import java.util.Arrays;
@@ -59,6 +58,6 @@ record Quantized(float[] scales, int[] zeros) {
 
   /** The same for a constant of 8-bit integers. */
   Grid grid(Value value, int axis) {
-    return new Grid(value.type() == DataType.INT8, scales, zeros, axis);
+    return new Grid(value.type().isSigned8Bit(), scales, zeros, axis);
   }
 }

@@ -19,7 +19,11 @@ public enum DataType {
   BOOL(9, Elements.BOOL8, OperandCode.TENSOR_BOOL8),
   FLOAT16(10, Elements.FLOAT16, OperandCode.TENSOR_FLOAT32),
   DOUBLE(11, Elements.FLOAT64, OperandCode.TENSOR_FLOAT32),
-  UINT32(12, Elements.UINT32, null);
+  UINT32(12, Elements.UINT32, null),
+
+  /** Two in a byte of a file, and one in a byte here. */
+  UINT4(21, Elements.UINT8, OperandCode.TENSOR_QUANT8_ASYMM),
+  INT4(22, Elements.INT8, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
 
   private final int code;
   private final Elements elements;
@@ -65,9 +69,19 @@ public enum DataType {
     return elements.isFloat();
   }
 
-  /** Returns whether elements are integers of 8 bits. */
+  /** Returns whether elements are integers that take 8 bits here. */
   public boolean is8Bit() {
-    return this == UINT8 || this == INT8;
+    return this == UINT8 || this == INT8 || is4Bit();
+  }
+
+  /** Returns whether a file has two elements in a byte. */
+  public boolean is4Bit() {
+    return this == UINT4 || this == INT4;
+  }
+
+  /** Returns whether elements are integers that take 8 bits here, one of which is the sign. */
+  public boolean isSigned8Bit() {
+    return this == INT8 || this == INT4;
   }
 
   /** ONNX's number of BFLOAT16, the upper half of a FLOAT, which values of it become. */
@@ -99,8 +113,6 @@ public enum DataType {
                   case 14 -> "COMPLEX64";
                   case 15 -> "COMPLEX128";
                   case 16 -> "BFLOAT16";
-                  case 21 -> "UINT4";
-                  case 22 -> "INT4";
                   default -> "type " + code;
                 });
   }

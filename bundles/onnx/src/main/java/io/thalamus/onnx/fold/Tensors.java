@@ -59,6 +59,9 @@ public final class Tensors {
     if (constant.type() == DataType.BFLOAT16) {
       return widened(constant, shape, budget);
     }
+    if (type.is4Bit()) {
+      return apart(constant, type, shape, budget);
+    }
     long expected = (long) Dims.count(shape) * type.elements().size();
     if (constant.raw().byteSize() > 0) {
       if (constant.raw().byteSize() != expected) {
@@ -74,6 +77,26 @@ public final class Tensors {
       put(bytes, type.elements().size(), constant.numbers().get(i));
     }
     return new Tensor(type, shape, MemorySegment.ofArray(bytes.array()));
+  }
+
+  /** Two integers stand in a byte, the first in its low half, or as a number among the numbers. */
+  private static Tensor apart(OnnxTensor constant, DataType type, int[] shape, Budget budget)
+      throws ModelFormatException {
+    MemorySegment raw = constant.raw();
+    boolean isRaw = raw.byteSize() > 0;
+    int count = Dims.count(shape);
+    long pairs = isRaw ? raw.byteSize() : constant.numbers().size();
+    if (pairs != (count + 1L) / 2) {
+      throw mismatch(constant.name(), shape, pairs + " pairs of elements");
+    }
+    byte[] values = budget.bytes(count);
+    for (int i = 0; i < count; i++) {
+      int pair =
+          isRaw ? raw.get(ValueLayout.JAVA_BYTE, i / 2) : (int) constant.numbers().get(i / 2);
+      int bits = i % 2 == 0 ? pair & 0xF : pair >> 4 & 0xF;
+      values[i] = (byte) (type == DataType.INT4 ? bits << 28 >> 28 : bits);
+    }
+    return new Tensor(type, shape, MemorySegment.ofArray(values));
   }
 
   /** The upper halves of FLOATs, which stand among the numbers as 16 bits each. */
