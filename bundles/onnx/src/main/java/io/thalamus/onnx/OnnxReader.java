@@ -90,7 +90,8 @@ public final class OnnxReader implements ModelReader {
       OnnxModel content = OnnxFileReader.read(files);
       OpenInputs open = OpenInputs.of(content);
       Model model = open.convert(content, files, Standard.CONVERTERS, options.shapes());
-      return new ModelFile(model, FORMAT, content.description(), Map.of(), List.of())
+      String description = (content.description() + " " + ClassNames.of(content.graph())).strip();
+      return new ModelFile(model, FORMAT, description, Map.of(), List.of())
           .withOpenInputs(open.of(model));
     } catch (ModelFormatException e) {
       // Names out of a damaged file may hold anything; a message is one line.

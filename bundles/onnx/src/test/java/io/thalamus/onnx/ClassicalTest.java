@@ -8,6 +8,7 @@ import static io.thalamus.onnx.OnnxFileBuilder.reals;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static io.thalamus.onnx.OnnxFileBuilder.texts;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,6 +16,7 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.OnnxFileBuilder.Message;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The operators of ai.onnx.ml; numbers are computed by hand. */
@@ -219,5 +221,21 @@ class ClassicalTest {
         new float[] {(float) (near - far), (float) (near - third), (float) (far - third)},
         new ClassicalTest().scores("SVMClassifier", 2, 3, new float[] {1, 0}, settings),
         1e-6f);
+  }
+
+  /** Results hold the numbers of classes. */
+  @Test
+  void textsThatNameClassesStandInTheDescription() throws Exception {
+    file.input("x", FLOAT, 1, 1)
+        .node(
+            ML + "LinearClassifier",
+            List.of("x"),
+            List.of("label", "y"),
+            reals("coefficients", 1, -1),
+            reals("intercepts", 0, 0),
+            texts("classlabels_strings", "cat", "dog"))
+        .output("y", FLOAT, 1, 2);
+    assertEquals(
+        "Classes: 0 cat, 1 dog.", TestFiles.readFile(file.build(), Map.of()).description());
   }
 }

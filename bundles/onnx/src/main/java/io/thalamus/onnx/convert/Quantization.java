@@ -163,8 +163,9 @@ final class Quantization {
     node.out(2, point);
   }
 
+  /** Differences of small integers, which are whole as floats; devices are fast at these. */
   private static Value shifted(Ops ops, Value value, Value zero) throws ModelFormatException {
-    return ops.sub(ops.cast(value, DataType.INT32), ops.cast(zero, DataType.INT32));
+    return ops.sub(ops.cast(value, DataType.FLOAT), ops.cast(zero, DataType.FLOAT));
   }
 
   private static Value single(Node node, int input) throws ModelFormatException {
@@ -176,7 +177,7 @@ final class Quantization {
   /** Sums of products scaled to the result. */
   private static Value requantized(Ops ops, Value sums, Value from, Value to, Value zero)
       throws ModelFormatException {
-    Value real = ops.mul(ops.cast(sums, DataType.FLOAT), ops.cast(from, DataType.FLOAT));
+    Value real = ops.mul(sums, ops.cast(from, DataType.FLOAT));
     return quantized(ops, real, ops.cast(to, DataType.FLOAT), zero, zero.type());
   }
 
@@ -206,7 +207,7 @@ final class Quantization {
     Value weights = shifted(ops, filter, ops.reshape(node.in(5), shape));
     Frame frame =
         Frame.of(node, value.shape(), Arrays.copyOfRange(filter.shape(), 2, filter.rank()));
-    Value bias = node.has(8) ? node.in(8) : null;
+    Value bias = node.has(8) ? ops.cast(node.in(8), DataType.FLOAT) : null;
     Value sums = Convolution.convolve(ops, value, weights, bias, frame, node.setting("group", 1));
     int[] channels = new int[filter.rank() - 1];
     Arrays.fill(channels, 1);

@@ -80,11 +80,13 @@ final class ControlFlow {
     ModelConverter model = node.model();
     SubgraphBuilder.Mark mark = node.builder().mark();
     Variables.Moment moment = model.variables().moment();
+    int inlined = model.inlined();
     try {
       return Optional.of(model.within(graph, work));
     } catch (ModelFormatException e) {
       node.graph().truncate(mark);
       model.variables().restore(moment);
+      model.forgetInlined(inlined);
       return Optional.empty(); // what stays says itself what is wrong with it
     }
   }

@@ -21,6 +21,9 @@ public final class ModelConverter {
   /** Programs of more operations take long to compile. */
   private static final int MOST_INLINED = 1 << 13;
 
+  /** What is tried and taken back is work too, which a damaged file must not ask for at will. */
+  private static final int MOST_TRIED = 1 << 16;
+
   private final FlatModel file;
   private final Converters converters;
   private final Constants constants;
@@ -29,6 +32,7 @@ public final class ModelConverter {
   private final Set<Integer> underConversion = new HashSet<>();
   private final Variables variables;
   private int inlined;
+  private int tried;
 
   private ModelConverter(FlatModel file, Converters converters) throws ModelFormatException {
     this.file = file;
@@ -103,6 +107,16 @@ public final class ModelConverter {
     }
   }
 
+  /** The number of operators that have been converted in the place of loops and branches. */
+  int inlined() {
+    return inlined;
+  }
+
+  /** Forgets the operators since there were so many: what they stood for stays. */
+  void forgetInlined(int before) {
+    inlined = before;
+  }
+
   /**
    * Counts an operator that is converted in the place of a loop or a branch.
    *
@@ -110,7 +124,9 @@ public final class ModelConverter {
    *     each round, and loops stand in loops
    */
   void countInlined() throws ModelFormatException {
-    if (++inlined > MOST_INLINED) {
+    inlined++;
+    tried++;
+    if (inlined > MOST_INLINED || tried > MOST_TRIED) {
       throw new ModelFormatException("its loops have too many rounds to be written out");
     }
   }

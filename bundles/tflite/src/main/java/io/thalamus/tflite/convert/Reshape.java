@@ -148,6 +148,10 @@ final class Reshape {
   }
 
   private static void squeeze(Node node) throws ModelFormatException {
+    if (node.input(0).is(TensorType.COMPLEX64)) {
+      node.setComplex(0, node.complex(0)); // whatever their shape
+      return;
+    }
     int input = node.in(0);
     Shape shape = node.operand(input).shape();
     if (node.isScalar(node.output(0)) || node.isScalar(node.input(0))) {
@@ -187,6 +191,10 @@ final class Reshape {
   }
 
   private static void expandDims(Node node) throws ModelFormatException {
+    if (node.input(0).is(TensorType.COMPLEX64)) {
+      node.setComplex(0, node.complex(0)); // whatever their shape
+      return;
+    }
     int input = node.in(0);
     if (node.isScalar(node.input(0))) {
       node.alias(0, input); // it has one dimension already
