@@ -11,7 +11,6 @@ import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.InferenceRequest.OutputAllocator;
 import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceServer;
-import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.TensorMetadata;
 import io.thalamus.serving.protocol.Classification;
@@ -23,11 +22,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.ExecutionException;
+import java.util.regex.Pattern;
 
 /** The call {@code infer}. Thread-safe. */
 final class InferHandler implements Route.Handler {
   private static final String HEADER_LENGTH = "Inference-Header-Content-Length";
+  private static final Pattern DIGITS = Pattern.compile("\\d{1,18}");
 
   private final InferenceServer server;
   private final Limits limits;
@@ -61,7 +61,7 @@ final class InferHandler implements Route.Handler {
       return OptionalLong.empty();
     }
     String digits = text.get().strip();
-    if (!digits.matches("\\d{1,18}")) {
+    if (!DIGITS.matcher(digits).matches()) {
       throw ServingException.invalid(
           HEADER_LENGTH
               + " is "
@@ -109,7 +109,8 @@ final class InferHandler implements Route.Handler {
             read.report(),
             exchange.headers().first("traceparent"));
     InferenceResponse response =
-        Classification.of(await(server.infer(request), exchange), read.classes());
+        server.answer(request, pending -> exchange.onCancel(pending::cancel));
+    response = Classification.of(response, read.classes());
     new ReplyWriter(read, response).send(exchange);
   }
 
@@ -121,32 +122,6 @@ final class InferHandler implements Route.Handler {
     return headerLength.isPresent() && headerLength.getAsLong() == 0
         ? ReadRequest.of(rawInput(model, version, body))
         : RequestReader.read(body, headerLength, memory, server.sharedRegions());
-  }
-
-  /** Waits for the end, whatever happens: up to there the execution uses the body. */
-  private static InferenceResponse await(PendingInference pending, HttpExchange exchange)
-      throws ServingException {
-    exchange.onCancel(pending::cancel);
-    boolean isInterrupted = false;
-    try {
-      while (true) {
-        try {
-          return pending.completion().get();
-        } catch (InterruptedException e) {
-          isInterrupted = true;
-          pending.cancel();
-        } catch (ExecutionException e) {
-          if (e.getCause() instanceof ServingException failure) {
-            throw failure;
-          }
-          throw new IllegalStateException("a completion is an answer or a failure", e);
-        }
-      }
-    } finally {
-      if (isInterrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
   }
 
   /** Returns the input of a body that is its value and nothing else. */

@@ -31,6 +31,7 @@ public final class OipComponent implements Route.Provider {
 
   private static final String MODEL = "/v2/models/{model}";
   private static final String SHARED_MEMORY = "/v2/systemsharedmemory";
+  private static final String CUDA_MEMORY = "/v2/cudasharedmemory";
   private static final String REGION = SHARED_MEMORY + "/region/{region}";
 
   private final InferenceServer server;
@@ -237,6 +238,11 @@ public final class OipComponent implements Route.Provider {
         });
   }
 
+  private static void none(JsonGenerator json) throws IOException {
+    json.writeStartArray();
+    json.writeEndArray();
+  }
+
   private static void nothing(JsonGenerator json) throws IOException {
     json.writeStartObject();
     json.writeEndObject();
@@ -252,8 +258,13 @@ public final class OipComponent implements Route.Provider {
         REGION + "/unregister",
         Access.MANAGE,
         handlers.of(call -> unregister(call.part("region"))));
+    // There are none of CUDA: clients that look for them, or forget all before they begin, may.
+    add("GET", CUDA_MEMORY + "/status", Access.READ, handlers.of(call -> OipComponent::none));
+    for (String forgotten : List.of("/unregister", "/region/{region}/unregister")) {
+      add("POST", CUDA_MEMORY + forgotten, Access.READ, handlers.of(c -> OipComponent::nothing));
+    }
     for (String method : List.of("GET", "POST")) {
-      add(method, "/v2/cudasharedmemory/{rest...}", Access.READ, handlers.of(call -> noCuda()));
+      add(method, CUDA_MEMORY + "/region/{rest...}", Access.READ, handlers.of(call -> noCuda()));
     }
   }
 

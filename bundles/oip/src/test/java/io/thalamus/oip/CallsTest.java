@@ -3,6 +3,7 @@ package io.thalamus.oip;
 
 import static io.thalamus.oip.Client.bytes;
 import static io.thalamus.oip.Client.failure;
+import static io.thalamus.oip.Client.good;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -178,13 +179,16 @@ class CallsTest {
   }
 
   @Test
-  void sharedMemoryOfCudaIsRefusedByName() throws Exception {
-    for (String path : List.of("/status", "/region/r/status")) {
-      String told = failure(501, client.send("GET", "/v2/cudasharedmemory" + path, new byte[0]));
-      assertTrue(told.startsWith("CUDA shared memory is not done here"), told);
+  void thereAreNoRegionsOfCuda() throws Exception {
+    String memory = "/v2/cudasharedmemory";
+    assertEquals("[]", good(client.send("GET", memory + "/status", new byte[0])));
+    for (String path : List.of("/unregister", "/region/r/unregister")) {
+      assertEquals("{}", good(client.send("POST", memory + path, new byte[0])));
     }
-    for (String path : List.of("/unregister", "/region/r/register", "/region/r/unregister")) {
-      failure(501, client.send("POST", "/v2/cudasharedmemory" + path, new byte[0]));
+    for (String[] call : new String[][] {{"GET", "status"}, {"POST", "register"}}) {
+      String told =
+          failure(501, client.send(call[0], memory + "/region/r/" + call[1], new byte[0]));
+      assertTrue(told.startsWith("CUDA shared memory is not done here"), told);
     }
   }
 

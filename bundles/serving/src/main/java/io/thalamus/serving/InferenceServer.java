@@ -5,6 +5,7 @@ import io.thalamus.api.Compilation;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -47,6 +48,20 @@ public interface InferenceServer {
 
   /** Starts a request. Does not block; whatever is wrong is in the completion. */
   PendingInference infer(InferenceRequest request);
+
+  /**
+   * Answers a request whose sender waits. What is known to be quick may be computed in the calling
+   * thread, which saves two hand-overs to others.
+   *
+   * @param begun gets the request before it is computed, so that it can be cancelled meanwhile
+   * @throws ServingException what is wrong
+   */
+  default InferenceResponse answer(InferenceRequest request, Consumer<PendingInference> begun)
+      throws ServingException {
+    PendingInference pending = infer(request);
+    begun.accept(pending);
+    return pending.await();
+  }
 
   /**
    * Notes a request for an inference that a protocol refused while it read it, so that listeners

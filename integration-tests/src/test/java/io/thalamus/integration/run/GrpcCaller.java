@@ -61,6 +61,11 @@ final class GrpcCaller implements Caller {
 
   @Override
   public Reply ask(Question question) throws InterruptedException {
+    return call(GrpcMessages.INFER, message(question), true);
+  }
+
+  /** Returns the message of a request. */
+  static byte[] message(Question question) {
     MessageWriter tensor =
         new MessageWriter()
             .text(1, question.input())
@@ -76,18 +81,18 @@ final class GrpcCaller implements Caller {
     if (question.priority() > 0) {
       request.entry(4, "priority", new MessageWriter().integer(2, question.priority()));
     }
-    return call(
-        GrpcMessages.INFER, request.message(5, tensor).bytes(7, question.value()).toBytes());
+    return request.message(5, tensor).bytes(7, question.value()).toBytes();
   }
 
-  /** Has bytes given back by a server of echoes. */
-  void echo(byte[] message) throws InterruptedException {
-    call(GrpcMessages.ECHO, message);
-  }
-
-  private Reply call(MethodDescriptor<byte[], byte[]> method, byte[] message)
+  /** Makes a call whose answer is not looked into, and returns how it ended. */
+  Outcome send(MethodDescriptor<byte[], byte[]> method, byte[] message)
       throws InterruptedException {
-    Answer answer = new Answer(method == GrpcMessages.ECHO);
+    return call(method, message, false).outcome();
+  }
+
+  private Reply call(MethodDescriptor<byte[], byte[]> method, byte[] message, boolean isRead)
+      throws InterruptedException {
+    Answer answer = new Answer(isRead);
     ClientCall<byte[], byte[]> call = channel.newCall(method, CallOptions.DEFAULT);
     call.start(answer, new Metadata());
     call.request(1);
@@ -102,11 +107,11 @@ final class GrpcCaller implements Caller {
 
   private static final class Answer extends ClientCall.Listener<byte[]> {
     final CompletableFuture<Reply> reply = new CompletableFuture<>();
-    private final boolean isEcho;
+    private final boolean isRead;
     private byte[] message = new byte[0];
 
-    Answer(boolean isEcho) {
-      this.isEcho = isEcho;
+    Answer(boolean isRead) {
+      this.isRead = isRead;
     }
 
     @Override
@@ -120,7 +125,7 @@ final class GrpcCaller implements Caller {
         reply.complete(
             !status.isOk()
                 ? refusal(status, trailers)
-                : isEcho ? Reply.without(Outcome.ANSWERED, "", Optional.empty()) : read(message));
+                : isRead ? read(message) : Reply.without(Outcome.ANSWERED, "", Optional.empty()));
       } catch (IOException e) {
         reply.completeExceptionally(e);
       }

@@ -19,28 +19,31 @@ final class RestCaller implements Caller {
 
   @Override
   public Reply ask(Question question) throws InterruptedException {
-    String limit =
-        question.timeoutMillis() > 0 ? ",\"timeout\":" + question.timeoutMillis() * 1_000 : "";
-    String rank = question.priority() > 0 ? ",\"priority\":" + question.priority() : "";
-    String json =
-        """
-        {"parameters":{"binary_data_output":true,"report":true%s%s},"inputs":[{"name":"%s",\
-        "datatype":"%s","shape":%s,"parameters":{"binary_data_size":%d}}]}\
-        """
-            .formatted(
-                limit,
-                rank,
-                question.input(),
-                question.datatype(),
-                question.shape(),
-                question.value().length);
     try {
-      return reply(server.infer(question.model(), json, question.value()));
+      return reply(server.infer(question.model(), json(question), question.value()));
     } catch (ConnectException e) {
       return Reply.without(Outcome.NOT_TAKEN, e.toString(), Optional.empty());
     } catch (IOException e) {
       return Reply.without(Outcome.LOST, e.toString(), Optional.empty());
     }
+  }
+
+  /** Returns what stands before the value. */
+  static String json(Question question) {
+    String limit =
+        question.timeoutMillis() > 0 ? ",\"timeout\":" + question.timeoutMillis() * 1_000 : "";
+    String rank = question.priority() > 0 ? ",\"priority\":" + question.priority() : "";
+    return """
+    {"parameters":{"binary_data_output":true,"report":true%s%s},"inputs":[{"name":"%s",\
+    "datatype":"%s","shape":%s,"parameters":{"binary_data_size":%d}}]}\
+    """
+        .formatted(
+            limit,
+            rank,
+            question.input(),
+            question.datatype(),
+            question.shape(),
+            question.value().length);
   }
 
   private static Reply reply(HttpResponse<byte[]> answer) {

@@ -8,11 +8,9 @@ import io.thalamus.integration.proof.Settings;
 import io.thalamus.integration.run.Caller.Outcome;
 import io.thalamus.integration.run.Caller.Question;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -33,6 +31,9 @@ final class ServingOverhead implements Proof {
   private static final List<Integer> SIZES = List.of(1_000, 600_000);
   private static final List<String> PROTOCOLS = List.of("rest", "grpc");
 
+  private static final Pattern COMPUTED =
+      Pattern.compile("\"compute_infer\":\\{\"count\":\\d+,\"ns\":(\\d+)");
+
   @Override
   public String name() {
     return "serving-overhead";
@@ -40,13 +41,14 @@ final class ServingOverhead implements Proof {
 
   @Override
   public String purpose() {
-    return "requests beside bare echoes, and what several clients are answered (--rounds 40 --each"
-        + " 50 --clients 1,8,64 --seconds 5 --models"
+    return "requests beside bare echoes, and what several clients are answered (--warmup 15"
+        + " --rounds 40 --each 50 --clients 1,8,64 --seconds 5 --models"
         + " kws_dscnn_int8,mobilenet_v2_100_224_uint8 --device cpu,simd)";
   }
 
   @Override
   public void run(Settings settings, Figures figures) throws Exception {
+    long warmup = settings.number("warmup", 15);
     int rounds = Math.toIntExact(settings.number("rounds", 40));
     int each = Math.toIntExact(settings.number("each", 50));
     List<String> clients = List.of(settings.text("clients", "1,8,64").split(","));
@@ -76,10 +78,9 @@ final class ServingOverhead implements Proof {
       }
       String[] echoes = echo.inputReader().readLine().split(" ");
       try (RunningServer server = RunningServer.startWith(devices, folder, models, "--grace", "0");
-          HttpClient http = HttpClient.newHttpClient();
           GrpcCaller grpc = new GrpcCaller(echoes[1])) {
         for (int size : SIZES) {
-          compare(server, http, echoes[0], grpc, size, rounds, each, figures);
+          compare(server, echoes[0], grpc, size, warmup, rounds, each, figures);
         }
         for (ServedModel network : networks) {
           Question question = network.question(server);
@@ -119,73 +120,105 @@ final class ServingOverhead implements Proof {
         .toBytes();
   }
 
-  /** One request. */
+  /** One request; false if it was not answered as it must be. */
   @FunctionalInterface
   private interface Ask {
-    void ask() throws IOException, InterruptedException;
+    boolean ask() throws InterruptedException;
   }
 
+  /**
+   * Compares requests with echoes of the same bytes. Clients have their messages ready and do not
+   * look into the answers, so that next to all of the difference is the server's.
+   */
   private static void compare(
       RunningServer server,
-      HttpClient http,
       String echoAddress,
       GrpcCaller grpcEcho,
       int size,
+      long warmup,
       int rounds,
       int each,
       Figures figures)
       throws Exception {
-    byte[] value = new byte[size];
     String model = "relu" + size;
     Question question =
-        new Question(model, "x", "FP32", List.of(1L, (long) size / Float.BYTES), value, 0, 0);
-    HttpRequest echo =
-        HttpRequest.newBuilder(URI.create("http://" + echoAddress + EchoServer.PATH))
-            .POST(BodyPublishers.ofByteArray(value))
-            .build();
+        new Question(
+            model, "x", "FP32", List.of(1L, (long) size / Float.BYTES), positive(size), 0, 0);
+    byte[] message = GrpcCaller.message(question);
+    byte[] request = post("/v2/models/" + model + "/infer", question);
+    byte[] echoed = post(EchoServer.PATH, question);
     try (Caller rest = server.caller("rest");
-        Caller grpc = server.caller("grpc")) {
+        GrpcCaller grpc = (GrpcCaller) server.caller("grpc");
+        RawClient http = new RawClient(server.address());
+        RawClient echo = new RawClient(echoAddress)) {
       Map<String, Ask> asks = new TreeMap<>();
-      asks.put("echo.rest", () -> http.send(echo, BodyHandlers.ofByteArray()));
-      asks.put("echo.grpc", () -> grpcEcho.echo(value));
-      asks.put("request.rest", () -> answered(rest, question));
-      asks.put("request.grpc", () -> answered(grpc, question));
+      asks.put("echo.rest", () -> echo.send(echoed, false) == 200);
+      asks.put("echo.grpc", () -> grpcEcho.send(GrpcMessages.ECHO, message) == Outcome.ANSWERED);
+      asks.put("request.rest", () -> http.send(request, false) == 200);
+      asks.put("request.grpc", () -> grpc.send(GrpcMessages.INFER, message) == Outcome.ANSWERED);
       Map<String, double[]> micros = new TreeMap<>();
       asks.keySet().forEach(name -> micros.put(name, new double[rounds]));
-      // The first half of the rounds has it all compiled.
-      double computed = 0;
-      for (int round = -rounds; round < rounds; round++) {
-        if (round == 0) {
-          computed = computedMicros(server, model);
+      boolean isRight = true;
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(warmup);
+      while (System.nanoTime() - end < 0) {
+        for (Ask ask : asks.values()) {
+          isRight &= ask.ask();
         }
+      }
+      double computed = computedMicros(server, model);
+      for (int round = 0; round < rounds; round++) {
         for (Map.Entry<String, Ask> ask : asks.entrySet()) {
           long begin = System.nanoTime();
           for (int i = 0; i < each; i++) {
-            ask.getValue().ask();
+            isRight &= ask.getValue().ask();
           }
-          if (round >= 0) {
-            micros.get(ask.getKey())[round] = (System.nanoTime() - begin) / 1e3 / each;
-          }
+          micros.get(ask.getKey())[round] = (System.nanoTime() - begin) / 1e3 / each;
         }
       }
       double execution = (computedMicros(server, model) - computed) / (2.0 * rounds * each);
+      for (Caller caller : List.of(rest, grpc)) {
+        isRight &= Arrays.equals(question.value(), caller.ask(question).value());
+      }
+      figures.promise(size + ": all answers are right", isRight);
       figures.decimal(size + ".executionMicros", execution);
       for (String protocol : PROTOCOLS) {
         double bare = median(micros.get("echo." + protocol));
         double whole = median(micros.get("request." + protocol));
+        double ratio = (whole - execution) / bare;
         figures.decimal(size + "." + protocol + ".echoMicros", bare);
         figures.decimal(size + "." + protocol + ".requestMicros", whole);
-        figures.decimal(size + "." + protocol + ".overheadOverEcho", (whole - execution) / bare);
+        figures.decimal(size + "." + protocol + ".overheadOverEcho", ratio);
       }
     }
   }
 
-  private static void answered(Caller caller, Question question)
-      throws IOException, InterruptedException {
-    Caller.Reply reply = caller.ask(question);
-    if (reply.outcome() != Outcome.ANSWERED) {
-      throw new IOException(reply.why());
+  /** Returns floats that are the same behind the operator. */
+  private static byte[] positive(int size) {
+    byte[] value = new byte[size];
+    ByteBuffer floats = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; floats.hasRemaining(); i++) {
+      floats.putFloat(i % 1_000 / 7f);
     }
+    return value;
+  }
+
+  private static byte[] post(String path, Question question) {
+    byte[] json = RestCaller.json(question).getBytes(StandardCharsets.UTF_8);
+    byte[] head =
+        """
+        POST %s HTTP/1.1\r
+        Host: localhost\r
+        Inference-Header-Content-Length: %d\r
+        Content-Length: %d\r
+        \r
+        """
+            .formatted(path, json.length, json.length + question.value().length)
+            .getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(head.length + json.length + question.value().length)
+        .put(head)
+        .put(json)
+        .put(question.value())
+        .array();
   }
 
   private static double median(double... values) {
@@ -194,20 +227,15 @@ final class ServingOverhead implements Proof {
     return sorted[sorted.length / 2];
   }
 
-  /** Returns the microseconds of all executions of a model. */
+  /** Returns the microseconds that devices had for all executions of a model. */
   private static double computedMicros(RunningServer server, String model)
       throws IOException, InterruptedException {
     String statistics = server.get("/v2/models/" + model + "/stats");
-    double nanos = 0;
-    for (String part : List.of("compute_input", "compute_infer", "compute_output")) {
-      Matcher found =
-          Pattern.compile("\"" + part + "\":\\{\"count\":\\d+,\"ns\":(\\d+)").matcher(statistics);
-      if (!found.find()) {
-        throw new IOException("the statistics have no " + part + ": " + statistics);
-      }
-      nanos += Double.parseDouble(found.group(1));
+    Matcher found = COMPUTED.matcher(statistics);
+    if (!found.find()) {
+      throw new IOException("the statistics have no times: " + statistics);
     }
-    return nanos / 1e3;
+    return Double.parseDouble(found.group(1)) / 1e3;
   }
 
   private static void load(

@@ -26,6 +26,7 @@ import java.io.InputStream;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import javax.net.ssl.SSLSession;
 
@@ -70,39 +71,42 @@ final class Calls {
   private final RequestMemory.Budget budget;
   private final ByteBufAllocator allocator = new PooledByteBufAllocator(true);
   private final Executor executor;
-  private final Set<StreamCall> streams;
+  private final Set<StreamCall> streams = ConcurrentHashMap.newKeySet();
+  private final Descriptions descriptions;
+  private final HealthWatches watches;
   private final ServerServiceDefinition.Builder definition =
       ServerServiceDefinition.builder(SERVICE);
   private final ServerServiceDefinition.Builder health = ServerServiceDefinition.builder(HEALTH);
 
-  private Calls(
-      InferenceServer server,
-      Rights rights,
-      RequestMemory.Budget budget,
-      Executor executor,
-      Set<StreamCall> streams) {
-    this.streams = streams;
+  /**
+   * Calls of a server.
+   *
+   * @param executor where elements of streams are sent
+   */
+  Calls(InferenceServer server, Rights rights, RequestMemory.Budget budget, Executor executor) {
     this.server = server;
+    this.descriptions = new Descriptions(server);
+    this.watches = new HealthWatches(descriptions);
     this.rights = rights;
     this.budget = budget;
     this.executor = executor;
+    add();
   }
 
-  /**
-   * Returns the services.
-   *
-   * @param executor where answers are sent
-   * @param streams has those that are open
-   */
-  static List<ServerServiceDefinition> of(
-      InferenceServer server,
-      Rights rights,
-      RequestMemory.Budget budget,
-      Executor executor,
-      Set<StreamCall> streams) {
-    Calls calls = new Calls(server, rights, budget, executor, streams);
-    calls.add();
-    return List.of(calls.definition.build(), calls.health.build());
+  /** Returns the services. */
+  List<ServerServiceDefinition> services() {
+    return List.of(definition.build(), health.build());
+  }
+
+  /** Tells whoever watches what has changed. */
+  void look() {
+    watches.look();
+  }
+
+  /** Ends what would never end by itself. */
+  void stop() {
+    streams.forEach(StreamCall::stop);
+    watches.stop();
   }
 
   /** Answers a small message. */
@@ -119,10 +123,12 @@ final class Calls {
   }
 
   private void add() {
-    Descriptions descriptions = new Descriptions(server);
     health.addMethod(
         method(HEALTH, "Check", MethodType.UNARY),
         handler(Access.OPEN, (call, headers, client) -> new SmallCall(call, descriptions::health)));
+    health.addMethod(
+        method(HEALTH, "Watch", MethodType.SERVER_STREAMING),
+        handler(Access.OPEN, (call, headers, client) -> watches.begin(call)));
     small("ServerLive", Access.OPEN, descriptions::live);
     small("ServerReady", Access.OPEN, descriptions::ready);
     small("ModelReady", Access.OPEN, descriptions::modelReady);
@@ -139,14 +145,15 @@ final class Calls {
     small("SystemSharedMemoryUnregister", Access.MANAGE, changes::unregister);
     small("TraceSetting", Access.READ, request -> Changes.refuse("trace"));
     small("LogSettings", Access.READ, request -> Changes.refuse("logging"));
-    small("CudaSharedMemoryStatus", Access.READ, Changes::cuda);
+    // There are none of CUDA: clients that look for them, or forget all before they begin, may.
+    small("CudaSharedMemoryStatus", Access.READ, request -> new MessageWriter());
     small("CudaSharedMemoryRegister", Access.MANAGE, Changes::cuda);
-    small("CudaSharedMemoryUnregister", Access.MANAGE, Changes::cuda);
+    small("CudaSharedMemoryUnregister", Access.READ, request -> new MessageWriter());
     add(
         "ModelInfer",
         MethodType.UNARY,
         Access.INFER,
-        (call, headers, client) -> new InferCall(call, inferences(headers, client), executor));
+        (call, headers, client) -> new InferCall(call, inferences(headers, client)));
     add(
         "ModelStreamInfer",
         MethodType.BIDI_STREAMING,

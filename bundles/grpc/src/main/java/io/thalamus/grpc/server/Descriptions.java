@@ -26,6 +26,7 @@ final class Descriptions {
   // Of grpc.health.v1.HealthCheckResponse.ServingStatus.
   private static final int SERVING = 1;
   private static final int NOT_SERVING = 2;
+  private static final int UNKNOWN_SERVICE = 3;
 
   private final InferenceServer server;
 
@@ -82,6 +83,17 @@ final class Descriptions {
 
   /** Answers {@code Check} of gRPC's own health protocol. */
   MessageWriter health(MessageReader in) throws IOException, ServingException {
+    String service = healthService(in);
+    if (!isService(service)) {
+      throw new ServingException(
+          Failure.NOT_FOUND,
+          "there is no service " + Texts.quote(service) + ": expected " + Calls.SERVICE);
+    }
+    return new MessageWriter().integer(1, health(service));
+  }
+
+  /** Reads the name of the service whose health is asked for; empty for the server. */
+  static String healthService(MessageReader in) throws IOException {
     String service = "";
     for (int tag = in.next(); tag != 0; tag = in.next()) {
       if (tag == (1 << 3 | LENGTH)) {
@@ -90,12 +102,16 @@ final class Descriptions {
         in.skip(tag);
       }
     }
-    if (!service.isEmpty() && !service.equals(Calls.SERVICE)) {
-      throw new ServingException(
-          Failure.NOT_FOUND,
-          "there is no service " + Texts.quote(service) + ": expected " + Calls.SERVICE);
-    }
-    return new MessageWriter().integer(1, server.isReady() ? SERVING : NOT_SERVING);
+    return service;
+  }
+
+  private static boolean isService(String name) {
+    return name.isEmpty() || name.equals(Calls.SERVICE);
+  }
+
+  /** Returns the health of a service as a number of the health protocol. */
+  int health(String service) {
+    return !isService(service) ? UNKNOWN_SERVICE : server.isReady() ? SERVING : NOT_SERVING;
   }
 
   MessageWriter server(MessageReader in) throws IOException {

@@ -28,8 +28,6 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.security.GeneralSecurityException;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -44,6 +42,9 @@ final class GrpcServer implements HttpServer, AutoCloseable {
   private static final long DISMISS_MILLIS = 200;
 
   private static final long LOOK_MILLIS = 10;
+
+  /** The time after which a change of its health is told at the latest. */
+  private static final long WATCH_MILLIS = 200;
 
   /** Of a connection that was there when clients were told to leave. */
   private static final AttributeKey<Boolean> KNOWN =
@@ -62,7 +63,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
           new DefaultThreadFactory("thalamus-grpc", true),
           NioIoHandler.newFactory());
   private final RequestMemory.Budget budget;
-  private final Set<StreamCall> streams = ConcurrentHashMap.newKeySet();
+  private final Calls calls;
   private final Server server;
   private final boolean isSecure;
 
@@ -91,7 +92,8 @@ final class GrpcServer implements HttpServer, AutoCloseable {
       if (isSecure) {
         builder.sslContext(GrpcSslContexts.configure(tls.get(), SslProvider.JDK).build());
       }
-      builder.addServices(Calls.of(served, new Rights(settings), budget, executor, streams));
+      calls = new Calls(served, new Rights(settings), budget, executor);
+      builder.addServices(calls.services());
       server = listen(builder.build(), settings);
       isListening = true;
     } catch (GeneralSecurityException | IllegalArgumentException e) {
@@ -101,6 +103,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
         end();
       }
     }
+    loops.scheduleWithFixedDelay(calls::look, WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   private static Server listen(Server server, HttpSettings settings) throws IOException {
@@ -193,7 +196,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
     drain();
     // By itself gRPC would close connections that were taken last before they are HTTP/2.
     listener.close().awaitUninterruptibly();
-    streams.forEach(StreamCall::stop);
+    calls.stop();
     try {
       awaitDismissed();
       server.shutdown();

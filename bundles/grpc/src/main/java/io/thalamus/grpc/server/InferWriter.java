@@ -20,23 +20,22 @@ final class InferWriter {
   private InferWriter() {}
 
   static Reply reply(ReadInfer request, InferenceResponse response) {
-    return new Reply(parts(request, response));
+    return new Reply(parts(request, response, new MessageWriter()));
   }
 
-  /** Returns the message as an element of a stream. */
+  /** Returns the message as an element of a stream, which Triton's clients look for the last of. */
   static Reply element(ReadInfer request, InferenceResponse response) {
-    List<MemorySegment> parts = parts(request, response);
+    MessageWriter isLast = new MessageWriter().flag(1, true);
+    List<MemorySegment> parts =
+        parts(request, response, new MessageWriter().entry(4, "triton_final_response", isLast));
     long size = parts.stream().mapToLong(MemorySegment::byteSize).sum();
     parts.addFirst(MemorySegment.ofArray(new MessageWriter().length(2, size).toBytes()));
     return new Reply(parts);
   }
 
-  private static List<MemorySegment> parts(ReadInfer request, InferenceResponse response) {
-    MessageWriter head =
-        new MessageWriter()
-            .text(1, response.model())
-            .text(2, response.version())
-            .text(3, response.id());
+  private static List<MemorySegment> parts(
+      ReadInfer request, InferenceResponse response, MessageWriter head) {
+    head.text(1, response.model()).text(2, response.version()).text(3, response.id());
     if (request.report()) {
       RequestTimes times = response.times();
       long compute = times.computeInput() + times.computeInfer() + times.computeOutput();

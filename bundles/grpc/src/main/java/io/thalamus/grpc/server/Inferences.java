@@ -30,7 +30,8 @@ final class Inferences {
   private final ByteBufAllocator allocator;
   private final Optional<String> client;
   private final Optional<String> traceParent;
-  private final Optional<Deadline> deadline = Optional.ofNullable(Context.current().getDeadline());
+  private final Context context = Context.current();
+  private final Optional<Deadline> deadline = Optional.ofNullable(context.getDeadline());
 
   /** Those of a call that begins, in whose context this is called. */
   Inferences(
@@ -44,6 +45,20 @@ final class Inferences {
     this.allocator = allocator;
     this.client = client;
     this.traceParent = Optional.ofNullable(headers.get(TRACE_PARENT));
+  }
+
+  /**
+   * A request that was read.
+   *
+   * @param memory what it uses until the answer was sent
+   */
+  record Question(ReadInfer message, InferenceRequest request, RequestMemory memory)
+      implements AutoCloseable {
+    /** Gives back what it uses. */
+    @Override
+    public void close() {
+      memory.close();
+    }
   }
 
   /**
@@ -74,8 +89,30 @@ final class Inferences {
    * @throws ServingException if it cannot be read; what is wrong later is in the completion
    */
   Started start(InputStream message, long arrivalNanos) throws ServingException {
+    Question question = read(message, arrivalNanos);
+    return new Started(question.message(), question.memory(), server.infer(question.request()));
+  }
+
+  /** Returns the answer to a request, for whose end the caller waits. */
+  InferenceResponse answer(Question question) throws ServingException {
+    InferenceResponse response = server.answer(question.request(), this::cancelWithCall);
+    return Classification.of(response, question.message().classes());
+  }
+
+  /** Cancels a request when its client does, or its deadline passes. */
+  private void cancelWithCall(PendingInference pending) {
+    context.addListener(ended -> pending.cancel(), Runnable::run);
+  }
+
+  /**
+   * Reads a message.
+   *
+   * @param arrivalNanos when it began to arrive
+   * @throws ServingException if it cannot be read
+   */
+  Question read(InputStream message, long arrivalNanos) throws ServingException {
     RequestMemory memory = new RequestMemory(budget, new Buffers(allocator));
-    boolean isStarted = false;
+    boolean isRead = false;
     try {
       ReadInfer read = read(message, memory, arrivalNanos);
       InferenceRequest request =
@@ -96,11 +133,10 @@ final class Inferences {
               client,
               read.report(),
               traceParent);
-      Started started = new Started(read, memory, server.infer(request));
-      isStarted = true;
-      return started;
+      isRead = true;
+      return new Question(read, request, memory);
     } finally {
-      if (!isStarted) {
+      if (!isRead) {
         memory.close();
       }
     }

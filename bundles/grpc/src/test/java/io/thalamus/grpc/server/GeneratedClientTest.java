@@ -265,7 +265,9 @@ class GeneratedClientTest {
                   () -> stub.modelMetadata(ModelMetadataRequest.newBuilder().setName("no").build()))
               .getStatus();
       assertEquals(Status.Code.NOT_FOUND, unknown.getCode());
-      assertEquals(Status.Code.UNIMPLEMENTED, code(running, "CudaSharedMemoryStatus", message()));
+      assertEquals(0, running.call("CudaSharedMemoryStatus", message()).length);
+      assertEquals(0, running.call("CudaSharedMemoryUnregister", message()).length);
+      assertEquals(Status.Code.UNIMPLEMENTED, code(running, "CudaSharedMemoryRegister", message()));
       assertEquals(Status.Code.UNIMPLEMENTED, code(running, "TraceSetting", message()));
       MessageWriter file =
           message().text(2, "echo").entry(3, "file:1/model.onnx", message().bytes(4, new byte[3]));

@@ -249,6 +249,35 @@ class GrpcServerTest {
     }
   }
 
+  @Test
+  void changesOfHealthAreToldToThoseWhoWatch() throws Exception {
+    RunningServer running = new RunningServer(Map.of());
+    Answers server = new Answers();
+    Answers unknown = new Answers();
+    try (running) {
+      for (Answers each : List.of(server, unknown)) {
+        ClientCalls.asyncServerStreamingCall(
+            running.channel.newCall(
+                RunningServer.method(
+                    Calls.HEALTH, "Watch", MethodDescriptor.MethodType.SERVER_STREAMING),
+                CallOptions.DEFAULT),
+            message().text(1, each == server ? "" : "nothing").toBytes(),
+            each);
+      }
+      assertArrayEquals(message().integer(1, 2).toBytes(), server.next());
+      assertArrayEquals(message().integer(1, 3).toBytes(), unknown.next());
+      running.served.load("echo");
+      assertArrayEquals(message().integer(1, 1).toBytes(), server.next());
+      running.served.unload("echo");
+      assertArrayEquals(message().integer(1, 2).toBytes(), server.next());
+      running.server.close();
+      assertEquals(
+          Status.Code.UNAVAILABLE,
+          Status.fromThrowable(server.ends.poll(20, TimeUnit.SECONDS).orElseThrow()).getCode());
+      assertTrue(unknown.values.isEmpty(), "what is unknown is told once");
+    }
+  }
+
   private static byte[] health(RunningServer running, String service) {
     return ClientCalls.blockingUnaryCall(
         running.channel,

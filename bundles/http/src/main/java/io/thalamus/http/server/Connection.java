@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.http.server;
 
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
@@ -24,6 +23,7 @@ import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.Future;
 import io.thalamus.http.Access;
 import io.thalamus.http.settings.HttpSettings;
 import io.thalamus.http.settings.Rights;
@@ -127,10 +127,6 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
   Channel channel() {
     return context.channel();
-  }
-
-  ByteBufAllocator allocator() {
-    return server.allocator();
   }
 
   /** Returns true if the answer to the current request is to be the last one. */
@@ -490,22 +486,25 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
   /** Writes the answer, or its end, from any thread; then the next request has its turn. */
   void write(Exchange exchange, HttpObject message, boolean keepAlive) {
-    channel()
-        .writeAndFlush(message)
-        .addListener(
-            (ChannelFutureListener)
-                done -> {
-                  if (current != exchange) {
-                    return;
-                  }
-                  current = null;
-                  if (!keepAlive || !done.isSuccess()) {
-                    end(done.isSuccess());
-                    return;
-                  }
-                  idle();
-                  next();
-                });
+    // The listener too: one that is added elsewhere may wake the loop once more.
+    Runnable all =
+        () ->
+            context
+                .writeAndFlush(message)
+                .addListener(done -> written(exchange, keepAlive && done.isSuccess(), done));
+    context.executor().execute(all);
+  }
+
+  private void written(Exchange exchange, boolean isKept, Future<?> done) {
+    if (current == exchange) {
+      current = null;
+      if (isKept) {
+        idle();
+        next();
+      } else {
+        end(done.isSuccess());
+      }
+    }
   }
 
   /**

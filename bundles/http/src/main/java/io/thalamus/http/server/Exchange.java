@@ -19,7 +19,6 @@ import io.thalamus.http.HttpExchange;
 import io.thalamus.http.Route;
 import io.thalamus.http.settings.Rights;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -184,7 +183,7 @@ final class Exchange implements HttpExchange {
       if (isAnswered) {
         throw new IllegalStateException("the request was answered");
       }
-      ByteBuf buffer = connection.allocator().directBuffer(capacity, capacity);
+      ByteBuf buffer = connection.channel().alloc().directBuffer(capacity, capacity);
       int start = Body.begin(buffer, 0);
       MemorySegment segment = MemorySegment.ofBuffer(buffer.nioBuffer(start, (int) byteSize));
       allocations.add(new Allocation(buffer, start, segment.address(), byteSize));
@@ -259,13 +258,10 @@ final class Exchange implements HttpExchange {
     return stays;
   }
 
-  /** Returns the bytes of a part, without a copy where they are on the heap or were allocated. */
+  /** Returns the bytes of a part off the heap, without a copy where they were allocated. */
   private ByteBuf buffer(MemorySegment part) {
     if (part.byteSize() == 0) {
       return Unpooled.EMPTY_BUFFER;
-    }
-    if (part.heapBase().orElse(null) instanceof byte[] array) {
-      return Unpooled.wrappedBuffer(array, (int) part.address(), (int) part.byteSize());
     }
     if (part.isNative()) {
       for (Allocation each : allocations) {
@@ -276,7 +272,11 @@ final class Exchange implements HttpExchange {
         }
       }
     }
-    return Unpooled.wrappedBuffer(part.toArray(ValueLayout.JAVA_BYTE));
+    // One part on the heap would have all of them copied before they are sent.
+    int size = Math.toIntExact(part.byteSize());
+    ByteBuf copy = connection.channel().alloc().directBuffer(size, size);
+    MemorySegment.ofBuffer(copy.nioBuffer(0, size)).copyFrom(part);
+    return copy.writerIndex(size);
   }
 
   private void release() {

@@ -27,6 +27,9 @@ final class Counters {
   /** The usual nanoseconds of an execution; 0 before the first one. */
   private volatile long usualNanos;
 
+  /** The nanoseconds that half of the executions take at most; 0 before the first one. */
+  private volatile long medianNanos;
+
   private static final class Adder {
     final LongAdder count = new LongAdder();
     final LongAdder nanos = new LongAdder();
@@ -65,12 +68,23 @@ final class Counters {
       long latest = times.computeInfer();
       // Of several at once one is lost, which an average can do without.
       usualNanos = before == 0 ? latest : before + (latest - before) / LATEST;
+      long middle = medianNanos;
+      long step = middle / LATEST;
+      medianNanos = middle == 0 ? latest : middle + (latest > middle ? step : -step);
     }
   }
 
   /** Returns the usual nanoseconds of an execution; 0 if nobody knows. */
   long usualNanos() {
     return usualNanos;
+  }
+
+  /**
+   * Returns the nanoseconds that half of the executions take at most, which those that other
+   * programs held up do not change; 0 if nobody knows.
+   */
+  long medianNanos() {
+    return medianNanos;
   }
 
   ModelStatistics statistics(String name, String version) {

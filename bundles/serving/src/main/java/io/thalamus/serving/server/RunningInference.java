@@ -88,6 +88,9 @@ final class RunningInference implements PendingInference {
   private long inferNanos;
   private Optional<ExecutionReport> last = Optional.empty();
 
+  /** True if it is computed in the thread that works on it. */
+  private boolean isDirect;
+
   private volatile Execution execution;
   private volatile boolean isCancelled;
 
@@ -130,6 +133,12 @@ final class RunningInference implements PendingInference {
     if (running != null) {
       running.stop();
     }
+  }
+
+  /** Does the same in the calling thread, to the end, unless it is joined with others. */
+  void startDirectly() {
+    isDirect = true;
+    start();
   }
 
   /** Checks it and starts its execution. */
@@ -286,12 +295,28 @@ final class RunningInference implements PendingInference {
     if (starts == 1) {
       startedNanos = System.nanoTime();
     }
+    if (isDirect) {
+      computeDirectly(next);
+      return;
+    }
     CompletableFuture<ExecutionReport> future = next.computeAsync();
     if (isCancelled) {
       // It came before there was anything to stop.
       next.stop();
     }
     future.whenComplete(this::ended);
+  }
+
+  private void computeDirectly(Execution next) {
+    ExecutionReport report = null;
+    Throwable fault = null;
+    try {
+      report = next.compute();
+    } catch (RuntimeException | Error e) {
+      // As a thread of the runtime gives it to whoever waits.
+      fault = e;
+    }
+    ended(report, fault);
   }
 
   private void ended(ExecutionReport report, Throwable fault) {

@@ -8,6 +8,7 @@ import io.thalamus.model.Priority;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.InferenceRequest;
+import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.ModelMetadata;
 import io.thalamus.serving.ModelStatistics;
@@ -27,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.osgi.framework.BundleContext;
@@ -55,6 +57,14 @@ public final class ServingComponent implements InferenceServer {
   /** The time for requests that still run when the component ends. */
   private static final Duration LAST_REQUESTS = Duration.ofSeconds(10);
 
+  /**
+   * What is computed faster may have the thread of its client: it is over before a thread that
+   * waits for a processor would be missed.
+   */
+  private static final long QUICK_NANOS = 1_000_000;
+
+  private static final int PROCESSORS = Runtime.getRuntime().availableProcessors();
+
   private static final Pattern STATE = Pattern.compile("([^:]+):([^=]+)=(.+)");
 
   private static final Pattern JOIN = Pattern.compile("([^=]+)=(\\d{1,9})");
@@ -78,8 +88,7 @@ public final class ServingComponent implements InferenceServer {
   private final Regions regions = new Regions(SHARED_MEMORY);
   private final Sequences sequences;
   private final Traffic traffic = new Traffic();
-  private final Admission admission =
-      new Admission(Runtime.getRuntime().availableProcessors(), System::nanoTime);
+  private final Admission admission = new Admission(PROCESSORS, System::nanoTime);
 
   /** Called by the component runtime. */
   @Activate
@@ -258,6 +267,17 @@ public final class ServingComponent implements InferenceServer {
 
   @Override
   public PendingInference infer(InferenceRequest request) {
+    return infer(request, pending -> {}, false);
+  }
+
+  @Override
+  public InferenceResponse answer(InferenceRequest request, Consumer<PendingInference> begun)
+      throws ServingException {
+    return infer(request, begun, true).await();
+  }
+
+  private PendingInference infer(
+      InferenceRequest request, Consumer<PendingInference> begun, boolean isAwaited) {
     if (!traffic.begin()) {
       return refused(
           request,
@@ -294,10 +314,13 @@ public final class ServingComponent implements InferenceServer {
                 traffic.ended();
               });
       isStarted = true;
-      if (turn == null) {
-        running.start();
-      } else {
+      begun.accept(running);
+      if (turn != null) {
         turn.await(running::start);
+      } else if (isAwaited && isQuick(use.version())) {
+        running.startDirectly();
+      } else {
+        running.start();
       }
       return running;
     } catch (ServingException e) {
@@ -310,6 +333,12 @@ public final class ServingComponent implements InferenceServer {
         traffic.ended();
       }
     }
+  }
+
+  /** Returns whether an execution is short, and finds a processor that nobody else wants. */
+  private boolean isQuick(Version version) {
+    long median = version.counters().medianNanos();
+    return median > 0 && median <= QUICK_NANOS && traffic.isAtMost(PROCESSORS);
   }
 
   /** Lets a request in if it is expected to be done in time. */

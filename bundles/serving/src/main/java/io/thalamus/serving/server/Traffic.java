@@ -18,6 +18,11 @@ final class Traffic {
     return true;
   }
 
+  /** Returns whether at most so many run. */
+  synchronized boolean isAtMost(int requests) {
+    return running <= requests;
+  }
+
   synchronized void ended() {
     running--;
     if (running == 0) {
