@@ -29,6 +29,13 @@ final class UnaryMath {
           OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
           OperandCode.TENSOR_QUANT16_SYMM);
 
+  /** What is true is cast too, but nothing to it. */
+  private static final TypeLevels CAST =
+      TypeLevels.since(
+          V1_2,
+          Stream.concat(COMPUTED.types().stream(), Stream.of(OperandCode.TENSOR_BOOL8))
+              .toArray(OperandCode[]::new));
+
   private static final OperandType[] WIDE = WideTypes.all().toArray(OperandType[]::new);
 
   private static final OperandType[] RESULTS =
@@ -39,9 +46,8 @@ final class UnaryMath {
         ElementwiseDefinition.of(
             ThalamusExtension.CAST,
             Signature.since(V1_2)
-                .inputs(data("input", COMPUTED))
+                .inputs(data("input", CAST))
                 .inputs(argument("input", WIDE))
-                .inputs(argument("input", OperandCode.TENSOR_BOOL8))
                 .outputs(argument("output", RESULTS).shapedAs("input"))),
         ElementwiseDefinition.of(
             ThalamusExtension.ERF,
