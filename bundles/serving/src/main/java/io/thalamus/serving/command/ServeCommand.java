@@ -200,7 +200,11 @@ public final class ServeCommand extends Command {
       throws CommandException {
     Map<String, Map<String, List<String>>> settings = new LinkedHashMap<>();
     CONFIGURED.forEach(bundle -> settings.put(bundle, new TreeMap<>()));
-    for (String setting : invocation.arguments().texts("set")) {
+    List<String> set = invocation.arguments().texts("set");
+    // A server for which nothing is set need not read what could be.
+    DeclaredSettings declared =
+        set.isEmpty() ? new DeclaredSettings(List.of()) : DeclaredSettings.of(context.getBundles());
+    for (String setting : set) {
       int dot = setting.indexOf('.');
       int equals = setting.indexOf('=');
       Map<String, List<String>> of =
@@ -212,7 +216,7 @@ public final class ServeCommand extends Command {
       }
       String name = setting.substring(dot + 1, equals);
       String value = setting.substring(equals + 1);
-      Optional<String> fault = fault(setting.substring(0, dot), name, value);
+      Optional<String> fault = fault(declared, setting.substring(0, dot), name, value);
       if (fault.isPresent()) {
         throw invocation.usage("--set " + setting + ": " + fault.get());
       }
@@ -228,10 +232,10 @@ public final class ServeCommand extends Command {
   }
 
   /** Returns what is wrong with a setting of a bundle; gRPC listens by the settings of HTTP. */
-  private Optional<String> fault(String configured, String name, String value) {
+  private static Optional<String> fault(
+      DeclaredSettings declared, String configured, String name, String value) {
     String pid = PREFIX + (configured.equals(GRPC) ? HTTP : configured);
-    Optional<String> undeclared =
-        DeclaredSettings.of(context.getBundles()).of(pid).fault(name, value);
+    Optional<String> undeclared = declared.of(pid).fault(name, value);
     return undeclared.isEmpty() && configured.equals(SERVING)
         ? ServingComponent.fault(name, value)
         : undeclared;

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -123,16 +124,12 @@ public final class Kept {
 
   /** Keeps a loaded model, in the place of an earlier one of this name. */
   public void load(String name, List<String> words) throws CommandException {
-    change(
-        lines -> {
-          lines.removeIf(line -> line.isAbout(MODEL + name));
-          lines.add(new Line(MODEL + name, words));
-        });
+    keep(MODEL + name, words, List::addLast);
   }
 
   /** Keeps a model no more. */
   public void unload(String name) throws CommandException {
-    change(lines -> lines.removeIf(line -> line.isAbout(MODEL + name)));
+    forget(MODEL + name);
   }
 
   /**
@@ -140,16 +137,26 @@ public final class Kept {
    * begins with them.
    */
   public void set(String name, List<String> words) throws CommandException {
-    change(
-        lines -> {
-          lines.removeIf(line -> line.isAbout(SETTING + name));
-          lines.addFirst(new Line(SETTING + name, words));
-        });
+    keep(SETTING + name, words, List::addFirst);
   }
 
   /** Keeps a setting no more. */
   public void reset(String name) throws CommandException {
-    change(lines -> lines.removeIf(line -> line.isAbout(SETTING + name)));
+    forget(SETTING + name);
+  }
+
+  /** Keeps a command in the place of an earlier one about the same. */
+  private void keep(String about, List<String> words, BiConsumer<List<Line>, Line> place)
+      throws CommandException {
+    change(
+        lines -> {
+          lines.removeIf(line -> line.isAbout(about));
+          place.accept(lines, new Line(about, words));
+        });
+  }
+
+  private void forget(String about) throws CommandException {
+    change(lines -> lines.removeIf(line -> line.isAbout(about)));
   }
 
   /**
