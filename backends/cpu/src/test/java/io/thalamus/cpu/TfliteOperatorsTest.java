@@ -5,17 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.flatbuffers.FlatBufferBuilder;
-import io.thalamus.hal.PrepareConfig;
-import io.thalamus.hal.PreparedModel;
-import io.thalamus.memory.MemoryKind;
-import io.thalamus.memory.SharedMemory;
-import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
-import io.thalamus.tck.check.TestGraph;
-import io.thalamus.tflite.TfliteReader;
-import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,16 +15,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.tensorflow.lite.schema.Buffer;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.CumsumOptions;
 import org.tensorflow.lite.schema.GatherOptions;
 import org.tensorflow.lite.schema.OneHotOptions;
-import org.tensorflow.lite.schema.Operator;
-import org.tensorflow.lite.schema.OperatorCode;
-import org.tensorflow.lite.schema.SubGraph;
-import org.tensorflow.lite.schema.Tensor;
 import org.tensorflow.lite.schema.TensorType;
 
 /** TensorFlow Lite's operators that NNAPI has no operation for, against their definitions. */
@@ -47,19 +32,7 @@ class TfliteOperatorsTest {
    *
    * @param values floats or integers
    */
-  private record Input(boolean isConstant, boolean isFloat, int[] shape, double[] values) {
-    byte[] bytes() {
-      ByteBuffer bytes = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
-      for (double value : values) {
-        if (isFloat) {
-          bytes.putFloat((float) value);
-        } else {
-          bytes.putInt((int) value);
-        }
-      }
-      return bytes.array();
-    }
-  }
+  private record Input(boolean isConstant, boolean isFloat, int[] shape, double[] values) {}
 
   private static Input ints(boolean isConstant, int[] shape, int... values) {
     return new Input(isConstant, false, shape, Arrays.stream(values).asDoubleStream().toArray());
@@ -83,104 +56,27 @@ class TfliteOperatorsTest {
       int[] result,
       Input... inputs)
       throws Exception {
-    byte[] file = file(code, optionsType, options, result, inputs);
-    try (SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, file.length)) {
-      memory.segment().copyFrom(MemorySegment.ofArray(file));
-      Model model = new TfliteReader().read(memory).model();
-      assertEquals(Shape.of(result), model.main().output(0).shape());
-      byte[][] given =
-          Arrays.stream(inputs)
-              .filter(input -> !input.isConstant())
-              .map(Input::bytes)
-              .toArray(byte[][]::new);
-      try (PreparedModel prepared = new CpuDevice("1").prepare(model, PrepareConfig.DEFAULT)) {
-        byte[] bytes = TestGraph.run(prepared, model.main(), given).getFirst();
-        float[] floats = new float[bytes.length / 4];
-        ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().get(floats);
-        return floats;
-      }
-    }
-  }
-
-  private static byte[] file(
-      int code,
-      byte optionsType,
-      ToIntFunction<FlatBufferBuilder> options,
-      int[] result,
-      Input... inputs) {
-    FlatBufferBuilder flat = new FlatBufferBuilder(1024);
-    List<Integer> buffers = new ArrayList<>();
-    Buffer.startBuffer(flat);
-    buffers.add(Buffer.endBuffer(flat));
-    int[] tensors = new int[inputs.length + 1];
-    List<Integer> given = new ArrayList<>();
-    int[] all = new int[inputs.length];
+    OperatorFile file = new OperatorFile();
+    int[] tensors = new int[inputs.length];
     for (int i = 0; i < inputs.length; i++) {
-      all[i] = i;
-      int buffer = 0;
-      if (inputs[i].isConstant()) {
-        buffer = buffers.size();
-        buffers.add(Buffer.createBuffer(flat, Buffer.createDataVector(flat, inputs[i].bytes())));
-      } else {
-        given.add(i);
-      }
       byte type = inputs[i].isFloat() ? TensorType.FLOAT32 : TensorType.INT32;
-      tensors[i] = tensor(flat, type, buffer, inputs[i].shape());
+      tensors[i] =
+          inputs[i].isConstant()
+              ? file.constant(type, inputs[i].shape(), inputs[i].values())
+              : file.input(type, inputs[i].shape(), inputs[i].values());
     }
-    tensors[inputs.length] = tensor(flat, TensorType.FLOAT32, 0, result);
-    int[] output = {inputs.length};
-    int ins = Operator.createInputsVector(flat, all);
-    int outs = Operator.createOutputsVector(flat, output);
-    int settings = optionsType == BuiltinOptions.NONE ? 0 : options.applyAsInt(flat);
-    Operator.startOperator(flat);
-    Operator.addInputs(flat, ins);
-    Operator.addOutputs(flat, outs);
-    if (optionsType != BuiltinOptions.NONE) {
-      Operator.addBuiltinOptionsType(flat, optionsType);
-      Operator.addBuiltinOptions(flat, settings);
+    int output = file.result(TensorType.FLOAT32, result);
+    double[] numbers =
+        file.operator(code, optionsType, options, tensors, output).run(output).getFirst();
+    float[] floats = new float[numbers.length];
+    for (int i = 0; i < floats.length; i++) {
+      floats[i] = (float) numbers[i];
     }
-    int operators = SubGraph.createOperatorsVector(flat, new int[] {Operator.endOperator(flat)});
-    int tensorVector = SubGraph.createTensorsVector(flat, tensors);
-    int[] inputIndexes = given.stream().mapToInt(Integer::intValue).toArray();
-    int graphIns = SubGraph.createInputsVector(flat, inputIndexes);
-    int graphOuts = SubGraph.createOutputsVector(flat, output);
-    SubGraph.startSubGraph(flat);
-    SubGraph.addTensors(flat, tensorVector);
-    SubGraph.addInputs(flat, graphIns);
-    SubGraph.addOutputs(flat, graphOuts);
-    SubGraph.addOperators(flat, operators);
-    int[] graph = {SubGraph.endSubGraph(flat)};
-    OperatorCode.startOperatorCode(flat);
-    OperatorCode.addDeprecatedBuiltinCode(flat, (byte) Math.min(code, 127));
-    OperatorCode.addBuiltinCode(flat, code);
-    OperatorCode.addVersion(flat, 1);
-    int[] kinds = {OperatorCode.endOperatorCode(flat)};
-    int graphs = org.tensorflow.lite.schema.Model.createSubgraphsVector(flat, graph);
-    int codes = org.tensorflow.lite.schema.Model.createOperatorCodesVector(flat, kinds);
-    int[] bufferOffsets = buffers.stream().mapToInt(Integer::intValue).toArray();
-    int data = org.tensorflow.lite.schema.Model.createBuffersVector(flat, bufferOffsets);
-    org.tensorflow.lite.schema.Model.startModel(flat);
-    org.tensorflow.lite.schema.Model.addVersion(flat, 3);
-    org.tensorflow.lite.schema.Model.addOperatorCodes(flat, codes);
-    org.tensorflow.lite.schema.Model.addSubgraphs(flat, graphs);
-    org.tensorflow.lite.schema.Model.addBuffers(flat, data);
-    flat.finish(org.tensorflow.lite.schema.Model.endModel(flat), "TFL3");
-    return flat.sizedByteArray();
-  }
-
-  private static int tensor(FlatBufferBuilder flat, byte type, int buffer, int... shape) {
-    int dimensions = Tensor.createShapeVector(flat, shape);
-    int name = flat.createString("t");
-    Tensor.startTensor(flat);
-    Tensor.addShape(flat, dimensions);
-    Tensor.addType(flat, type);
-    Tensor.addBuffer(flat, buffer);
-    Tensor.addName(flat, name);
-    return Tensor.endTensor(flat);
+    return floats;
   }
 
   private float[] plain(int code, int[] result, Input... inputs) throws Exception {
-    return run(code, BuiltinOptions.NONE, null, result, inputs);
+    return run(code, BuiltinOptions.NONE, flat -> 0, result, inputs);
   }
 
   private void assertExact(double[] expected, float[] actual) {

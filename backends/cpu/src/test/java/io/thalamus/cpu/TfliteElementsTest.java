@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.cpu;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
+import com.google.flatbuffers.FlatBufferBuilder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.tensorflow.lite.schema.ArgMinOptions;
+import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.DepthToSpaceOptions;
+import org.tensorflow.lite.schema.ReducerOptions;
+import org.tensorflow.lite.schema.TensorType;
+import org.tensorflow.lite.schema.UniqueOptions;
+
+/** Simple operators of TensorFlow Lite with numbers that were computed by hand. */
+class TfliteElementsTest {
+  private static final byte FLOAT = TensorType.FLOAT32;
+  private static final byte INT = TensorType.INT32;
+  private static final byte BOOL = TensorType.BOOL;
+  private static final double E = Math.E;
+
+  /** A tensor of a case, of one dimension unless it is said. */
+  private record Given(boolean isConstant, byte type, int[] shape, double... values) {
+    Given shaped(int... other) {
+      return new Given(isConstant, type, other, values);
+    }
+
+    Given known() {
+      return new Given(true, type, shape, values);
+    }
+  }
+
+  private record Case(
+      int code,
+      byte optionsType,
+      ToIntFunction<FlatBufferBuilder> options,
+      Given expected,
+      Given... inputs) {
+    @Override
+    public String toString() {
+      return BuiltinOperator.name(code);
+    }
+  }
+
+  private static Given floats(double... values) {
+    return new Given(false, FLOAT, new int[] {values.length}, values);
+  }
+
+  private static Given ints(double... values) {
+    return new Given(false, INT, new int[] {values.length}, values);
+  }
+
+  private static Given truths(double... values) {
+    return new Given(false, BOOL, new int[] {values.length}, values);
+  }
+
+  private static Case plain(int code, Given expected, Given... inputs) {
+    return new Case(code, BuiltinOptions.NONE, flat -> 0, expected, inputs);
+  }
+
+  private static Case reduced(int code, Given expected, Given input) {
+    return new Case(
+        code,
+        BuiltinOptions.ReducerOptions,
+        flat -> ReducerOptions.createReducerOptions(flat, false),
+        expected,
+        input.shaped(2, 2),
+        ints(1).known());
+  }
+
+  static Stream<Case> cases() {
+    Given some = floats(-2.5, -1, 0, 0.5, 7);
+    Given a = ints(-7, 5, 6, 3);
+    Given b = ints(2, 5, -4, 8);
+    List<Case> cases = new ArrayList<>();
+    cases.add(plain(BuiltinOperator.ABS, floats(2.5, 1, 0, 0.5, 7), some));
+    cases.add(plain(BuiltinOperator.FLOOR, floats(-3, -1, 0, 0, 7), some));
+    cases.add(plain(BuiltinOperator.ROUND, floats(-2, -1, 0, 0, 2), floats(-2.5, -1, 0, 0.5, 1.5)));
+    cases.add(plain(BuiltinOperator.RELU6, floats(0, 0, 0, 0.5, 6), some));
+    cases.add(plain(BuiltinOperator.RELU_N1_TO_1, floats(-1, -1, 0, 0.5, 1), some));
+    cases.add(plain(BuiltinOperator.ELU, floats(1 / E - 1, 0, 2), floats(-1, 0, 2)));
+    cases.add(plain(BuiltinOperator.HARD_SWISH, floats(0, -1 / 3.0, 0, 4), floats(-4, -1, 0, 4)));
+    cases.add(plain(BuiltinOperator.LOGISTIC, floats(0.5, E / (1 + E)), floats(0, 1)));
+    cases.add(plain(BuiltinOperator.LOG, floats(0, 1), floats(1, E)));
+    cases.add(plain(BuiltinOperator.SQRT, floats(0, 1.5), floats(0, 2.25)));
+    cases.add(plain(BuiltinOperator.ZEROS_LIKE, floats(0, 0, 0, 0, 0), some));
+    cases.add(plain(BuiltinOperator.SUB, ints(-9, 0, 10, -5), a, b));
+    cases.add(plain(BuiltinOperator.MINIMUM, ints(-7, 5, -4, 3), a, b));
+    cases.add(plain(BuiltinOperator.FLOOR_MOD, ints(1, 0, -2, 3), a, b));
+    cases.add(
+        plain(BuiltinOperator.FLOOR_MOD, floats(0.5, -0.5), floats(-2.5, 2.5), floats(1, -1)));
+    cases.add(plain(BuiltinOperator.BITWISE_XOR, ints(-7 ^ 2, 0, 6 ^ -4, 3 ^ 8), a, b));
+    cases.add(plain(BuiltinOperator.RIGHT_SHIFT, ints(-2, 2), ints(-7, 5), ints(2, 1)));
+    cases.add(plain(BuiltinOperator.EQUAL, truths(0, 1, 0, 0), a, b));
+    cases.add(plain(BuiltinOperator.NOT_EQUAL, truths(1, 0, 1, 1), a, b));
+    cases.add(plain(BuiltinOperator.GREATER, truths(0, 0, 1, 0), a, b));
+    cases.add(plain(BuiltinOperator.GREATER_EQUAL, truths(0, 1, 1, 0), a, b));
+    cases.add(plain(BuiltinOperator.LESS_EQUAL, truths(1, 1, 0, 1), a, b));
+    Given first = truths(0, 0, 1, 1);
+    Given second = truths(0, 1, 0, 1);
+    cases.add(plain(BuiltinOperator.LOGICAL_AND, truths(0, 0, 0, 1), first, second));
+    cases.add(plain(BuiltinOperator.LOGICAL_OR, truths(0, 1, 1, 1), first, second));
+    cases.add(plain(BuiltinOperator.LOGICAL_NOT, truths(1, 1, 0, 0), first));
+    cases.add(plain(BuiltinOperator.SELECT, ints(2, 5, 6, 3), first, a, b));
+    cases.add(
+        plain(
+            BuiltinOperator.PRELU,
+            floats(-1, 2, -30, 4).shaped(2, 2),
+            floats(-2, 2, -6, 4).shaped(2, 2),
+            floats(0.5, 5, 5, 5).shaped(2, 2).known()));
+    cases.add(
+        plain(
+            BuiltinOperator.LOG_SOFTMAX,
+            floats(-Math.log(1 + E), 1 - Math.log(1 + E)).shaped(1, 2),
+            floats(0, 1).shaped(1, 2)));
+    cases.add(
+        plain(
+            BuiltinOperator.TILE,
+            ints(1, 2, 1, 2, 1, 2, 1, 2).shaped(2, 4),
+            ints(1, 2).shaped(1, 2),
+            ints(2, 2).known()));
+    cases.add(
+        plain(
+            BuiltinOperator.BROADCAST_TO,
+            ints(1, 1, 2, 2).shaped(2, 2),
+            ints(1, 2).shaped(2, 1),
+            ints(2, 2).known()));
+    cases.add(
+        plain(
+            BuiltinOperator.EXPAND_DIMS,
+            ints(4, 5).shaped(2, 1),
+            ints(4, 5),
+            ints(-1).shaped().known()));
+    cases.add(plain(BuiltinOperator.RANK, ints(3).shaped(), ints(1, 2).shaped(1, 2, 1)));
+    cases.add(
+        plain(
+            BuiltinOperator.EMBEDDING_LOOKUP,
+            floats(5, 6, 1, 2).shaped(2, 2),
+            ints(2, 0),
+            floats(1, 2, 3, 4, 5, 6).shaped(3, 2).known()));
+    cases.add(reduced(BuiltinOperator.REDUCE_MIN, floats(-1, 0), floats(3, -1, 0, 2)));
+    cases.add(reduced(BuiltinOperator.REDUCE_PROD, floats(-3, 0), floats(3, -1, 0, 2)));
+    cases.add(reduced(BuiltinOperator.REDUCE_ALL, truths(0, 1), truths(0, 1, 1, 1)));
+    cases.add(reduced(BuiltinOperator.REDUCE_ANY, truths(1, 0), truths(0, 1, 0, 0)));
+    cases.add(
+        new Case(
+            BuiltinOperator.ARG_MIN,
+            BuiltinOptions.ArgMinOptions,
+            flat -> ArgMinOptions.createArgMinOptions(flat, INT),
+            ints(1, 0),
+            floats(3, -1, 0, 2).shaped(2, 2),
+            ints(1).shaped().known()));
+    cases.add(
+        new Case(
+            BuiltinOperator.DEPTH_TO_SPACE,
+            BuiltinOptions.DepthToSpaceOptions,
+            flat -> DepthToSpaceOptions.createDepthToSpaceOptions(flat, 2),
+            floats(1, 2, 5, 6, 3, 4, 7, 8).shaped(1, 2, 4, 1),
+            floats(1, 2, 3, 4, 5, 6, 7, 8).shaped(1, 1, 2, 4)));
+    return cases.stream();
+  }
+
+  @ParameterizedTest
+  @MethodSource("cases")
+  void givesWhatItsDefinitionSays(Case each) throws Exception {
+    OperatorFile file = new OperatorFile();
+    int[] inputs =
+        Arrays.stream(each.inputs())
+            .mapToInt(
+                given ->
+                    given.isConstant()
+                        ? file.constant(given.type(), given.shape(), given.values())
+                        : file.input(given.type(), given.shape(), given.values()))
+            .toArray();
+    int result = file.result(each.expected().type(), each.expected().shape());
+    file.operator(each.code(), each.optionsType(), each.options(), inputs, result);
+    assertArrayEquals(each.expected().values(), file.run(result).getFirst(), 1e-6);
+  }
+
+  /** One of each number in the order of their first places, and for each where it went. */
+  @ParameterizedTest
+  @MethodSource("kinds")
+  void numbersThatDiffer(byte type) throws Exception {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(type, new int[] {6}, 4, 2, 4, 9, 2, 4);
+    int different = file.result(type, 6);
+    int places = file.result(INT, 6);
+    file.operator(
+        BuiltinOperator.UNIQUE,
+        BuiltinOptions.UniqueOptions,
+        flat -> UniqueOptions.createUniqueOptions(flat, INT),
+        new int[] {x},
+        different,
+        places);
+    List<double[]> results = file.run(different, places);
+    assertArrayEquals(new double[] {4, 2, 9}, results.get(0));
+    assertArrayEquals(new double[] {0, 1, 0, 2, 1, 0}, results.get(1));
+  }
+
+  static Stream<Byte> kinds() {
+    return Stream.of(FLOAT, INT);
+  }
+}

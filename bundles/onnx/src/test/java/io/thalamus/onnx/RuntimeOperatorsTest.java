@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx;
+
+import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.ints;
+import static io.thalamus.onnx.OnnxFileBuilder.real;
+import static io.thalamus.onnx.OnnxFileBuilder.text;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Operators of ONNX Runtime alone, against the formulas of its documents. */
+class RuntimeOperatorsTest {
+  private static final int UINT8 = 2;
+  private static final int INT8 = 3;
+  private static final int INT32 = 6;
+
+  private final OnnxFileBuilder file = new OnnxFileBuilder();
+
+  private OnnxFileBuilder node(
+      String type, List<String> inputs, OnnxFileBuilder.Message... settings) {
+    return file.node("com.microsoft." + type, inputs, "y", settings);
+  }
+
+  private void assertGives(double[] expected, double allowed, float... x) throws Exception {
+    float[] wanted = new float[expected.length];
+    for (int i = 0; i < wanted.length; i++) {
+      wanted[i] = (float) expected[i];
+    }
+    assertArrayEquals(wanted, TestFiles.run(file, x), (float) allowed);
+  }
+
+  private static double sigmoid(double x) {
+    return 1 / (1 + Math.exp(-x));
+  }
+
+  /** The integral of the bell curve by Simpson's rule. */
+  private static double gelu(double x) {
+    double step = x / 2000;
+    double sum = 0;
+    for (int i = 0; i <= 2000; i++) {
+      int weight = i == 0 || i == 2000 ? 1 : i % 2 == 0 ? 2 : 4;
+      sum += weight * Math.exp(-i * step * i * step / 2);
+    }
+    return x * (0.5 + sum * step / 3 / Math.sqrt(2 * Math.PI));
+  }
+
+  private static double tanhGelu(double x) {
+    return x / 2 * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x)));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"Gelu, 0", "BiasGelu, 1", "FastGelu, 0", "FastGelu, 1", "QuickGelu, 0"})
+  void activations(String type, int bias) throws Exception {
+    float[] x = {-2, -0.5f, 0, 1, 3};
+    file.input("x", FLOAT, 5).floats("b", new long[] {5}, 1, 0.5f, 0, -3, 1);
+    node(type, bias == 1 ? List.of("x", "b") : List.of("x"));
+    file.output("y", FLOAT, 5);
+    double[] added = {1, 0.5, 0, -3, 1};
+    double[] expected = new double[5];
+    for (int i = 0; i < 5; i++) {
+      double sum = x[i] + bias * added[i];
+      expected[i] =
+          switch (type) {
+            case "FastGelu" -> tanhGelu(sum);
+            case "QuickGelu" -> sum * sigmoid(1.702 * sum);
+            default -> gelu(sum);
+          };
+    }
+    assertGives(expected, 1e-5, x);
+  }
+
+  /** Twice the product of the first, turned, with the second, turned. */
+  @Test
+  void productsOfTurnedMatrices() throws Exception {
+    file.input("x", FLOAT, 2, 1, 2).floats("b", new long[] {1, 1, 1}, 3);
+    node(
+        "FusedMatMul",
+        List.of("x", "b"),
+        integer("transA", 1),
+        integer("transB", 1),
+        real("alpha", 2));
+    file.output("y", FLOAT, 2, 2, 1);
+    assertGives(new double[] {6, 12, 18, 24}, 0, 1, 2, 3, 4);
+  }
+
+  @Test
+  void productsWithAnActivation() throws Exception {
+    file.input("x", FLOAT, 1, 2)
+        .floats("b", new long[] {2, 2}, 1, 2, 3, -4)
+        .floats("c", new long[] {2}, 1, 1);
+    node(
+        "FusedGemm",
+        List.of("x", "b", "c"),
+        text("activation", "LeakyRelu"),
+        real("activation_alpha", 0.5f));
+    file.output("y", FLOAT, 1, 2);
+    assertGives(new double[] {8, -2.5}, 1e-6, 1, 2);
+  }
+
+  /** A window of two cells; then what is added, and what is below 0 is cut off. */
+  @Test
+  void convolutionsWithASumAndAnActivation() throws Exception {
+    file.input("x", FLOAT, 1, 1, 1, 3)
+        .floats("w", new long[] {1, 1, 1, 2}, 1, -2)
+        .floats("b", new long[] {1}, 1)
+        .floats("z", new long[] {1, 1, 1, 2}, 10, 2);
+    node("FusedConv", List.of("x", "w", "b", "z"), text("activation", "Relu"));
+    file.output("y", FLOAT, 1, 1, 1, 2);
+    assertGives(new double[] {8, 0}, 0, 1, 2, 4);
+  }
+
+  /** Two pixels of two channels each; both weights stand channels first. */
+  @Test
+  void convolutionsOfChannelsThatComeLast() throws Exception {
+    file.input("x", FLOAT, 1, 1, 3, 2)
+        .floats("w", new long[] {1, 2, 1, 2}, 1, 2, 10, 20)
+        .floats("b", new long[] {1}, 0.5f);
+    node("NhwcConv", List.of("x", "w", "b"));
+    file.output("y", FLOAT, 1, 1, 2, 1);
+    assertGives(
+        new double[] {1 + 2 * 3 + 10 * 2 + 20 * 4 + 0.5, 3 + 2 * 5 + 10 * 4 + 20 * 6 + 0.5},
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6);
+  }
+
+  /** Stores x in steps of a half around 100, and reads y in steps of another. */
+  private void quantized(
+      String type,
+      double step,
+      long[] shape,
+      List<String> more,
+      OnnxFileBuilder.Message... settings) {
+    file.floats("xs", new long[0], 0.5f)
+        .bytes("xz", UINT8, new long[0], 100)
+        .floats("ys", new long[0], (float) step)
+        .bytes("yz", UINT8, new long[0], 120)
+        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q");
+    List<String> inputs = new ArrayList<>(more);
+    file.node("com.microsoft." + type, inputs, "r", settings)
+        .node("DequantizeLinear", List.of("r", "ys", "yz"), "y")
+        .output("y", FLOAT, shape);
+  }
+
+  private static final List<String> PLAIN = List.of("q", "xs", "xz", "ys", "yz");
+
+  private static double rounded(double value, double step) {
+    return Math.clamp(Math.rint(value / step), -120, 135) * step;
+  }
+
+  @Test
+  void storedConvolutionsOfChannelsThatComeLast() throws Exception {
+    file.input("x", FLOAT, 1, 1, 2, 2)
+        .bytes("w", INT8, new long[] {2, 2, 1, 1}, 2, -4, 1, 8)
+        .floats("ws", new long[] {2}, 0.25f, 0.5f)
+        .bytes("wz", INT8, new long[] {2}, 0, 0);
+    quantized(
+        "QLinearConv",
+        0.125,
+        new long[] {1, 1, 2, 2},
+        List.of("q", "xs", "xz", "w", "ws", "wz", "ys", "yz"),
+        integer("channels_last", 1));
+    assertGives(
+        new double[] {0.5 - 1, 0.5 + 4, -2 * 0.5 + 2, 0.5 * -2 - 4 * 2}, 0.13, 1, 1, -2, -2);
+  }
+
+  @Test
+  void storedValuesGoThroughFunctions() throws Exception {
+    float[] x = {-3, -0.5f, 0, 2};
+    file.input("x", FLOAT, 1, 4);
+    quantized("QLinearSigmoid", 1.0 / 128, new long[] {1, 4}, PLAIN);
+    double[] expected = new double[4];
+    for (int i = 0; i < 4; i++) {
+      expected[i] = rounded(sigmoid(x[i]), 1.0 / 128);
+    }
+    assertGives(expected, 0.008, x);
+  }
+
+  @Test
+  void storedValuesBelowZeroShrink() throws Exception {
+    file.input("x", FLOAT, 1, 4);
+    quantized("QLinearLeakyRelu", 0.25, new long[] {1, 4}, PLAIN, real("alpha", 0.5f));
+    assertGives(new double[] {-1.5, -0.25, 0, 2}, 0, -3, -0.5f, 0, 2);
+  }
+
+  @Test
+  void storedValuesBecomeLikelihoods() throws Exception {
+    file.input("x", FLOAT, 1, 2);
+    quantized("QLinearSoftmax", 0.01, new long[] {1, 2}, PLAIN, integer("opset", 13));
+    assertGives(new double[] {sigmoid(-1), sigmoid(1)}, 0.011, 1, 2);
+  }
+
+  @Test
+  void meansOfStoredValues() throws Exception {
+    file.input("x", FLOAT, 2, 2);
+    quantized("QLinearReduceMean", 0.25, new long[] {2, 1}, PLAIN, ints("axes", 1));
+    assertGives(new double[] {1.5, -3}, 0, 1, 2, -2, -4);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, 1.5 7", "1, 3.5 5"})
+  void meansOfStoredPixels(int last, String expected) throws Exception {
+    file.input("x", FLOAT, 1, 2, 1, 2);
+    long[] shape = last == 1 ? new long[] {1, 1, 1, 2} : new long[] {1, 2, 1, 1};
+    quantized("QLinearGlobalAveragePool", 0.25, shape, PLAIN, integer("channels_last", last));
+    assertGives(numbers(expected), 0, 1, 2, 6, 8);
+  }
+
+  @Test
+  void meansOfStoredWindows() throws Exception {
+    file.input("x", FLOAT, 1, 1, 1, 3);
+    quantized(
+        "QLinearAveragePool", 0.25, new long[] {1, 1, 1, 2}, PLAIN, ints("kernel_shape", 1, 2));
+    assertGives(new double[] {1.5, 4}, 0, 1, 2, 6);
+  }
+
+  private static double[] numbers(String text) {
+    return Arrays.stream(text.split(" ")).mapToDouble(Double::parseDouble).toArray();
+  }
+
+  @Test
+  void storedValuesAreChosen() throws Exception {
+    file.input("x", FLOAT, 3)
+        .bytes("c", 9, new long[] {3}, 1, 0, 1)
+        .bytes("o", UINT8, new long[] {1}, 7)
+        .floats("os", new long[0], 1)
+        .bytes("oz", UINT8, new long[0], 4);
+    quantized(
+        "QLinearWhere",
+        0.5,
+        new long[] {3},
+        List.of("c", "q", "xs", "xz", "o", "os", "oz", "ys", "yz"));
+    assertGives(new double[] {1, 3, 4}, 0, 1, 2, 4);
+  }
+
+  /** {@code (1.5, 2) B + c}, where B has scales for its columns and c those of the sums. */
+  @Test
+  void storedProductsWithABias() throws Exception {
+    file.input("x", FLOAT, 1, 2)
+        .bytes("b", INT8, new long[] {2, 2}, 2, 4, -2, 8)
+        .floats("bs", new long[] {2}, 0.5f, 0.25f)
+        .bytes("bz", INT8, new long[] {2}, 0, 0)
+        .bytes("c", INT32, new long[] {2}, 4, 0, 0, 0, 8, 0, 0, 0);
+    quantized(
+        "QGemm",
+        0.25,
+        new long[] {1, 2},
+        List.of("q", "xs", "xz", "b", "bs", "bz", "c", "ys", "yz"));
+    assertGives(new double[] {1.5 - 2 + 1, 1.5 + 4 + 1}, 0.26, 1.5f, 2);
+  }
+
+  @Test
+  void integersMultipliedBecomeReal() throws Exception {
+    file.input("x", FLOAT, 1, 2)
+        .floats("xs", new long[0], 0.5f)
+        .bytes("xz", UINT8, new long[0], 100)
+        .bytes("b", UINT8, new long[] {2, 2}, 12, 14, 8, 18)
+        .floats("bs", new long[] {2}, 0.5f, 0.25f)
+        .bytes("bz", UINT8, new long[0], 10)
+        .floats("c", new long[] {2}, 1, -1)
+        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q");
+    node("MatMulIntegerToFloat", List.of("q", "b", "xs", "bs", "xz", "bz", "c"));
+    file.output("y", FLOAT, 1, 2);
+    assertGives(new double[] {1.5 - 2 + 1, 1.5 + 4 - 1}, 1e-5, 1.5f, 2);
+  }
+
+  /** 255 steps from -2 to 3.1 are of a fiftieth each, and hit all the numbers. */
+  @Test
+  void productsOfWhatIsStoredOnTheWay() throws Exception {
+    file.input("x", FLOAT, 1, 3)
+        .bytes("b", INT8, new long[] {3, 1}, 2, 4, -2)
+        .floats("bs", new long[0], 0.5f);
+    node("DynamicQuantizeMatMul", List.of("x", "b", "bs"));
+    file.output("y", FLOAT, 1, 1);
+    assertGives(new double[] {-2 + 6.2 - 1}, 1e-4, -2, 3.1f, 1);
+  }
+
+  @Test
+  void normalizationByTheRootOfTheMeanSquare() throws Exception {
+    file.input("x", FLOAT, 1, 2)
+        .floats("skip", new long[] {1, 2}, 1, 2)
+        .floats("gamma", new long[] {2}, 5, 10);
+    node("SkipSimplifiedLayerNormalization", List.of("x", "skip", "gamma"));
+    file.output("y", FLOAT, 1, 2);
+    double root = Math.sqrt((3 * 3 + 4 * 4) / 2.0);
+    assertGives(new double[] {15 / root, 40 / root}, 1e-5, 2, 2);
+  }
+
+  /**
+   * The word is (1, 3), its place adds (1, 1) and its segment (0, 2): a mean of 4 and steps of 2.
+   */
+  @Test
+  void wordsPlacesAndSegments() throws Exception {
+    file.input("x", FLOAT, 2)
+        .bytes("words", INT32, new long[] {1, 1}, 1, 0, 0, 0)
+        .bytes("segments", INT32, new long[] {1, 1}, 1, 0, 0, 0)
+        .floats("w", new long[] {2, 2}, 9, 9, 1, 3)
+        .floats("p", new long[] {1, 2}, 1, 1)
+        .floats("s", new long[] {2, 2}, 9, 9, 0, 2)
+        .floats("g", new long[] {2}, 10, 100);
+    node("EmbedLayerNormalization", List.of("words", "segments", "w", "p", "s", "g", "x"));
+    file.output("y", FLOAT, 1, 1, 2);
+    assertGives(new double[] {-10, 101}, 1e-3, 0, 1);
+  }
+
+  /** Two heads of two numbers, two words; each head has its own likelihoods. */
+  @Test
+  void attentionOfTwoHeads() throws Exception {
+    double[][] q = {{1, 0, 0, 2}, {0, 1, 1, 1}};
+    double[][] k = {{1, 1, 0, 1}, {0, 2, 1, 0}};
+    double[][] v = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+    file.input("x", FLOAT, 1, 2, 4)
+        .floats("k", new long[] {1, 2, 4}, 1, 1, 0, 1, 0, 2, 1, 0)
+        .floats("v", new long[] {1, 2, 4}, 1, 2, 3, 4, 5, 6, 7, 8);
+    node("MultiHeadAttention", List.of("x", "k", "v"), integer("num_heads", 2));
+    file.output("y", FLOAT, 1, 2, 4);
+    double[] expected = new double[8];
+    for (int word = 0; word < 2; word++) {
+      for (int at = 0; at < 4; at++) {
+        int first = at / 2 * 2;
+        double[] scores = new double[2];
+        for (int other = 0; other < 2; other++) {
+          double product =
+              q[word][first] * k[other][first] + q[word][first + 1] * k[other][first + 1];
+          scores[other] = Math.exp(product / Math.sqrt(2));
+        }
+        expected[4 * word + at] =
+            (scores[0] * v[0][at] + scores[1] * v[1][at]) / (scores[0] + scores[1]);
+      }
+    }
+    assertGives(expected, 1e-5, 1, 0, 0, 2, 0, 1, 1, 1);
+  }
+
+  /** The pairs of halves are turned by the angle of the second place. */
+  @ParameterizedTest
+  @CsvSource({"0", "1"})
+  void pairsAreTurnedByTheirPlace(int isMixed) throws Exception {
+    float cos = 0.6f;
+    float sin = 0.8f;
+    file.input("x", FLOAT, 1, 1, 1, 4)
+        .integers("at", new long[] {1}, 1)
+        .floats("cos", new long[] {2, 2}, 1, 1, cos, 0)
+        .floats("sin", new long[] {2, 2}, 0, 0, sin, 1);
+    node("RotaryEmbedding", List.of("x", "at", "cos", "sin"), integer("interleaved", isMixed));
+    file.output("y", FLOAT, 1, 1, 1, 4);
+    double[] expected =
+        isMixed == 1
+            ? new double[] {cos - 2 * sin, 2 * cos + sin, -4, 3}
+            : new double[] {cos - 3 * sin, -4, 3 * cos + sin, 2};
+    assertGives(expected, 1e-6, 1, 2, 3, 4);
+  }
+
+  /** Weights of steps of a half; one unit, one step: {@code h = o tanh(i g)} from no memory. */
+  @Test
+  void memoriesWithStoredWeights() throws Exception {
+    file.input("x", FLOAT, 1, 1, 1)
+        .bytes("w", INT8, new long[] {1, 1, 4}, 1, 2, 3, 4)
+        .bytes("r", INT8, new long[] {1, 1, 4}, 1, 1, 1, 1)
+        .floats("ws", new long[] {1}, 0.5f)
+        .bytes("z", INT8, new long[] {1}, 0);
+    node(
+        "DynamicQuantizeLSTM",
+        List.of("x", "w", "r", "", "", "", "", "", "ws", "z", "ws", "z"),
+        integer("hidden_size", 1));
+    file.output("y", FLOAT, 1, 1, 1, 1);
+    double x = 1;
+    double cell = sigmoid(0.5 * x) * Math.tanh(2 * x);
+    assertGives(new double[] {sigmoid(x) * Math.tanh(cell)}, 1e-5, 1);
+  }
+}
