@@ -78,18 +78,25 @@ public final class Invocation {
   }
 
   /**
-   * Returns the file that a word means, seen from the session's directory.
+   * Returns the file that a word means, seen from the session's directory; {@code ~} is the user's
+   * home, as in other shells.
    *
    * @throws CommandException where the word cannot be a file name
    */
   public Path path(String word) throws CommandException {
     try {
-      Path path = word.startsWith(FILE) ? address(word) : Path.of(word);
+      Path path = word.startsWith(FILE) ? address(word) : Path.of(atHome(word));
       Path directory = session.currentDir();
       return directory == null ? path : directory.resolve(path);
     } catch (IllegalArgumentException e) {
       throw new CommandException("not a file name: " + e.getMessage(), e);
     }
+  }
+
+  private static String atHome(String word) {
+    return word.equals("~") || word.startsWith("~/")
+        ? System.getProperty("user.home") + word.substring(1)
+        : word;
   }
 
   /** Reads an address as Felix's own install takes it. */

@@ -43,6 +43,7 @@ import org.jline.terminal.Terminal;
 import org.jline.terminal.Terminal.Signal;
 import org.jline.terminal.Terminal.SignalHandler;
 import org.jline.terminal.impl.PosixSysTerminal;
+import org.jline.utils.AttributedString;
 import org.jline.utils.AttributedStringBuilder;
 import org.jline.utils.AttributedStyle;
 import org.jline.utils.NonBlockingInputStream;
@@ -170,10 +171,13 @@ public final class TerminalShell {
             .terminal(terminal)
             .variables(session.getVariables())
             .completer(new Completer(new Commands(session)))
-            .highlighter(new Highlighter(session))
+            .highlighter(new Colours(session))
             .parser(new Completion(new Parser()))
             .expander(new Expander(session))
             .option(LineReader.Option.AUTO_FRESH_LINE, true)
+            // Another Tab lists the candidates again; a choice among them is left to who types.
+            .option(LineReader.Option.AUTO_MENU, false)
+            .variable(LineReader.ERRORS, 0)
             .build();
     session.put(Shell.VAR_READER, reader);
     session.put(Shell.VAR_COMPLETIONS, new HashMap<String, List<CompletionData>>());
@@ -304,6 +308,19 @@ public final class TerminalShell {
       reader.getHistory().save();
     } catch (IOException e) {
       complain("the history cannot be stored in " + history + ": " + Reasons.of(e));
+    }
+  }
+
+  /** Gogo's colours, without the quotes and brackets that it adds to what is still being typed. */
+  private static final class Colours extends Highlighter {
+    Colours(Session session) {
+      super(session);
+    }
+
+    @Override
+    public AttributedString highlight(LineReader reader, String typed) {
+      AttributedString shown = super.highlight(reader, typed);
+      return shown.subSequence(0, Math.min(shown.length(), typed.length()));
     }
   }
 

@@ -18,7 +18,7 @@ import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Function;
 import org.apache.felix.service.command.Job;
 import org.jline.reader.CompletingParsedLine;
-import org.jline.reader.impl.DefaultParser;
+import org.jline.reader.Parser.ParseContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -118,11 +118,23 @@ class SessionTest {
     assertFalse(script.isEnded());
   }
 
+  private static CompletingParsedLine completed(String typed) {
+    Completion parser = new Completion(new org.apache.felix.gogo.jline.Parser());
+    return (CompletingParsedLine) parser.parse(typed, typed.length(), ParseContext.COMPLETE);
+  }
+
   @Test
-  void aCandidateWithSpacesIsQuotedAsTheWordBegins() {
-    CompletingParsedLine line =
-        (CompletingParsedLine)
-            new DefaultParser().parse("x a", 3, org.jline.reader.Parser.ParseContext.COMPLETE);
-    assertEquals("a\\ b\\ c", new Completion.Line(line).escape("a b c", true).toString());
+  void aCandidateIsQuotedAsTheWordBegins() {
+    assertEquals("a\\ b\\ \\(1\\)", completed("x a").escape("a b (1)", true).toString());
+    assertEquals("\"a b (1)\"", completed("x \"a").escape("a b (1)", true).toString());
+    assertEquals("'a b/", completed("x 'a").escape("a b/", false).toString());
+  }
+
+  @Test
+  void theWordToCompleteEndsAtTheCursorHoweverItIsQuoted() {
+    for (String typed : List.of("x my\\ d", "x \"my d", "x 'my d", "x y | z my\\ d")) {
+      CompletingParsedLine line = completed(typed);
+      assertEquals("my d", line.word().substring(0, line.wordCursor()), typed);
+    }
   }
 }
