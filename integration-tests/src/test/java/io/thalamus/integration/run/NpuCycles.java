@@ -49,10 +49,7 @@ final class NpuCycles {
       return array.dataflow() == Dataflow.WEIGHT_STATIONARY;
     }
 
-    /**
-     * Why a row of the other dataflow is off; the causes are those of {@code
-     * docs/internals/npu.md}.
-     */
+    /** Returns the reason why a row of another dataflow is off, or nothing. */
     String cause() {
       if (isBound()) {
         return "";

@@ -14,7 +14,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   /** The bytes that may stay in a caching directory when something is added to it. */
   @AttributeDefinition(
       name = "Quota",
-      description = "Bytes of a caching directory beyond which the entries last used go",
+      description = "Bytes of a caching directory beyond which the entries go that are worth least",
       min = "0")
   long quotaBytes() default QUOTA_BYTES;
 }
