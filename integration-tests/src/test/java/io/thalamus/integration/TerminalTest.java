@@ -46,6 +46,7 @@ class TerminalTest {
     ProcessBuilder builder = new ProcessBuilder("script", "-qefc", shell, "/dev/null");
     builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
     builder.environment().put("TERM", "xterm");
+    builder.environment().put("THALAMUS_JAVA_OPTIONS", "-Duser.home=" + directory);
     terminal = builder.directory(directory.toFile()).redirectErrorStream(true).start();
     screen = Thread.ofPlatform().start(this::watch);
     await("thalamus> ");
@@ -166,14 +167,37 @@ class TerminalTest {
   }
 
   @Test
-  void tabOffersNamesWithSpaces() throws Exception {
+  void eachTabListsNamesWithSpacesAndInsertsNoneOfThem() throws Exception {
     Files.writeString(directory.resolve("one model.tflite"), "");
     Files.writeString(directory.resolve("one more.tflite"), "");
     start();
-    type("nn:info on\t\t");
-    await("one model.tflite");
-    type(CTRL_C);
+    type("nn:info on\t");
+    await("one model.tflite +one more.tflite");
+    type("\t\r");
+    await("there is no file .*/one mo\n");
     await("thalamus> ");
+    isAlive();
+  }
+
+  @Test
+  void tabCompletesFilesHoweverTheyAreWritten() throws Exception {
+    Path folder = Files.createDirectory(directory.resolve("my dir"));
+    Files.writeString(folder.resolve("a (1).txt"), "");
+    start();
+    for (String word :
+        List.of(
+            "my\\ d\ta",
+            "my\\ dir/",
+            "\"my dir/",
+            "'my d\ta",
+            "'" + folder + "/",
+            folder.toString().replace(" ", "\\ ") + "/",
+            "~/my\\ dir/",
+            "\"~/my d\ta")) {
+      type("nn:info " + word + "\t\r");
+      await("\n/.*/my dir/a \\(1\\)\\.txt is empty");
+      await("thalamus> ");
+    }
     isAlive();
   }
 
