@@ -146,7 +146,7 @@ class DocumentsTest {
       }
     }
     assertEquals(List.of(), wrong);
-    assertTrue(found.getOrDefault("README.md", 0) > 10, found::toString);
+    assertTrue(found.getOrDefault("README.md", 0) > 5, found::toString);
     assertTrue(found.getOrDefault("docs/failures.md", 0) > 10, found::toString);
   }
 
