@@ -26,7 +26,7 @@ public final class Activity implements ServingListener {
 
   private static final double CLASSES_OF_TEN = 8;
   private static final double LEAST_NANOS = 1e4;
-  private static final int EXECUTIONS = 12;
+  private static final int EXECUTIONS = 64;
 
   private final LongSupplier nanos;
   private final Second[] seconds = new Second[SECONDS];
@@ -86,8 +86,14 @@ public final class Activity implements ServingListener {
    *
    * @param model with its version
    * @param steps in order, failed attempts included
+   * @param endNanos the end of the last step, by the clock
    */
-  record Execution(String model, List<StepReport> steps, boolean isAnswered) {}
+  record Execution(String model, List<StepReport> steps, boolean isAnswered, long endNanos) {
+    /** Returns the time of all steps. */
+    long nanos() {
+      return steps.stream().mapToLong(step -> step.duration().toNanos()).sum();
+    }
+  }
 
   /** Returns the upper end of a class. */
   static double upperNanos(int index) {
@@ -106,9 +112,9 @@ public final class Activity implements ServingListener {
     if (request.failure().equals(Optional.of(Failure.CANCELLED))) {
       return;
     }
-    long number = TimeUnit.NANOSECONDS.toSeconds(nanos.getAsLong());
+    long now = nanos.getAsLong();
     synchronized (this) {
-      Second second = second(number);
+      Second second = second(TimeUnit.NANOSECONDS.toSeconds(now));
       if (isAnswered) {
         second.answered++;
         second.classes[classOf(request.times().total())]++;
@@ -120,7 +126,8 @@ public final class Activity implements ServingListener {
           executions.removeFirst();
         }
         String model = request.request().model() + " " + request.version();
-        executions.addLast(new Execution(model, steps, isAnswered));
+        executions.addLast(
+            new Execution(model, steps, isAnswered, now - request.times().computeOutput()));
       }
     }
   }

@@ -28,6 +28,14 @@ final class View {
   private static final int HEIGHT = 150;
   private static final int BASE = 128;
 
+  /** The executions that are listed one by one. */
+  private static final int LISTED = 12;
+
+  /** The widths of the page's whole row, and of the names of devices in front of it. */
+  private static final int ROW = 1140;
+
+  private static final int NAMES = 80;
+
   private final NeuralNetworks networks;
   private final Supplier<Optional<InferenceServer>> server;
   private final Activity activity;
@@ -51,7 +59,9 @@ final class View {
     parts.put("rate", Charts.rate(minute, WIDTH, HEIGHT, BASE).toString());
     parts.put("models", models(statistics).toString());
     parts.put("devices", devices);
-    parts.put("executions", executions().toString());
+    List<Execution> executions = activity.executions();
+    parts.put("timeline", timeline(executions).toString());
+    parts.put("executions", executions(executions).toString());
     return parts;
   }
 
@@ -212,14 +222,72 @@ final class View {
     return markup;
   }
 
-  /** Returns the last executions, each with its steps one after another. */
-  private Markup executions() {
-    List<Execution> executions = activity.executions();
+  /**
+   * Returns the last executions in time, a line for each device. The steps of one are drawn without
+   * the waits between them.
+   */
+  private Markup timeline(List<Execution> executions) {
     Markup markup = new Markup();
     if (executions.isEmpty()) {
-      return markup.add("<p class=\"none\">nothing was executed yet</p>");
+      return nothing(markup);
     }
-    double longest = executions.stream().mapToDouble(View::nanos).max().orElse(1);
+    long end = executions.stream().mapToLong(Execution::endNanos).max().orElse(0);
+    long begin =
+        executions.stream().mapToLong(each -> each.endNanos() - each.nanos()).min().orElse(0);
+    double scale = (double) (ROW - NAMES) / Math.max(1, end - begin);
+    List<String> lines =
+        executions.stream()
+            .flatMap(each -> each.steps().stream())
+            .map(StepReport::device)
+            .distinct()
+            .sorted()
+            .toList();
+    int height = 20 * lines.size() + 18;
+    markup.add("<svg viewBox=\"0 0 %d %d\" role=\"img\">", ROW, height);
+    for (int i = 0; i < lines.size(); i++) {
+      markup.add("<text class=\"axis\" x=\"0\" y=\"%d\">%s</text>", 20 * i + 13, lines.get(i));
+    }
+    for (Execution execution : executions) {
+      double x = NAMES + (execution.endNanos() - execution.nanos() - begin) * scale;
+      for (StepReport step : execution.steps()) {
+        int y = 20 * lines.indexOf(step.device()) + 2;
+        x += bar(markup, step, x, y, scale, execution.model() + " on ");
+      }
+    }
+    return markup.add(
+        "<text class=\"axis\" x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text></svg>",
+        ROW, height - 4, "the last " + executions.size() + " in " + time(end - begin));
+  }
+
+  /** Draws a step, and returns how wide it is. */
+  private double bar(Markup markup, StepReport step, double x, int y, double scale, String what) {
+    double width = Math.max(1, step.duration().toNanos() * scale);
+    markup.add(
+        "<rect class=\"%s%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"14\" rx=\"2\">"
+            + "<title>%s%s: %s</title></rect>",
+        colours.of(step.device()),
+        step.code() == ResultCode.NO_ERROR ? "" : " failed",
+        x,
+        y,
+        width,
+        what,
+        step.device(),
+        time(step.duration().toNanos()));
+    return width;
+  }
+
+  private static Markup nothing(Markup markup) {
+    return markup.add("<p class=\"none\">nothing was executed yet</p>");
+  }
+
+  /** Returns the last executions, each with its steps one after another. */
+  private Markup executions(List<Execution> all) {
+    List<Execution> executions = all.subList(0, Math.min(LISTED, all.size()));
+    Markup markup = new Markup();
+    if (executions.isEmpty()) {
+      return nothing(markup);
+    }
+    double longest = executions.stream().mapToLong(Execution::nanos).max().orElse(1);
     int height = 18 * executions.size() + 20;
     markup.add("<svg viewBox=\"0 0 %d %d\" role=\"img\">", WIDTH, height);
     double scale = (WIDTH - 190) / Math.max(1, longest);
@@ -230,22 +298,11 @@ final class View {
           y + 11, cut(execution.model()));
       double x = 120;
       for (StepReport step : execution.steps()) {
-        double width = Math.max(1, step.duration().toNanos() * scale);
-        markup.add(
-            "<rect class=\"%s%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"14\" rx=\"2\">"
-                + "<title>%s: %s</title></rect>",
-            colours.of(step.device()),
-            step.code() == ResultCode.NO_ERROR ? "" : " failed",
-            x,
-            y,
-            width,
-            step.device(),
-            time(step.duration().toNanos()));
-        x += width;
+        x += bar(markup, step, x, y, scale, "");
       }
       markup.add(
           "<text class=\"axis\" x=\"%.1f\" y=\"%d\">%s</text>",
-          x + 6, y + 11, time(nanos(execution)) + (execution.isAnswered() ? "" : ", failed"));
+          x + 6, y + 11, time(execution.nanos()) + (execution.isAnswered() ? "" : ", failed"));
       y += 18;
     }
     return markup.add("</svg>");
@@ -253,9 +310,5 @@ final class View {
 
   private static String cut(String model) {
     return model.length() <= 16 ? model : "…" + model.substring(model.length() - 15);
-  }
-
-  private static double nanos(Execution execution) {
-    return execution.steps().stream().mapToLong(step -> step.duration().toNanos()).sum();
   }
 }

@@ -35,6 +35,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.xml.sax.InputSource;
@@ -144,6 +145,33 @@ class DashboardTest {
           .newDocumentBuilder()
           .parse(new InputSource(new StringReader(document)));
     }
+  }
+
+  /** Returns the left ends and widths of the steps on a device's line. */
+  private static List<double[]> bars(String timeline, int y) {
+    return Pattern.compile("x=\"([0-9.]+)\" y=\"" + y + "\" width=\"([0-9.]+)\"")
+        .matcher(timeline)
+        .results()
+        .map(
+            each ->
+                new double[] {Double.parseDouble(each.group(1)), Double.parseDouble(each.group(2))})
+        .toList();
+  }
+
+  @Test
+  void stepsAreDrawnInTimeOnTheLineOfTheirDevice() {
+    end("first", Optional.empty(), 2_000_000, "cpu", "npu");
+    now.addAndGet(6_000_000);
+    end("second", Optional.empty(), 2_000_000, "npu");
+    String timeline = view().parts().get("timeline");
+    List<double[]> cpu = bars(timeline, 2);
+    List<double[]> npu = bars(timeline, 22);
+    assertEquals(1, cpu.size());
+    assertEquals(2, npu.size(), "the newest is drawn first");
+    double step = cpu.getFirst()[1];
+    assertEquals(cpu.getFirst()[0] + step, npu.get(1)[0], 0.2, "npu goes on where cpu ends");
+    assertEquals(npu.get(1)[0] + 3 * step, npu.getFirst()[0], 0.2, "4 ms behind that of 2 ms");
+    assertTrue(timeline.contains("second 1 on npu: 2.0 ms"), timeline);
   }
 
   @Test

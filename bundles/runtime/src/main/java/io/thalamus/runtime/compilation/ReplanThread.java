@@ -69,7 +69,7 @@ final class ReplanThread implements AutoCloseable {
     Task task = next.item();
     // First: who is never idle in between keeps what is due to it.
     queue.running(task.application(), true);
-    queue.remove(next);
+    queue.take(next, now);
     running = task.subject();
     // Before the task: what changes from now on needs another one.
     waiting.remove(task.subject());

@@ -169,7 +169,7 @@ public final class AsyncThreads implements AutoCloseable {
     }
     // First: who is never idle in between keeps what is due to it.
     count(next.item(), true);
-    queue.remove(next);
+    queue.take(next, now);
     return next.item();
   }
 

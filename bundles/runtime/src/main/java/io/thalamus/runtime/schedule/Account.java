@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.schedule;
 
+import io.thalamus.model.Priority;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -31,6 +32,9 @@ final class Account<T> {
   final List<TreeMap<Long, FairQueue.Entry<T>>> queues = new ArrayList<>();
 
   private final Map<Integer, Promises> promises = new HashMap<>();
+
+  /** By priority, whether one that had it went before one that had risen to it. */
+  private final boolean[] owed = new boolean[Priority.values().length];
 
   /** Nanoseconds, comparable with those of accounts of the same parent only. */
   long usedNanos;
@@ -66,6 +70,15 @@ final class Account<T> {
 
   Promises promises(int rank) {
     return promises.computeIfAbsent(rank, first -> new Promises());
+  }
+
+  /** Returns whether one that has risen to a priority goes before those that have it. */
+  boolean isOwed(int rank) {
+    return owed[rank];
+  }
+
+  void setOwed(int rank, boolean value) {
+    owed[rank] = value;
   }
 
   /** Returns how many accounts of clients have something that waits or runs. */

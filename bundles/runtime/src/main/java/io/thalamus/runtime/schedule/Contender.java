@@ -50,10 +50,13 @@ public abstract class Contender implements ExecutionControl, Pauses {
   /** Its place in the order of arrival; negative while it needs none. Under the same lock. */
   long number;
 
-  /** The rank by which it got its permit, and until when it keeps that. Under the same lock. */
-  int rank;
+  /** The order by which it got its permit, and until when it keeps that. Under the same lock. */
+  int order;
 
-  long rankEndNanos;
+  long orderEndNanos;
+
+  /** The moment from which on it had waited for that. Under the same lock. */
+  long sinceNanos;
 
   /** The time at which it went on with a permit that it had waited for; 0 where it did not wait. */
   long beganNanos;
@@ -198,32 +201,37 @@ public abstract class Contender implements ExecutionControl, Pauses {
   /** Returns whether one that waits goes before this holder. */
   final boolean isBehind(FairQueue.Entry<Waiter> next, long now) {
     return next.account == account
-        ? next.rank(now) > rank(now)
+        ? next.order(now) > order(now)
         : FairQueue.usedMore(next.account, account) < -Permits.QUANTUM_NANOS;
   }
 
   /** Returns whether another holder goes before this one. */
   final boolean isBehind(Contender other, long now) {
     return other.account == account
-        ? other.rank(now) > rank(now)
+        ? other.order(now) > order(now)
         : FairQueue.usedMore(other.account, account) < -Permits.QUANTUM_NANOS;
   }
 
   /** Returns a positive number if this holder stands back before another, and 0 if either may. */
   final int order(Contender other, long now) {
     long more = FairQueue.usedMore(account, other.account);
-    return more != 0 ? Long.signum(more) : other.rank(now) - rank(now);
+    return more != 0 ? Long.signum(more) : other.order(now) - order(now);
   }
 
-  /** Returns the rank of this holder: that to which it has risen falls again. */
-  private int rank(long now) {
-    int own = standing().priority.ordinal();
-    return now - rankEndNanos < 0 ? Math.max(own, rank) : own;
+  /** Returns the order of this holder: that to which it has risen falls again. */
+  private int order(long now) {
+    int own = ownOrder();
+    return now - orderEndNanos < 0 ? Math.max(own, order) : own;
   }
 
-  /** Returns whether this holder has a rank that it will lose by time alone. */
+  /** Returns its order by its priority alone. */
+  final int ownOrder() {
+    return FairQueue.orderOf(standing().priority.ordinal());
+  }
+
+  /** Returns whether this holder has an order that it will lose by time alone. */
   final boolean hasRisen(long now) {
-    return isCounted && rank(now) > standing().priority.ordinal();
+    return isCounted && order(now) > ownOrder();
   }
 
   /** Returns how long this has waited for permits until now, in queues and in pauses. */

@@ -12,6 +12,10 @@ import java.util.TreeMap;
  * highest priority, and of these the first. An entry that waits for long rises in priority. Not
  * thread-safe: its owner locks.
  *
+ * <p>Those that have risen to a priority take turns with those that have it: behind one of these,
+ * one of those. So nothing waits without end, and a queue that is full of those that have waited
+ * for long delays one of high priority by one of them.
+ *
  * <p>Each class, of one application, client and priority, is bounded. A refused entry is promised
  * room from a moment on. If newcomers could take it, most of those who come back would be refused
  * again: while an overload lasts, there are several newcomers for each place that becomes free. So
@@ -77,6 +81,12 @@ public final class FairQueue<T> {
     int rank(long now) {
       return (int) Math.min(HIGHEST, rank + Math.max(0, now - sinceNanos) / AGING_NANOS);
     }
+
+    /** Returns its place in the order of priorities: the higher goes first. */
+    int order(long now) {
+      int risen = rank(now);
+      return risen == rank ? orderOf(rank) : 2 * risen + (account.isOwed(risen) ? 2 : 0);
+    }
   }
 
   /**
@@ -126,7 +136,12 @@ public final class FairQueue<T> {
   }
 
   /** Adds an entry with a number of its own, before all that came after it. */
-  void insert(Entry<T> entry, Account<T> account, int rank, long now) {
+  void insert(Entry<T> entry, Contender contender, long sinceNanos) {
+    Contender standing = contender.standing();
+    insert(entry, account(standing.application()), standing.priority().ordinal(), sinceNanos);
+  }
+
+  private void insert(Entry<T> entry, Account<T> account, int rank, long now) {
     entry.account = account;
     entry.rank = rank;
     entry.sinceNanos = now;
@@ -197,6 +212,32 @@ public final class FairQueue<T> {
     return Math.max(1, classes);
   }
 
+  /**
+   * Returns the place of a priority, an ordinal, in the order: just before what has risen to it.
+   */
+  static int orderOf(int rank) {
+    return 2 * rank + 1;
+  }
+
+  /** Takes out an entry whose turn it is. */
+  public void take(Entry<T> entry, long now) {
+    if (remove(entry)) {
+      int rank = entry.rank(now);
+      entry.account.setOwed(rank, rank == entry.rank && hasRisen(entry.account, rank, now));
+    }
+  }
+
+  /** Returns whether one of an account waits that has risen to a priority. */
+  private static <T> boolean hasRisen(Account<T> account, int rank, long now) {
+    for (int i = 0; i < rank; i++) {
+      TreeMap<Long, Entry<T>> queue = account.queues.get(i);
+      if (!queue.isEmpty() && queue.firstEntry().getValue().rank(now) >= rank) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Takes an entry out, and returns whether it waited. */
   public boolean remove(Entry<T> entry) {
     boolean waited = queue(entry.account, entry.rank).remove(entry.number) != null;
@@ -210,8 +251,7 @@ public final class FairQueue<T> {
   /** Ranks an entry anew whose contender has inherited the rank of another, or lost that again. */
   public void rerank(Entry<T> entry, Contender contender, long now) {
     if (remove(entry)) {
-      Contender standing = contender.standing();
-      insert(entry, account(standing.application()), standing.priority().ordinal(), now);
+      insert(entry, contender, now);
     }
   }
 
@@ -283,8 +323,8 @@ public final class FairQueue<T> {
     if (fairness != 0) {
       return fairness < 0;
     }
-    int ranks = a.rank(now) - b.rank(now);
-    return ranks != 0 ? ranks > 0 : a.number < b.number;
+    int order = a.order(now) - b.order(now);
+    return order != 0 ? order > 0 : a.number < b.number;
   }
 
   /** Returns by how many nanoseconds one has used more than the other, each seen as a whole. */

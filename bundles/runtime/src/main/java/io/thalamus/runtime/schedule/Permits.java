@@ -38,7 +38,7 @@ public final class Permits {
   /** The time that another application must have used more before it is asked for a permit. */
   static final long QUANTUM_NANOS = Duration.ofMillis(5).toNanos();
 
-  /** The time for which one keeps the rank to which it has risen by waiting. */
+  /** The time for which one keeps the order to which it has risen by waiting. */
   static final long SLICE_NANOS = Duration.ofMillis(20).toNanos();
 
   /**
@@ -333,9 +333,8 @@ public final class Permits {
       event = PreemptEvent.start(device, contender.label(), contender.execution(), first.label());
       waiter = new Waiter(contender);
       waiter.entry = new FairQueue.Entry<>(waiter, contender.number);
-      Contender standing = contender.standing();
-      queue.insert(
-          waiter.entry, queue.account(standing.application()), standing.priority().ordinal(), now);
+      // One that had risen has not had its turn.
+      queue.insert(waiter.entry, contender, contender.hasRisen(now) ? contender.sinceNanos : now);
       free(contender, now);
       contender.waiter = waiter;
       contender.pauseBegins(now);
@@ -427,19 +426,19 @@ public final class Permits {
         holder.account.charge(now - holder.chargedFromNanos);
         holder.chargedFromNanos = now;
       } else if (waiting != 0) {
-        count(holder, holder.standing().priority().ordinal(), now);
+        count(holder, holder.ownOrder(), now);
       }
     }
   }
 
   /** Begins to charge a holder. */
-  private void count(Contender holder, int rank, long now) {
+  private void count(Contender holder, int order, long now) {
     Contender standing = holder.standing();
     holder.account = queue.account(standing.application());
     holder.account.enter();
     holder.chargedFromNanos = now;
-    holder.rank = rank;
-    holder.rankEndNanos = now + SLICE_NANOS;
+    holder.order = order;
+    holder.orderEndNanos = now + SLICE_NANOS;
     if (holder.number < 0) {
       holder.number = queue.nextNumber();
     }
@@ -465,8 +464,9 @@ public final class Permits {
     contender.waiter = null;
     // First counted: who is never idle in between keeps what is due to it. From this moment on:
     // the one before it may have worked on since this thread looked at the clock.
-    count(contender, entry.rank(now), clock.nanoTime());
-    queue.remove(entry);
+    count(contender, entry.order(now), clock.nanoTime());
+    contender.sinceNanos = entry.sinceNanos;
+    queue.take(entry, now);
     entry.item().isGranted = true;
     waiting--;
   }
@@ -518,14 +518,13 @@ public final class Permits {
   /** Ranks a contender anew that has inherited the rank of another, or lost that again. */
   synchronized void reconsider(Contender contender) {
     long now = clock.nanoTime();
-    Contender standing = contender.standing();
     Waiter waiter = contender.waiter;
     settle(now);
     if (waiter != null) {
       queue.rerank(waiter.entry, contender, now);
     } else if (contender.isCounted) {
       contender.account.exit();
-      count(contender, standing.priority().ordinal(), now);
+      count(contender, contender.ownOrder(), now);
     }
     dispatch(now);
   }

@@ -56,6 +56,37 @@ class FairQueueTest {
     return entries;
   }
 
+  /** Returns the priorities of all that wait, in the order in which they are taken at a moment. */
+  private static List<Priority> taken(FairQueue<Priority> queue, long now) {
+    List<Priority> order = new ArrayList<>();
+    for (var next = queue.peek(now); next != null; next = queue.peek(now)) {
+      order.add(next.item());
+      queue.take(next, now);
+    }
+    return order;
+  }
+
+  @Test
+  void thoseThatHaveRisenTakeTurnsWithThoseOfTheirNewPriority() {
+    FairQueue<Priority> queue = new FairQueue<>(8);
+    for (int i = 0; i < 4; i++) {
+      queue.add(A, Priority.MEDIUM, 0, Priority.MEDIUM);
+    }
+    long later = FairQueue.AGING_NANOS;
+    queue.add(A, Priority.LOW, 0, Priority.LOW);
+    queue.add(A, Priority.MEDIUM, later, Priority.MEDIUM);
+    for (int i = 0; i < 3; i++) {
+      queue.add(A, Priority.HIGH, later, Priority.HIGH);
+    }
+    Priority low = Priority.LOW;
+    Priority medium = Priority.MEDIUM;
+    Priority high = Priority.HIGH;
+    assertEquals(
+        List.of(high, medium, high, medium, high, medium, medium, medium, low),
+        taken(queue, later),
+        "a newcomer of medium priority goes before one of low that has risen to it");
+  }
+
   @Test
   void newcomersDoNotTakeRoomThatIsPromised() {
     FairQueue<Caller> queue = new FairQueue<>(8);
