@@ -70,7 +70,7 @@ class SearchTest {
   void whatComputesWithThemIsNamed() {
     file.input("x", FLOAT, 2, 2)
         .node("NonZero", List.of("x"), "places")
-        .node("Add", List.of("places", "places"), "y")
+        .node("Tile", List.of("places", "places"), "y")
         .output("y", INT64, 2, -1);
     assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()));
   }

@@ -5,6 +5,7 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
 import io.thalamus.onnx.file.OnnxGraph;
+import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -14,7 +15,7 @@ import java.util.Map;
 
 /**
  * Control flow: a branch that is known stands where the condition was; both branches are computed
- * where it is not, and one chosen; loops of known length are unrolled.
+ * where it is not, and one chosen; loops of known length are unrolled, if it is not too large.
  */
 final class Control {
   private static final int MAX_STEPS = 1024;
@@ -73,26 +74,28 @@ final class Control {
             && body.outputs().size() >= states + 1
             && node.outputs() <= body.outputs().size() - 1,
         "its body does not fit it");
-    long most = node.has(0) ? (long) node.onlyNumber(0) : Long.MAX_VALUE;
-    boolean goesOn = !node.has(1) || node.onlyNumber(1) != 0;
     List<Value> state = new ArrayList<>();
     for (int i = 0; i < states; i++) {
       state.add(node.any(i + 2));
     }
+    boolean isCounted = !node.has(0) || node.isKnown(0);
+    boolean isDecided = !node.has(1) || node.isKnown(1);
+    long most = node.has(0) && isCounted ? (long) node.onlyNumber(0) : Long.MAX_VALUE;
+    boolean goesOn = !node.has(1) || isDecided && node.onlyNumber(1) != 0;
+    boolean isKnown = isCounted && isDecided && (!goesOn || most <= MAX_STEPS || !node.has(0));
     List<List<Value>> rows = new ArrayList<>();
-    for (long step = 0; step < most && goesOn; step++) {
-      node.require(step < MAX_STEPS, "it has more than " + MAX_STEPS + " rounds, or no known end");
-      Map<String, Value> given = new HashMap<>();
-      given.put(body.inputs().get(0).name(), Value.of(Tensor.ofLongs(new int[0], step)));
-      given.put(body.inputs().get(1).name(), node.ops().number(DataType.BOOL, 1));
-      for (int i = 0; i < states; i++) {
-        given.put(body.inputs().get(i + 2).name(), state.get(i));
-      }
-      List<Value> results = node.graph().inline(body, node.scope(), given);
-      node.require(results.getFirst().isConstant(), "whether it goes on is not known beforehand");
-      goesOn = results.getFirst().constant().integer(0) != 0;
-      state = new ArrayList<>(results.subList(1, states + 1));
+    for (long step = 0; isKnown && step < most && goesOn; step++) {
+      List<Value> results =
+          round(
+              node.graph(), node.scope(), body, Value.of(Tensor.ofLongs(new int[0], step)), state);
+      isKnown = results.getFirst().isConstant() && step < MAX_STEPS;
+      goesOn = isKnown && results.getFirst().constant().integer(0) != 0;
+      state = isKnown ? new ArrayList<>(results.subList(1, states + 1)) : state;
       rows.add(results.subList(states + 1, results.size()));
+    }
+    if (!isKnown) {
+      counted(node, body, states);
+      return;
     }
     for (int i = 0; i < states && i < node.outputs(); i++) {
       node.out(i, state.get(i));
@@ -104,6 +107,46 @@ final class Control {
         column.add(row.get(i - states));
       }
       node.out(i, node.ops().stack(column, 0));
+    }
+  }
+
+  private static List<Value> round(
+      GraphConverter graph, Scope outer, OnnxGraph body, Value index, List<Value> states)
+      throws ModelFormatException {
+    Map<String, Value> given = new HashMap<>();
+    given.put(body.inputs().get(0).name(), index);
+    given.put(body.inputs().get(1).name(), graph.ops().number(DataType.BOOL, 1));
+    for (int i = 0; i < states.size(); i++) {
+      given.put(body.inputs().get(i + 2).name(), states.get(i));
+    }
+    return graph.inline(body, outer, given);
+  }
+
+  /** A loop whose rounds only an execution counts. */
+  private static void counted(Node node, OnnxGraph body, int states) throws ModelFormatException {
+    List<Value> first = new ArrayList<>();
+    for (int i = 0; i < states; i++) {
+      first.add(node.any(i + 2));
+    }
+    Value most = null;
+    if (node.has(0)) {
+      // What is beyond 32 bits stands for no limit.
+      most =
+          node.isKnown(0)
+              ? node.ops().number(DataType.INT64, node.onlyInt(0))
+              : node.ops().reshape(node.in(0));
+    }
+    Value goesOn = node.has(1) ? node.in(1) : node.ops().number(DataType.BOOL, 1);
+    List<Value> results =
+        Loops.convert(
+            node,
+            most,
+            goesOn,
+            first,
+            0,
+            (inner, outer, index, state) -> round(inner, outer, body, index, state));
+    for (int i = 0; i < node.outputs(); i++) {
+      node.out(i, results.get(i));
     }
   }
 
@@ -150,23 +193,55 @@ final class Control {
     int[] outAxes = node.list("scan_output_axes", stacked, 0);
     int[] outBackwards = node.list("scan_output_directions", stacked, 0);
     int steps = inputs.get(states).dim(node.axis(axes[0], inputs.get(states).rank()));
-    node.require(steps <= MAX_STEPS, "it has more than " + MAX_STEPS + " rounds");
-    List<Value> state = new ArrayList<>(inputs.subList(0, states));
+    for (int i = 0; i < scanned; i++) {
+      Value input = inputs.get(states + i);
+      node.require(
+          input.dim(node.axis(axes[i], input.rank())) == steps,
+          "its sequences are of different length");
+    }
+    if (steps > MAX_STEPS) {
+      List<Value> found =
+          Loops.convert(
+              node,
+              ops.number(DataType.INT64, steps),
+              ops.number(DataType.BOOL, 1),
+              inputs.subList(0, states),
+              steps,
+              (inner, outer, index, state) -> {
+                List<Value> slices = new ArrayList<>();
+                for (int i = 0; i < scanned; i++) {
+                  Value input = outer.pass(inputs.get(states + i));
+                  Value place = inner.ops().cast(index, DataType.INT32);
+                  if (backwards[i] != 0) {
+                    place = inner.ops().sub(inner.ops().number(DataType.INT32, steps - 1), place);
+                  }
+                  slices.add(inner.ops().gather(input, node.axis(axes[i], input.rank()), place));
+                }
+                List<Value> results = step(inner, outer, body, state, slices);
+                results.addFirst(inner.ops().number(DataType.BOOL, 1));
+                return results;
+              });
+      List<Value> outputs = new ArrayList<>(found.subList(0, states));
+      for (int i = 0; i < stacked; i++) {
+        Value rows = found.get(states + i);
+        rows = outBackwards[i] != 0 ? ops.reverse(rows, 0) : rows;
+        int axis = node.axis(outAxes[i], rows.rank());
+        int[] order = Dims.insert(MoveOps.others(rows.rank(), 0), axis, 0);
+        outputs.add(ops.transpose(rows, order));
+      }
+      return outputs;
+    }
+    List<Value> state = inputs.subList(0, states);
     List<List<Value>> rows = new ArrayList<>();
     for (int step = 0; step < steps; step++) {
-      Map<String, Value> given = new HashMap<>();
-      for (int i = 0; i < states; i++) {
-        given.put(body.inputs().get(i).name(), state.get(i));
-      }
+      List<Value> slices = new ArrayList<>();
       for (int i = 0; i < scanned; i++) {
         Value input = inputs.get(states + i);
-        int axis = node.axis(axes[i], input.rank());
-        node.require(input.dim(axis) == steps, "its sequences are of different length");
         int place = backwards[i] != 0 ? steps - 1 - step : step;
-        given.put(body.inputs().get(states + i).name(), ops.at(input, axis, place));
+        slices.add(ops.at(input, node.axis(axes[i], input.rank()), place));
       }
-      List<Value> results = node.graph().inline(body, node.scope(), given);
-      state = new ArrayList<>(results.subList(0, states));
+      List<Value> results = step(node.graph(), node.scope(), body, state, slices);
+      state = results.subList(0, states);
       rows.add(results.subList(states, results.size()));
     }
     List<Value> outputs = new ArrayList<>(state);
@@ -182,5 +257,16 @@ final class Control {
       outputs.add(ops.stack(column, node.axis(outAxes[i], rank)));
     }
     return outputs;
+  }
+
+  private static List<Value> step(
+      GraphConverter graph, Scope outer, OnnxGraph body, List<Value> states, List<Value> slices)
+      throws ModelFormatException {
+    Map<String, Value> given = new HashMap<>();
+    for (int i = 0; i < body.inputs().size(); i++) {
+      int slice = i - states.size();
+      given.put(body.inputs().get(i).name(), slice < 0 ? states.get(i) : slices.get(slice));
+    }
+    return graph.inline(body, outer, given);
   }
 }

@@ -277,12 +277,66 @@ class Emitter {
         : Value.ofOpen(type, shape.toArray(), operand);
   }
 
+  /**
+   * Adds an operation whose result has a shape that is known here, as far as it is known: 0 stands
+   * for a size that only an execution tells.
+   */
+  Value emitSized(DataType type, int[] shape, OperationType operation, Integer... inputs)
+      throws ModelFormatException {
+    Value result = temporary(type, shape);
+    List<Integer> outputs = List.of(result.operand());
+    addUnchecked(operation, List.of(inputs), outputs);
+    OperationDefinition definition =
+        catalog.find(operation).orElseThrow(() -> refuse("nothing defines " + operation.text()));
+    try {
+      definition.validate(new OperationView(operation, views(List.of(inputs)), views(outputs)));
+    } catch (ValidationException e) {
+      throw new ModelFormatException("as " + operation.text() + ": " + e.getMessage(), e);
+    }
+    return result;
+  }
+
+  /** A value for an operation to write; 0 stands for a size that only an execution tells. */
+  Value temporary(DataType type, int[] shape) throws ModelFormatException {
+    Quantization quantization = quantization(type);
+    return value(type, shape, builder.temporary("", code(type), physical(shape), quantization));
+  }
+
+  /** Real numbers rounded to float16, of a size that only an execution tells. */
+  Value halved(Value value) throws ModelFormatException {
+    Shape shape = physical(value.shape());
+    int half = builder.temporary("", OperandCode.TENSOR_FLOAT16, shape, Quantization.NONE);
+    Value result = temporary(DataType.FLOAT16, value.shape());
+    addUnchecked(OperationCode.CAST, List.of(operand(value)), List.of(half));
+    addUnchecked(OperationCode.CAST, List.of(half), List.of(result.operand()));
+    return result;
+  }
+
+  /** An input of the graph; 0 stands for a size that only an execution tells. */
+  Value input(DataType type, int[] shape) throws ModelFormatException {
+    return value(type, shape, builder.input("", code(type), physical(shape), quantization(type)));
+  }
+
+  private static Value value(DataType type, int[] shape, int operand) {
+    return Arrays.stream(shape).anyMatch(size -> size == 0)
+        ? Value.ofOpen(type, shape, operand)
+        : Value.of(type, shape, operand);
+  }
+
+  /** Adds an operation whose results have their shapes already. */
+  void addUnchecked(OperationType operation, List<Integer> inputs, List<Integer> outputs)
+      throws ModelFormatException {
+    count();
+    builder.operation(operation, inputs, outputs);
+  }
+
   /** Converts an open value to another type of numbers. */
   int convertOpen(Value value, OperandType type) throws ModelFormatException {
     Shape shape = Shape.of(value.shape());
     int output = builder.temporary("", type, shape, Quantization.NONE);
-    count();
-    builder.operation(ThalamusExtension.CAST, List.of(value.operand()), List.of(output));
+    OperationType cast =
+        type instanceof ExtensionOperandType ? ThalamusExtension.CAST : OperationCode.CAST;
+    addUnchecked(cast, List.of(value.operand()), List.of(output));
     return output;
   }
 

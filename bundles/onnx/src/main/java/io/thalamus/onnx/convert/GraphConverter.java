@@ -38,20 +38,57 @@ public final class GraphConverter {
   private static final int MAX_CALLS = 32;
 
   private final OnnxModel file;
+  private final DataFiles files;
   private final Converters converters;
   private final Map<String, Shape> shapes;
   private final Ops ops;
   private final List<String> problems = new ArrayList<>();
   private final Map<OnnxGraph, int[]> orders = new IdentityHashMap<>();
+  private final GraphConverter main;
+  private final List<Subgraph> referenced;
   private int converted;
   private int calls;
 
   private GraphConverter(
       OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> shapes) {
+    this.main = this;
+    this.referenced = new ArrayList<>();
     this.shapes = shapes;
     this.file = file;
+    this.files = files;
     this.converters = converters;
     this.ops = new Ops(files, converters.catalog(), new Budget(files.size()));
+  }
+
+  private GraphConverter(GraphConverter main) {
+    this.main = main;
+    this.referenced = main.referenced;
+    this.shapes = Map.of();
+    this.file = main.file;
+    this.files = main.files;
+    this.converters = main.converters;
+    this.ops = new Ops(files, converters.catalog(), main.ops.budget());
+  }
+
+  /** A converter for a graph that control flow of this one refers to. */
+  GraphConverter inner() {
+    return new GraphConverter(main);
+  }
+
+  /**
+   * Ends a graph that control flow refers to.
+   *
+   * @return its place among those of the model
+   */
+  int finishInner(List<Integer> inputs, List<Value> values) throws ModelFormatException {
+    List<Integer> outputs = new ArrayList<>();
+    Set<Integer> used = new HashSet<>(inputs);
+    for (Value value : values) {
+      outputs.add(output(value, value.type().operand().orElseThrow(), "a result", used));
+    }
+    Subgraph graph = named(ops.builder().build(inputs, outputs), Map.of());
+    referenced.add(Layout.improve(graph, converters.catalog(), ops.grids()));
+    return referenced.size() - 1;
   }
 
   /**
@@ -67,7 +104,10 @@ public final class GraphConverter {
     try {
       GraphConverter converter = new GraphConverter(file, files, converters, shapes);
       Subgraph graph = converter.convert();
-      return Model.of(Layout.improve(graph, converters.catalog(), converter.ops.grids()));
+      return new Model(
+          Layout.improve(graph, converters.catalog(), converter.ops.grids()),
+          converter.referenced,
+          false);
     } catch (ArithmeticException e) {
       throw new ModelFormatException("its dimensions are beyond counting", e);
     }
@@ -207,7 +247,7 @@ public final class GraphConverter {
     List<OnnxNode> nodes = scope.graph().nodes();
     for (int i : orders.computeIfAbsent(scope.graph(), NodeOrder::of)) {
       OnnxNode onnx = nodes.get(i);
-      if (++converted > MAX_NODES) {
+      if (++main.converted > MAX_NODES) {
         problems.add("its loops have more than " + MAX_NODES + " steps together");
         return;
       }
@@ -239,10 +279,12 @@ public final class GraphConverter {
     if (function.isPresent()) {
       call(function.get(), scope, onnx);
     } else {
-      converters
-          .find(onnx)
-          .orElseThrow(() -> new ModelFormatException(unknown(onnx)))
-          .convert(new Node(this, scope, onnx));
+      OperatorConverter converter =
+          converters.find(onnx).orElseThrow(() -> new ModelFormatException(unknown(onnx)));
+      Node node = new Node(this, scope, onnx);
+      if (!OpenOperators.convert(node)) {
+        converter.convert(node);
+      }
     }
     for (String output : onnx.outputs()) {
       if (!output.isEmpty() && !scope.hasFailed(output)) {
@@ -285,7 +327,7 @@ public final class GraphConverter {
         || onnx.outputs().size() > function.outputs().size()) {
       throw new ModelFormatException("the file defines it with fewer inputs or outputs");
     }
-    if (++calls > MAX_CALLS) {
+    if (++main.calls > MAX_CALLS) {
       throw new ModelFormatException(
           "its functions call each other more than " + MAX_CALLS + " deep");
     }
@@ -312,7 +354,7 @@ public final class GraphConverter {
         scope.put(onnx.outputs().get(i), results.get(i));
       }
     }
-    calls--;
+    main.calls--;
   }
 
   private List<Value> outputs(Scope inner, Map<String, Value> given) throws ModelFormatException {
@@ -345,25 +387,8 @@ public final class GraphConverter {
       if (value.parts() != null) {
         throw new ModelFormatException("output '" + output.name() + "' is a sequence");
       }
-      int operand = value.stored().isPresent() ? value.stored().getAsInt() : ops.operand(value);
       OperandType type = value.type().argument().orElseThrow();
-      if (!type.equals(ops.builder().get(operand).type())) {
-        operand = value.isOpen() ? ops.convertOpen(value, type) : ops.convert(operand, type);
-      }
-      boolean isComputed =
-          ops.builder().get(operand).lifetime().equals(Lifetime.TEMPORARY_VARIABLE);
-      if (!isComputed
-          || !used.add(operand)
-          || !ops.builder().get(operand).shape().equals(Emitter.physical(value.shape()))) {
-        if (value.isOpen()) {
-          throw new ModelFormatException(
-              "'"
-                  + output.name()
-                  + "' has a size that only an execution tells, and is given twice");
-        }
-        operand = copy(value);
-        used.add(operand);
-      }
+      int operand = output(value, type, output.name(), used);
       outputs.add(operand);
       names.put(operand, output.name());
     }
@@ -371,20 +396,45 @@ public final class GraphConverter {
       throw new ModelFormatException("its graph has no outputs");
     }
     Subgraph graph = ops.builder().build(inputs, outputs);
+    return named(graph, names);
+  }
+
+  /** The operand of a type that holds a result, and that an operation writes. */
+  private int output(Value value, OperandType type, String name, Set<Integer> used)
+      throws ModelFormatException {
+    int operand = value.stored().isPresent() ? value.stored().getAsInt() : ops.operand(value);
+    if (!type.equals(ops.builder().get(operand).type())) {
+      operand = value.isOpen() ? ops.convertOpen(value, type) : ops.convert(operand, type);
+    }
+    boolean isComputed = ops.builder().get(operand).lifetime().equals(Lifetime.TEMPORARY_VARIABLE);
+    if (!isComputed
+        || !used.add(operand)
+        || !ops.builder().get(operand).shape().equals(Emitter.physical(value.shape()))) {
+      if (value.isOpen()) {
+        throw new ModelFormatException(
+            "'" + name + "' has a size that only an execution tells, and is given twice");
+      }
+      operand = copy(value);
+      used.add(operand);
+    }
+    return operand;
+  }
+
+  /** The same graph with names for its outputs. */
+  private static Subgraph named(Subgraph graph, Map<Integer, String> names) {
     List<Operand> operands = new ArrayList<>(graph.operands());
-    names.forEach(
-        (index, name) -> {
-          Operand found = operands.get(index);
-          operands.set(
-              index,
-              new Operand(
-                  found.type(),
-                  found.shape(),
-                  found.quantization(),
-                  Lifetime.SUBGRAPH_OUTPUT,
-                  name));
-        });
-    return new Subgraph(operands, graph.operations(), inputs, outputs);
+    for (int index : graph.outputIndexes()) {
+      Operand found = operands.get(index);
+      operands.set(
+          index,
+          new Operand(
+              found.type(),
+              found.shape(),
+              found.quantization(),
+              Lifetime.SUBGRAPH_OUTPUT,
+              names.getOrDefault(index, "")));
+    }
+    return new Subgraph(operands, graph.operations(), graph.inputIndexes(), graph.outputIndexes());
   }
 
   /** In NNAPI every output is written by an operation, once; what is not is copied. */

@@ -270,7 +270,15 @@ final class Node {
   /** Gives an output; one that is not wanted is dropped. */
   void out(int output, Value value) throws ModelFormatException {
     if (wants(output)) {
-      scope.put(onnx.outputs().get(output), value);
+      boolean mayBeSizes =
+          output == 0
+              && onnx.domain().isEmpty()
+              && value.sizes() == null
+              && value.parts() == null
+              && !value.isConstant()
+              && !value.isOpen();
+      Sizes sizes = mayBeSizes ? Sizes.result(this) : null;
+      scope.put(onnx.outputs().get(output), sizes == null ? value : value.with(sizes));
     }
   }
 

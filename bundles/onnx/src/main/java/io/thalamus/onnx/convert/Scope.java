@@ -10,6 +10,7 @@ import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Tensors;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -44,6 +45,7 @@ final class Scope {
   private final Scope outer;
   private final Budget budget;
   private final long opset;
+  private final Frontier frontier;
   private final Map<String, Value> values = new HashMap<>();
   private final Set<String> failed = new HashSet<>();
   private Map<String, OnnxNode> readers;
@@ -53,6 +55,22 @@ final class Scope {
     this.outer = outer;
     this.budget = budget;
     this.opset = opset;
+    this.frontier = value -> value;
+  }
+
+  /** The values of a graph as another one sees them that control flow refers to. */
+  Scope(Scope outer, Frontier frontier) {
+    this.graph = new OnnxGraph("", List.of(), Map.of(), List.of(), List.of(), Map.of());
+    this.outer = outer;
+    this.budget = outer.budget;
+    this.opset = outer.opset;
+    this.frontier = frontier;
+  }
+
+  /** The way of values from one graph into another; each goes it once. */
+  @FunctionalInterface
+  interface Frontier {
+    Value pass(Value value) throws ModelFormatException;
   }
 
   /** The version of ONNX's operators. */
@@ -98,7 +116,17 @@ final class Scope {
       throw new ModelFormatException(
           "the file is damaged: '" + name + "' is read before it is computed");
     }
-    return outer.get(name);
+    Value found = outer.get(name);
+    Value passed = pass(found);
+    if (passed != found) {
+      values.put(name, passed);
+    }
+    return passed;
+  }
+
+  /** A value of the graph around this one as it is seen here. */
+  Value pass(Value value) throws ModelFormatException {
+    return frontier.pass(value);
   }
 
   /**

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Operators whose results are as long as what they find. They may be results of the graph, or be
- * transposed before; nothing else computes with them.
+ * Operators whose results are as long as what they find; see {@link OpenOperators} for what may
+ * compute with them.
  */
 final class Search {
   private Search() {}
@@ -113,7 +113,7 @@ final class Search {
     node.out(ops.gather(value, axis, ops.integers(new int[] {chosen.length}, chosen)));
   }
 
-  private static Value limit(Node node, int input, DataType type, double otherwise)
+  static Value limit(Node node, int input, DataType type, double otherwise)
       throws ModelFormatException {
     Ops ops = node.ops();
     return node.has(input)

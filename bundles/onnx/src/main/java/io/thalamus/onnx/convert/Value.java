@@ -33,6 +33,7 @@ final class Value {
   private boolean isOpen;
   private List<Value> parts;
   private Value turned;
+  private Sizes sizes;
 
   private Value(DataType type, int[] shape, Tensor constant, int operand) {
     this.type = type;
@@ -115,6 +116,20 @@ final class Value {
 
   void setTurned(Value other) {
     turned = other;
+  }
+
+  /** What is known of computed sizes; null where it is nothing. */
+  Sizes sizes() {
+    return sizes;
+  }
+
+  /** The same computed value, of which something is known. */
+  Value with(Sizes known) {
+    Value value = as(shape);
+    value.isOpen = isOpen;
+    value.turned = turned;
+    value.sizes = known;
+    return value;
   }
 
   boolean isConstant() {

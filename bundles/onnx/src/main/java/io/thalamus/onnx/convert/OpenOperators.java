@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Operators on values of which only an execution tells a size, or with results of such sizes. Those
+ * that are not here take known sizes alone.
+ */
+final class OpenOperators {
+  private static final Map<String, OperatorConverter> TABLE = table();
+
+  /** Operators that are told a size by an input that may be computed. */
+  private static final Map<String, int[]> TOLD =
+      Map.of(
+          "Range", new int[] {0, 1, 2},
+          "ConstantOfShape", new int[] {0},
+          "Expand", new int[] {1},
+          "TopK", new int[] {1},
+          "Slice", new int[] {1, 2},
+          "Compress", new int[] {1});
+
+  private OpenOperators() {}
+
+  private static Map<String, OperatorConverter> table() {
+    Map<String, OperatorConverter> table = new HashMap<>();
+    Map<String, Binary> pairs =
+        Map.ofEntries(
+            Map.entry("Add", Binary.ADD),
+            Map.entry("Sub", Binary.SUB),
+            Map.entry("Mul", Binary.MUL),
+            Map.entry("Div", Binary.DIV),
+            Map.entry("Pow", Binary.POW),
+            Map.entry("Max", Binary.MAXIMUM),
+            Map.entry("Min", Binary.MINIMUM),
+            Map.entry("Equal", Binary.EQUAL),
+            Map.entry("Less", Binary.LESS),
+            Map.entry("LessOrEqual", Binary.LESS_EQUAL),
+            Map.entry("Greater", Binary.GREATER),
+            Map.entry("GreaterOrEqual", Binary.GREATER_EQUAL),
+            Map.entry("And", Binary.AND),
+            Map.entry("Or", Binary.OR),
+            Map.entry("Xor", Binary.NOT_EQUAL));
+    pairs.forEach((name, function) -> table.put(name, node -> pairs(node, function)));
+    Map<String, Unary> singles =
+        Map.ofEntries(
+            Map.entry("Abs", Unary.ABS),
+            Map.entry("Neg", Unary.NEG),
+            Map.entry("Exp", Unary.EXP),
+            Map.entry("Log", Unary.LOG),
+            Map.entry("Sqrt", Unary.SQRT),
+            Map.entry("Sin", Unary.SIN),
+            Map.entry("Floor", Unary.FLOOR),
+            Map.entry("Relu", Unary.RELU),
+            Map.entry("Erf", Unary.ERF),
+            Map.entry("Sigmoid", Unary.LOGISTIC),
+            Map.entry("Tanh", Unary.TANH));
+    singles.forEach(
+        (name, function) ->
+            table.put(
+                name, node -> node.out(OpenSizes.unary(node.ops(), function, node.openIn(0)))));
+    table.put("Ceil", OpenOperators::ceil);
+    table.put("Cos", OpenOperators::cos);
+    table.put("Reciprocal", OpenOperators::reciprocal);
+    table.put("Not", node -> node.out(OpenSizes.not(node.ops(), node.openIn(0))));
+    table.put("Mod", OpenOperators::mod);
+    table.put("Where", OpenOperators::where);
+    table.put("Clip", OpenOperators::clip);
+    table.put(
+        "Cast",
+        node ->
+            node.out(OpenSizes.cast(node.ops(), node.openIn(0), node.type("to", DataType.FLOAT))));
+    table.put(
+        "CastLike",
+        node -> node.out(OpenSizes.cast(node.ops(), node.openIn(0), node.openIn(1).type())));
+    table.put("Shape", OpenMoves::shape);
+    table.put("Size", OpenMoves::count);
+    table.put("Reshape", OpenMoves::reshape);
+    table.put("Flatten", OpenMoves::flatten);
+    table.put("Squeeze", OpenMoves::squeeze);
+    table.put("Unsqueeze", OpenMoves::unsqueeze);
+    table.put("Transpose", OpenMoves::transpose);
+    table.put("Concat", OpenMoves::concat);
+    table.put("Slice", OpenMoves::slice);
+    table.put("Split", OpenMoves::split);
+    table.put("Gather", OpenMoves::gather);
+    table.put("GatherND", OpenMoves::gatherNd);
+    table.put("Compress", OpenMoves::compress);
+    table.put("NonZero", OpenMoves::nonZero);
+    table.put("NonMaxSuppression", OpenMoves::nonMaxSuppression);
+    table.put("Range", OpenMoves::range);
+    table.put("ConstantOfShape", OpenMoves::constantOfShape);
+    table.put("Expand", OpenMoves::expand);
+    table.put("TopK", OpenMoves::topK);
+    table.put("ReduceSum", node -> reduce(node, OperationCode.REDUCE_SUM));
+    table.put("ReduceMean", node -> reduce(node, OperationCode.MEAN));
+    table.put("ReduceMax", node -> reduce(node, OperationCode.REDUCE_MAX));
+    table.put("ReduceMin", node -> reduce(node, OperationCode.REDUCE_MIN));
+    table.put("ReduceProd", node -> reduce(node, OperationCode.REDUCE_PROD));
+    table.put("ArgMax", node -> place(node, OperationCode.ARGMAX));
+    table.put("ArgMin", node -> place(node, OperationCode.ARGMIN));
+    table.put("Softmax", OpenOperators::softmax);
+    table.put("MatMul", OpenOperators::matmul);
+    table.put("Gemm", OpenOperators::gemm);
+    return Map.copyOf(table);
+  }
+
+  /** Returns whether an operator is one for here, and converts it then. */
+  static boolean convert(Node node) throws ModelFormatException {
+    String name = node.onnx().type();
+    OperatorConverter converter = node.onnx().domain().isEmpty() ? TABLE.get(name) : null;
+    if (converter == null || !isOpen(node) && !isToldLater(node, name)) {
+      return false;
+    }
+    converter.convert(node);
+    return true;
+  }
+
+  private static boolean isOpen(Node node) throws ModelFormatException {
+    for (int i = 0; i < node.inputs(); i++) {
+      if (node.has(i) && node.any(i).isOpen()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns whether a size is computed that the file does not state. */
+  private static boolean isToldLater(Node node, String name) throws ModelFormatException {
+    for (int input : TOLD.getOrDefault(name, new int[0])) {
+      boolean isTold = input < node.inputs() && (!name.equals("Slice") || node.opset() >= 10);
+      if (isTold && node.has(input) && !node.isKnown(input)) {
+        return name.equals("Compress") || node.declared(0) == null;
+      }
+    }
+    return false;
+  }
+
+  // ---- each element ----
+
+  private static void pairs(Node node, Binary function) throws ModelFormatException {
+    Value result = node.openIn(0);
+    for (int i = 1; i < node.inputs(); i++) {
+      Value next = node.openIn(i);
+      boolean isPower = function == Binary.POW && result.type().isFloat();
+      next = isPower ? OpenSizes.cast(node.ops(), next, result.type()) : next;
+      result = OpenSizes.binary(node.ops(), function, result, next);
+    }
+    node.out(result);
+  }
+
+  private static void ceil(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value turned = OpenSizes.unary(ops, Unary.NEG, node.openIn(0));
+    Value whole = OpenSizes.unary(ops, Unary.FLOOR, turned);
+    node.out(OpenSizes.unary(ops, Unary.NEG, whole));
+  }
+
+  private static void cos(Node node) throws ModelFormatException {
+    Value value = node.openIn(0);
+    Value quarter = node.ops().number(value.type(), Math.PI / 2);
+    Value ahead = OpenSizes.binary(node.ops(), Binary.ADD, value, quarter);
+    node.out(OpenSizes.unary(node.ops(), Unary.SIN, ahead));
+  }
+
+  private static void reciprocal(Node node) throws ModelFormatException {
+    Value value = node.openIn(0);
+    Value one = node.ops().number(value.type(), 1);
+    node.out(OpenSizes.binary(node.ops(), Binary.DIV, one, value));
+  }
+
+  private static void mod(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value a = node.openIn(0);
+    Value b = node.openIn(1);
+    node.require(!node.flag("fmod", false), "its remainders have the sign of the dividend");
+    Value whole = OpenSizes.binary(ops, Binary.FLOOR_DIV, a, b);
+    Value product = OpenSizes.binary(ops, Binary.MUL, whole, b);
+    node.out(OpenSizes.binary(ops, Binary.SUB, a, product));
+  }
+
+  private static void where(Node node) throws ModelFormatException {
+    node.out(OpenSizes.select(node.ops(), node.openIn(0), node.openIn(1), node.openIn(2)));
+  }
+
+  private static void clip(Node node) throws ModelFormatException {
+    Value value = node.openIn(0);
+    for (int i = 1; i < 3; i++) {
+      Binary function = i == 1 ? Binary.MAXIMUM : Binary.MINIMUM;
+      String name = i == 1 ? "min" : "max";
+      if (node.opset() >= 11 && node.has(i)) {
+        value = OpenSizes.binary(node.ops(), function, value, node.in(i));
+      } else if (node.hasSetting(name)) {
+        Value limit = node.ops().number(value.type(), node.real(name, 0));
+        value = OpenSizes.binary(node.ops(), function, value, limit);
+      }
+    }
+    node.out(value);
+  }
+
+  // ---- many elements for one ----
+
+  private static void reduce(Node node, OperationType operation) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    int[] given = node.has(1) ? node.ints(1) : node.list("axes");
+    boolean isNone = given == null || given.length == 0;
+    node.require(!isNone || !node.flag("noop_with_empty_axes", false), "it reduces nothing");
+    int[] axes = isNone ? Dims.range(value.rank()) : node.axes(given, value.rank());
+    int[] kept = value.shape().clone();
+    for (int axis : axes) {
+      kept[axis] = 1;
+    }
+    Value result;
+    if (value.type().isFloat() && value.rank() <= 4) {
+      result =
+          ops.emitSized(
+              value.type(),
+              kept,
+              operation,
+              ops.operand(value),
+              ops.int32Vector(axes),
+              operation == OperationCode.MEAN ? ops.int32(1) : ops.bool(true));
+    } else {
+      boolean isSum = operation == OperationCode.REDUCE_SUM && axes.length == value.rank();
+      node.require(isSum && !value.type().is8Bit(), "it reduces " + value.text());
+      result = ops.reshape(OpenSizes.sum(ops, OpenSizes.flat(ops, value)), kept);
+    }
+    int[] rest = Dims.permute(kept, MoveOps.others(value.rank(), axes));
+    node.out(node.flag("keepdims", true) ? result : OpenSizes.reshape(ops, result, rest));
+  }
+
+  private static void place(Node node, OperationType operation) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    int axis = node.axis(node.setting("axis", 0), value.rank());
+    node.require(!node.flag("select_last_index", false), "it takes the last of several");
+    int[] rest = Dims.remove(value.shape(), axis);
+    Value place =
+        ops.emitSized(
+            DataType.INT64,
+            rest.length == 0 ? new int[] {1} : rest,
+            operation,
+            ops.operand(value),
+            ops.int32(axis));
+    boolean isKept = node.flag("keepdims", true);
+    int[] shape = isKept ? Dims.with(value.shape(), axis, 1) : rest;
+    node.out(OpenSizes.reshape(ops, place, shape));
+  }
+
+  private static void softmax(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    node.require(
+        node.opset() >= 13 && value.rank() <= 4 && value.type().isFloat(),
+        "it is of " + value.text());
+    int axis = node.axis(node.setting("axis", -1), value.rank());
+    node.out(
+        ops.emitSized(
+            value.type(),
+            value.shape(),
+            OperationCode.SOFTMAX,
+            ops.operand(value),
+            ops.real(1),
+            ops.int32(axis)));
+  }
+
+  private static Value product(Node node, Value a, Value weights, Value bias)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    node.require(
+        a.type().isFloat() && a.rank() == 2 && a.dim(1) > 0 && weights.dim(1) == a.dim(1),
+        a.text() + " and " + weights.text() + " cannot be multiplied");
+    int width = weights.dim(0);
+    return ops.emitSized(
+        a.type(),
+        new int[] {a.dim(0), width},
+        OperationCode.FULLY_CONNECTED,
+        ops.operand(a),
+        ops.operand(weights),
+        ops.operand(bias == null ? ops.fill(a.type(), new int[] {width}, 0) : bias),
+        ops.int32(0));
+  }
+
+  private static void matmul(Node node) throws ModelFormatException {
+    Value weights = node.in(1);
+    node.require(weights.rank() == 2, weights.text() + " is no matrix");
+    node.out(product(node, node.openIn(0), node.ops().transpose(weights, 1, 0), null));
+  }
+
+  private static void gemm(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value weights = node.in(1);
+    Value bias = node.has(2) ? node.in(2) : null;
+    node.require(
+        !node.flag("transA", false)
+            && node.real("alpha", 1) == 1
+            && node.real("beta", 1) == 1
+            && weights.rank() == 2
+            && (bias == null || bias.rank() == 1),
+        "its product is turned or weighted");
+    weights = node.flag("transB", false) ? weights : ops.transpose(weights, 1, 0);
+    Value full = bias == null ? null : ops.expand(bias, weights.dim(0));
+    node.out(product(node, node.openIn(0), weights, full));
+  }
+}

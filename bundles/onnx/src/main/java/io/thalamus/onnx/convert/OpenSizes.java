@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Steps on values of which only an execution tells a size, which is 0 here. Devices compute the
+ * shapes of what they write; so much is derived here as operations have to be told.
+ */
+final class OpenSizes {
+  private static final int MAX_RANK = 4;
+  private static final int REST = -1;
+
+  private OpenSizes() {}
+
+  private static void require(boolean condition, String what) throws ModelFormatException {
+    Emitter.require(condition, what + " has a size that only an execution tells");
+  }
+
+  private static boolean isReal(Value value) {
+    return value.type().isFloat() && value.rank() <= MAX_RANK;
+  }
+
+  private static Value like(Ops ops, Value value, DataType type, OperationType operation)
+      throws ModelFormatException {
+    return ops.emitSized(type, value.shape(), operation, ops.operand(value));
+  }
+
+  /** The sizes of two values that are broadcast; an unknown one fits any. */
+  private static int[] broadcast(Value a, Value b) throws ModelFormatException {
+    int rank = Math.max(a.rank(), b.rank());
+    int[] shape = new int[rank];
+    for (int i = 1; i <= rank; i++) {
+      int x = i > a.rank() ? 1 : a.dim(a.rank() - i);
+      int y = i > b.rank() ? 1 : b.dim(b.rank() - i);
+      Emitter.require(
+          x == y || x <= 1 || y <= 1, a.text() + " and " + b.text() + " do not broadcast");
+      shape[rank - i] = x == 1 ? y : y == 1 ? x : Math.max(x, y);
+    }
+    return shape;
+  }
+
+  // ---- each element ----
+
+  static Value binary(Ops ops, Binary function, Value a, Value b) throws ModelFormatException {
+    if (!a.isOpen() && !b.isOpen()) {
+      return ops.binary(function, a, b);
+    }
+    Emitter.require(a.type() == b.type(), "its inputs are " + a.type() + " and " + b.type());
+    int[] shape = broadcast(a, b);
+    require(!a.type().is8Bit() && shape.length <= MAX_RANK, a.text());
+    boolean isWhole = !a.type().isFloat();
+    Emitter.require(!isWhole || function != Binary.POW, "NNAPI has no powers of integers");
+    if (isWhole && function == Binary.DIV) {
+      Value zero = ops.number(a.type(), 0);
+      Value size =
+          binary(ops, Binary.FLOOR_DIV, unary(ops, Unary.ABS, a), unary(ops, Unary.ABS, b));
+      Value isBelow = binary(ops, Binary.LESS, a, zero);
+      Value isNegative = binary(ops, Binary.NOT_EQUAL, isBelow, binary(ops, Binary.LESS, b, zero));
+      return select(ops, isNegative, unary(ops, Unary.NEG, size), size);
+    }
+    boolean isQuestion = function.kind() == Binary.Kind.QUESTION;
+    DataType type = isQuestion ? DataType.BOOL : a.type();
+    return function.kind() == Binary.Kind.ARITHMETIC
+        ? ops.emitSized(
+            type, shape, function.operation(), ops.operand(a), ops.operand(b), ops.int32(0))
+        : ops.emitSized(type, shape, function.operation(), ops.operand(a), ops.operand(b));
+  }
+
+  static Value unary(Ops ops, Unary function, Value value) throws ModelFormatException {
+    if (!value.isOpen()) {
+      return ops.unary(function, value);
+    }
+    if (function == Unary.RELU && !value.type().isFloat()) {
+      return binary(ops, Binary.MAXIMUM, value, ops.number(value.type(), 0));
+    }
+    boolean isPlain = isReal(value) || function == Unary.ABS || function == Unary.NEG;
+    require(isPlain && !value.type().is8Bit(), value.text());
+    return like(ops, value, value.type(), function.operation());
+  }
+
+  static Value not(Ops ops, Value value) throws ModelFormatException {
+    return value.isOpen()
+        ? like(ops, value, DataType.BOOL, OperationCode.LOGICAL_NOT)
+        : ops.not(value);
+  }
+
+  /** False for each element. */
+  private static Value falsehood(Ops ops, Value value) throws ModelFormatException {
+    Value any = value.type() == DataType.BOOL ? value : binary(ops, Binary.EQUAL, value, value);
+    return binary(ops, Binary.AND, any, ops.number(DataType.BOOL, 0));
+  }
+
+  static Value cast(Ops ops, Value value, DataType type) throws ModelFormatException {
+    if (!value.isOpen() || value.type() == type) {
+      return ops.cast(value, type);
+    }
+    boolean isKept = Emitter.code(value.type()) == Emitter.code(type);
+    require(!value.type().is8Bit() && !type.is8Bit(), value.text());
+    if (type == DataType.FLOAT16) {
+      return ops.halved(cast(ops, value, DataType.FLOAT));
+    }
+    if (isKept) {
+      return Value.ofOpen(type, value.shape(), ops.operand(value));
+    }
+    if (type == DataType.BOOL) {
+      return binary(ops, Binary.NOT_EQUAL, value, ops.number(value.type(), 0));
+    }
+    return like(
+        ops,
+        value,
+        type,
+        value.type() == DataType.BOOL ? ThalamusExtension.CAST : OperationCode.CAST);
+  }
+
+  /** The elements repeated to the sizes of others too. */
+  private static Value spread(Ops ops, Value value, Value... others) throws ModelFormatException {
+    Value result = value;
+    for (Value other : others) {
+      Value wide = falsehood(ops, other);
+      if (!Arrays.equals(result.shape(), wide.shape())) {
+        result =
+            value.type() == DataType.BOOL
+                ? binary(ops, Binary.OR, result, wide)
+                : binary(ops, Binary.ADD, result, cast(ops, wide, value.type()));
+      }
+    }
+    return result;
+  }
+
+  static Value select(Ops ops, Value condition, Value a, Value b) throws ModelFormatException {
+    if (!condition.isOpen() && !a.isOpen() && !b.isOpen()) {
+      return ops.select(condition, a, b);
+    }
+    Emitter.require(a.type() == b.type(), "it chooses between " + a.type() + " and " + b.type());
+    Value chosen = spread(ops, condition, a, b);
+    Value first = spread(ops, a, condition, b);
+    Value second = spread(ops, b, condition, a);
+    if (a.type() == DataType.BOOL) {
+      return binary(
+          ops,
+          Binary.OR,
+          binary(ops, Binary.AND, chosen, first),
+          binary(ops, Binary.AND, not(ops, chosen), second));
+    }
+    return ops.emitSized(
+        a.type(),
+        chosen.shape(),
+        OperationCode.SELECT,
+        ops.operand(chosen),
+        ops.operand(first),
+        ops.operand(second));
+  }
+
+  // ---- sizes ----
+
+  /** All elements in one row. */
+  static Value flat(Ops ops, Value value) throws ModelFormatException {
+    if (!value.isOpen()) {
+      return ops.flat(value);
+    }
+    if (value.rank() == 1) {
+      return value;
+    }
+    if (isReal(value)) {
+      return ops.emitSized(
+          value.type(),
+          new int[1],
+          OperationCode.RESHAPE,
+          ops.operand(value),
+          ops.int32Vector(REST));
+    }
+    Value all = not(ops, falsehood(ops, value));
+    int[] places = {0, value.rank()};
+    return gatherNd(ops, value, found(ops, all, places, false));
+  }
+
+  /** The places of what is not 0. */
+  static Value found(Ops ops, Value value, int[] shape, boolean isByAxis)
+      throws ModelFormatException {
+    return ops.emitSized(
+        DataType.INT64, shape, ThalamusExtension.NON_ZERO, ops.operand(value), ops.bool(isByAxis));
+  }
+
+  static Value gatherNd(Ops ops, Value value, Value places) throws ModelFormatException {
+    int depth = places.dim(places.rank() - 1);
+    int[] shape =
+        Dims.join(
+            Arrays.copyOf(places.shape(), places.rank() - 1),
+            Arrays.copyOfRange(value.shape(), depth, value.rank()));
+    return ops.emitSized(
+        value.type(), shape, ThalamusExtension.GATHER_ND, ops.operand(value), ops.operand(places));
+  }
+
+  /** The same elements; of the sizes one at most is unknown. */
+  static Value reshape(Ops ops, Value value, int... shape) throws ModelFormatException {
+    if (!value.isOpen()) {
+      return ops.reshape(value, shape);
+    }
+    if (Arrays.equals(value.shape(), shape)) {
+      return value;
+    }
+    long unknown = Arrays.stream(shape).filter(size -> size == 0).count();
+    require(unknown <= 1, value.text());
+    if (isReal(value) && shape.length <= MAX_RANK && shape.length > 0) {
+      int[] target = Arrays.stream(shape).map(size -> size == 0 ? REST : size).toArray();
+      return ops.emitSized(
+          value.type(), shape, OperationCode.RESHAPE, ops.operand(value), ops.int32Vector(target));
+    }
+    if (value.type() == DataType.BOOL) {
+      Value whole = cast(ops, value, DataType.INT32);
+      return cast(ops, reshape(ops, whole, shape), DataType.BOOL);
+    }
+    boolean isRow = Arrays.stream(shape).allMatch(size -> size <= 1);
+    require(isRow, value.text());
+    Value row = flat(ops, value);
+    if (shape.length == 0) {
+      return Value.of(value.type(), shape, ops.operand(row));
+    }
+    int place = 0;
+    while (place < shape.length - 1 && shape[place] != 0) {
+      place++;
+    }
+    for (int i = 0; i < shape.length; i++) {
+      if (i != place) {
+        row =
+            ops.emitSized(
+                row.type(),
+                Dims.insert(row.shape(), i, 1),
+                OperationCode.EXPAND_DIMS,
+                ops.operand(row),
+                ops.int32(i));
+      }
+    }
+    return Arrays.equals(row.shape(), shape)
+        ? row
+        : Value.of(value.type(), shape, ops.operand(row));
+  }
+
+  /** How many elements there are along an axis, as one number. */
+  static Value size(Ops ops, Value value, int axis) throws ModelFormatException {
+    if (value.dim(axis) > 0 || !value.isOpen()) {
+      return ops.number(DataType.INT64, value.dim(axis));
+    }
+    int[] sizes = new int[value.rank()];
+    Arrays.fill(sizes, 1);
+    sizes[axis] = 0;
+    for (int i = 0; i < sizes.length; i++) {
+      require(i == axis || value.dim(i) > 0, "more than one axis of " + value.text());
+    }
+    Value all = value;
+    if (value.rank() > 1) {
+      if (value.type() == DataType.BOOL) {
+        all = cast(ops, value, DataType.INT32);
+      }
+      all =
+          ops.emitSized(
+              all.type(),
+              sizes,
+              OperationCode.SLICE,
+              ops.operand(all),
+              ops.int32Vector(new int[value.rank()]),
+              ops.int32Vector(Dims.with(sizes, axis, REST)));
+    }
+    Value isThere = not(ops, falsehood(ops, all));
+    return sum(ops, flat(ops, cast(ops, isThere, DataType.INT64)));
+  }
+
+  /** The sum of a row of integers, as a product of matrices, which is exact. */
+  static Value sum(Ops ops, Value row) throws ModelFormatException {
+    Value one = not(ops, falsehood(ops, row));
+    Value ones = reshape(ops, cast(ops, one, row.type()), 1, 0);
+    Value column = reshape(ops, row, 0, 1);
+    Value product =
+        ops.emitSized(
+            row.type(),
+            new int[] {1, 1},
+            ThalamusExtension.BATCH_MATMUL,
+            ops.operand(ones),
+            ops.operand(column),
+            ops.bool(false),
+            ops.bool(false));
+    return ops.reshape(product);
+  }
+
+  // ---- places ----
+
+  static Value transpose(Ops ops, Value value, int... order) throws ModelFormatException {
+    if (!value.isOpen()) {
+      return ops.transpose(value, order);
+    }
+    int[] shape = Dims.permute(value.shape(), order);
+    if (Arrays.equals(order, Dims.range(value.rank()))) {
+      return value;
+    }
+    if (isReal(value)) {
+      return ops.emitSized(
+          value.type(), shape, OperationCode.TRANSPOSE, ops.operand(value), ops.int32Vector(order));
+    }
+    if (value.turned() != null) {
+      return value.turned();
+    }
+    int known = value.rank() == 2 && value.dim(0) > 0 ? 0 : 1;
+    require(value.rank() == 2 && value.dim(known) > 0, value.text());
+    List<Value> lines = new ArrayList<>();
+    for (int i = 0; i < value.dim(known); i++) {
+      Value line = gather(ops, value, known, ops.integers(new int[] {1}, i));
+      int[] turned = known == 0 ? new int[] {0, 1} : new int[] {1, 0};
+      lines.add(reshape(ops, flat(ops, line), turned));
+    }
+    return concat(ops, lines, 1 - known);
+  }
+
+  static Value gather(Ops ops, Value value, int axis, Value places) throws ModelFormatException {
+    if (value.type() == DataType.BOOL) {
+      Value whole = cast(ops, value, DataType.INT32);
+      return cast(ops, gather(ops, whole, axis, places), DataType.BOOL);
+    }
+    int[] before = Arrays.copyOf(value.shape(), axis);
+    int[] after = Arrays.copyOfRange(value.shape(), axis + 1, value.rank());
+    int[] found = places.rank() == 0 ? new int[] {1} : places.shape();
+    Value result =
+        ops.emitSized(
+            value.type(),
+            Dims.join(before, found, after),
+            OperationCode.GATHER,
+            ops.operand(value),
+            ops.int32(axis),
+            ops.operand(places));
+    return reshape(ops, result, Dims.join(before, places.shape(), after));
+  }
+
+  static Value concat(Ops ops, List<Value> values, int axis) throws ModelFormatException {
+    List<Value> parts = values.stream().filter(each -> each.isOpen() || each.count() > 0).toList();
+    int[] shape = parts.getFirst().shape().clone();
+    List<Integer> inputs = new ArrayList<>();
+    for (Value part : parts) {
+      for (int i = 0; i < shape.length; i++) {
+        int size = part.dim(i);
+        if (i == axis) {
+          boolean isFirst = inputs.isEmpty();
+          shape[i] = isFirst ? size : shape[i] == 0 || size == 0 ? 0 : shape[i] + size;
+        } else {
+          shape[i] = Math.max(shape[i], size);
+        }
+      }
+      inputs.add(ops.operand(part));
+    }
+    inputs.add(ops.int32(axis));
+    return ops.emitSized(
+        parts.getFirst().type(),
+        shape,
+        ThalamusExtension.CONCATENATION,
+        inputs.toArray(Integer[]::new));
+  }
+
+  /**
+   * So many neighbours along an axis.
+   *
+   * @param length how many, as one number; null for all behind the first
+   */
+  static Value part(Ops ops, Value value, int axis, int start, Value length)
+      throws ModelFormatException {
+    if (value.type() == DataType.BOOL) {
+      Value whole = cast(ops, value, DataType.INT32);
+      return cast(ops, part(ops, whole, axis, start, length), DataType.BOOL);
+    }
+    int[] starts = new int[value.rank()];
+    starts[axis] = start;
+    boolean isKnown = length != null && length.isConstant();
+    int size = isKnown ? (int) length.constant().integer(0) : 0;
+    int[] shape = Dims.with(value.shape(), axis, size);
+    int[] rest = new int[value.rank()];
+    Arrays.fill(rest, REST);
+    int sizes = ops.int32Vector(Dims.with(rest, axis, isKnown ? size : REST));
+    if (length != null && !isKnown) {
+      List<Value> numbers = new ArrayList<>();
+      for (int i = 0; i < value.rank(); i++) {
+        numbers.add(
+            ops.reshape(
+                i == axis ? ops.cast(length, DataType.INT32) : ops.number(DataType.INT32, REST),
+                1));
+      }
+      sizes = ops.operand(ops.concat(numbers, 0));
+    }
+    return ops.emitSized(
+        value.type(),
+        shape,
+        OperationCode.SLICE,
+        ops.operand(value),
+        ops.int32Vector(starts),
+        sizes);
+  }
+
+  /** A tensor of sizes that are computed, with a number everywhere. */
+  static Value fill(Ops ops, DataType type, int[] shape, Value sizes, double number)
+      throws ModelFormatException {
+    if (type == DataType.BOOL) {
+      return cast(ops, fill(ops, DataType.INT32, shape, sizes, number), type);
+    }
+    Emitter.require(!type.is8Bit(), "it fills " + type + " to a size that is computed");
+    return ops.emitSized(
+        type,
+        shape,
+        OperationCode.FILL,
+        ops.operand(sizes),
+        type.isFloat() ? ops.real(number) : ops.int32((int) number));
+  }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx;
+
+import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.INT64;
+import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.subgraph;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.cpu.CpuDevice;
+import io.thalamus.hal.PrepareConfig;
+import io.thalamus.hal.PreparedModel;
+import io.thalamus.model.Model;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tck.check.TestGraph;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Loops whose rounds only an execution counts. */
+class ControlFlowTest {
+  private static final int BOOL = 9;
+
+  private final OnnxFileBuilder file = new OnnxFileBuilder();
+
+  private static byte[] number(long value) {
+    return ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(value).array();
+  }
+
+  private List<byte[]> run(byte[]... inputs) throws Exception {
+    Model model = TestFiles.read(file.build());
+    try (PreparedModel prepared = new CpuDevice("1.0.0").prepare(model, PrepareConfig.DEFAULT)) {
+      return TestGraph.run(prepared, model.main(), inputs);
+    }
+  }
+
+  /** The rounds of a body that adds the number of the round and a value of the graph around it. */
+  private static OnnxFileBuilder adding() {
+    return new OnnxFileBuilder()
+        .input("i", INT64)
+        .input("on", BOOL)
+        .input("s", FLOAT, 2)
+        .node("Cast", List.of("i"), "r", integer("to", FLOAT))
+        .node("Mul", List.of("r", "step"), "m")
+        .node("Add", List.of("s", "m"), "t")
+        .node("Add", List.of("t", "x"), "u")
+        .node("Identity", List.of("on"), "go")
+        .output("go", BOOL)
+        .output("u", FLOAT, 2);
+  }
+
+  /** As PyTorch writes {@code for i in range(n): s = s + i * 10 + x}. */
+  @ParameterizedTest
+  @CsvSource({"0, 0 0", "1, 1 -1", "4, 64 56"})
+  void asManyRoundsAsAnInputSays(long rounds, String expected) throws Exception {
+    file.input("n", INT64)
+        .input("x", FLOAT, 2)
+        .floats("step", new long[0], 10)
+        .floats("zero", new long[] {2}, 0, 0)
+        .bytes("yes", BOOL, new long[0], 1)
+        .node("Loop", List.of("n", "yes", "zero"), "y", subgraph("body", adding()))
+        .output("y", FLOAT, 2);
+    float[] sums = TestGraph.floats(run(number(rounds), TestGraph.bytes(1f, -1f)).getFirst());
+    String[] wanted = expected.split(" ");
+    assertArrayEquals(new float[] {Float.parseFloat(wanted[0]), Float.parseFloat(wanted[1])}, sums);
+  }
+
+  /** As {@code while s < 100: s = 3 * s; rows += s}, for at most so many rounds. */
+  private void tripling(String most) {
+    OnnxFileBuilder body =
+        new OnnxFileBuilder()
+            .input("i", INT64)
+            .input("on", BOOL)
+            .input("s", FLOAT, 1)
+            .node("Mul", List.of("s", "three"), "t")
+            .node("Less", List.of("t", "end"), "less")
+            .node("Squeeze", List.of("less"), "go")
+            .node("Identity", List.of("t"), "row")
+            .output("go", BOOL)
+            .output("t", FLOAT, 1)
+            .output("row", FLOAT, 1);
+    file.input("x", FLOAT, 1)
+        .floats("three", new long[0], 3)
+        .floats("end", new long[0], 100)
+        .integers("many", new long[0], Long.MAX_VALUE)
+        .integers("two", new long[0], 2)
+        .node("Less", List.of("x", "end"), "first")
+        .node("Loop", List.of(most, "first", "x"), List.of("y", "rows"), subgraph("body", body))
+        .output("y", FLOAT, 1)
+        .output("rows", FLOAT, -1, 1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "many"})
+  void asManyRoundsAsAConditionHolds(String most) throws Exception {
+    tripling(most);
+    List<byte[]> results = run(TestGraph.bytes(7f));
+    assertArrayEquals(new float[] {189}, TestGraph.floats(results.get(0)));
+    assertArrayEquals(new float[] {21, 63, 189}, TestGraph.floats(results.get(1)));
+  }
+
+  @Test
+  void noMoreRoundsThanTheFileAllows() throws Exception {
+    tripling("two");
+    List<byte[]> results = run(TestGraph.bytes(7f));
+    assertArrayEquals(new float[] {63}, TestGraph.floats(results.get(0)));
+    assertArrayEquals(new float[] {21, 63}, TestGraph.floats(results.get(1)));
+  }
+
+  @Test
+  void noRoundsGatherNothing() throws Exception {
+    tripling("");
+    List<byte[]> results = run(TestGraph.bytes(1000f));
+    assertArrayEquals(new float[] {1000}, TestGraph.floats(results.get(0)));
+    assertEquals(0, results.get(1).length);
+  }
+
+  /** {@code for i in range(n): for j in range(i + 1): s = s + x}: 1 + 2 + ... + n times. */
+  @Test
+  void loopsStandInLoops() throws Exception {
+    OnnxFileBuilder inside =
+        new OnnxFileBuilder()
+            .input("j", INT64)
+            .input("on2", BOOL)
+            .input("p", FLOAT, 2)
+            .node("Add", List.of("p", "x"), "q")
+            .output("on2", BOOL)
+            .output("q", FLOAT, 2);
+    OnnxFileBuilder body =
+        new OnnxFileBuilder()
+            .input("i", INT64)
+            .input("on", BOOL)
+            .input("s", FLOAT, 2)
+            .node("Add", List.of("i", "one"), "more")
+            .node("Loop", List.of("more", "", "s"), "t", subgraph("body", inside))
+            .output("on", BOOL)
+            .output("t", FLOAT, 2);
+    file.input("n", INT64)
+        .input("x", FLOAT, 2)
+        .integers("one", new long[0], 1)
+        .floats("zero", new long[] {2}, 0, 0)
+        .node("Loop", List.of("n", "", "zero"), "y", subgraph("body", body))
+        .output("y", FLOAT, 2);
+    float[] sums = TestGraph.floats(run(number(4), TestGraph.bytes(1f, -2f)).getFirst());
+    assertArrayEquals(new float[] {10, -20}, sums);
+  }
+
+  /** Running sums of 1500 steps from behind. */
+  @Test
+  void sequencesThatAreTooLongToBeWrittenOut() throws Exception {
+    OnnxFileBuilder body =
+        new OnnxFileBuilder()
+            .input("s", FLOAT, 1)
+            .input("e", FLOAT, 1)
+            .node("Add", List.of("s", "e"), "t")
+            .node("Identity", List.of("t"), "row")
+            .output("t", FLOAT, 1)
+            .output("row", FLOAT, 1);
+    file.input("x", FLOAT, 1, 1500)
+        .floats("zero", new long[] {1}, 0)
+        .node(
+            "Scan",
+            List.of("zero", "x"),
+            List.of("sum", "y"),
+            subgraph("body", body),
+            integer("num_scan_inputs", 1),
+            OnnxFileBuilder.ints("scan_input_axes", 1),
+            OnnxFileBuilder.ints("scan_input_directions", 1),
+            OnnxFileBuilder.ints("scan_output_axes", 1),
+            OnnxFileBuilder.ints("scan_output_directions", 1))
+        .output("sum", FLOAT, 1)
+        .output("y", FLOAT, 1, 1500);
+    Model model = TestFiles.read(file.build());
+    assertTrue(
+        model.main().operations().stream().anyMatch(each -> each.type() == OperationCode.WHILE));
+    float[] x = new float[1500];
+    float[] expected = new float[1500];
+    for (int i = 1499; i >= 0; i--) {
+      x[i] = i % 7;
+      expected[i] = x[i] + (i < 1499 ? expected[i + 1] : 0);
+    }
+    List<byte[]> results = run(TestGraph.bytes(x));
+    assertArrayEquals(new float[] {expected[0]}, TestGraph.floats(results.get(0)));
+    assertArrayEquals(expected, TestGraph.floats(results.get(1)));
+  }
+
+  @Test
+  void whatGrowsRoundByRoundIsNamed() {
+    OnnxFileBuilder body =
+        new OnnxFileBuilder()
+            .input("i", INT64)
+            .input("on", BOOL)
+            .input("s", FLOAT, 2)
+            .node("Concat", List.of("s", "x"), "t", integer("axis", 0))
+            .output("on", BOOL)
+            .output("t", FLOAT, -1);
+    file.input("n", INT64)
+        .input("x", FLOAT, 2)
+        .node("Loop", List.of("n", "", "x"), "y", subgraph("body", body))
+        .output("y", FLOAT, -1);
+    ModelFormatException e =
+        assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()));
+    assertEquals("node 0 Loop 'the Loop': round by round FLOAT 2 becomes FLOAT 4", e.getMessage());
+  }
+}
