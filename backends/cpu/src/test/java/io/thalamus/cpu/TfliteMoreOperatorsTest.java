@@ -242,6 +242,20 @@ class TfliteMoreOperatorsTest {
     assertNear(imaginary, results.get(1), 1e-4);
   }
 
+  /** The sums of 1, 2, 3, 4 with turns of a quarter: 10, -2 + 2i and -2. */
+  @Test
+  void spectraMayLoseAnAxis() throws Exception {
+    int data = file.input(FLOAT, new int[] {1, 4}, 1, 2, 3, 4);
+    int sizes = file.constant(INT, new int[] {2}, 1, 4);
+    int spectrum = file.result(TensorType.COMPLEX64, 1, 3);
+    int row = file.result(TensorType.COMPLEX64, 3);
+    int result = file.result(FLOAT, 3);
+    file.operator(BuiltinOperator.RFFT2D, new int[] {data, sizes}, spectrum)
+        .operator(BuiltinOperator.SQUEEZE, new int[] {spectrum}, row)
+        .operator(BuiltinOperator.COMPLEX_ABS, new int[] {row}, result);
+    assertNear(new double[] {10, Math.sqrt(8), 2}, file.run(result).getFirst(), 1e-5);
+  }
+
   /** Two rows of -1, 7, -8 and 2, 0, 3, lower halves first. */
   @Test
   void weightsOf4Bits() throws Exception {

@@ -192,6 +192,48 @@ class ControlFlowTest {
     assertArrayEquals(expected, TestGraph.floats(results.get(1)));
   }
 
+  /** As torchvision writes it: nothing where there is nothing, else what is above a half. */
+  @ParameterizedTest
+  @CsvSource({"1 0.25 2, 1 2", "-1 -2 -3, ", "0.25 0 0, "})
+  void branchesMayGiveDifferentSizes(String x, String expected) throws Exception {
+    OnnxFileBuilder nothing =
+        new OnnxFileBuilder()
+            .floats("none", new long[] {0})
+            .node("Identity", List.of("none"), "a")
+            .output("a", FLOAT, 0);
+    OnnxFileBuilder some =
+        new OnnxFileBuilder()
+            .node("Greater", List.of("p", "half"), "large")
+            .node("Compress", List.of("p", "large"), "b")
+            .output("b", FLOAT, -1);
+    file.input("x", FLOAT, 3)
+        .floats("zero", new long[0], 0)
+        .floats("half", new long[0], 0.5f)
+        .integers("nought", new long[0], 0)
+        .node("Greater", List.of("x", "zero"), "is")
+        .node("Compress", List.of("x", "is"), "p")
+        .node("Size", List.of("p"), "size")
+        .node("Equal", List.of("size", "nought"), "isNone")
+        .node(
+            "If",
+            List.of("isNone"),
+            "y",
+            subgraph("then_branch", nothing),
+            subgraph("else_branch", some))
+        .output("y", FLOAT, -1);
+    String[] numbers = x.split(" ");
+    float[] given = new float[3];
+    for (int i = 0; i < 3; i++) {
+      given[i] = Float.parseFloat(numbers[i]);
+    }
+    String[] wanted = expected == null ? new String[0] : expected.split(" ");
+    float[] floats = new float[wanted.length];
+    for (int i = 0; i < floats.length; i++) {
+      floats[i] = Float.parseFloat(wanted[i]);
+    }
+    assertArrayEquals(floats, TestGraph.floats(run(TestGraph.bytes(given)).getFirst()));
+  }
+
   @Test
   void whatGrowsRoundByRoundIsNamed() {
     OnnxFileBuilder body =

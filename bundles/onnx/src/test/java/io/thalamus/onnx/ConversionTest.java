@@ -273,4 +273,19 @@ class ConversionTest {
     ModelFormatException e = assertThrows(ModelFormatException.class, () -> TestFiles.read(file));
     assertTrue(e.getMessage().contains("deep"), e.getMessage());
   }
+
+  /** What is needed on the way to a constant does not count when it is gone. */
+  @Test
+  void longComputationsOfConstantsAreNotTooMany() throws Exception {
+    int size = 1 << 20;
+    file.input("x", FLOAT, 1).bytes("w0", FLOAT, new long[] {size}, new int[4 * size]);
+    for (int i = 0; i < 12; i++) {
+      file.node("Add", List.of("w" + i, "one"), "w" + (i + 1));
+    }
+    file.floats("one", new long[0], 1)
+        .node("ReduceMax", List.of("w12"), "most")
+        .node("Add", List.of("x", "most"), "y")
+        .output("y", FLOAT, 1);
+    assertArrayEquals(new float[] {13}, TestFiles.run(file, 1));
+  }
 }

@@ -189,6 +189,39 @@ class OpenSizesTest {
     assertArrayEquals(numbers(expected), run(floats(x)).getFirst());
   }
 
+  /** Every second column of the rows that stay, and all but the first of these. */
+  @Test
+  void stepsAlongKnownAxes() throws Exception {
+    file.input("x", FLOAT, 2, 4)
+        .integers("first", new long[0], 0)
+        .integers("from", new long[] {1}, 1)
+        .integers("to", new long[] {1}, Long.MAX_VALUE)
+        .integers("axis", new long[] {1}, 1)
+        .integers("rows", new long[] {1}, 0)
+        .integers("two", new long[] {1}, 2)
+        .floats("limit", new long[0], 0)
+        .node("Gather", List.of("x", "first"), "column", integer("axis", 1))
+        .node("Greater", List.of("column", "limit"), "is")
+        .node("Compress", List.of("x", "is"), "some", integer("axis", 0))
+        .node("Slice", List.of("some", "from", "to", "axis", "two"), "y")
+        .node("Slice", List.of("some", "from", "to", "rows"), "z");
+    output("y", FLOAT, -1, 2);
+    output("z", FLOAT, -1, 4);
+    List<double[]> results = run(1, 2, 3, 4, 5, 6, 7, 8);
+    assertArrayEquals(new double[] {2, 4, 6, 8}, results.get(0));
+    assertArrayEquals(new double[] {5, 6, 7, 8}, results.get(1));
+    assertArrayEquals(new double[] {2, 4}, run(1, 2, 3, 4, -5, 6, 7, 8).get(0));
+  }
+
+  @Test
+  void resultsMayHaveNoElements() throws Exception {
+    file.input("x", FLOAT, 2)
+        .floats("none", new long[] {0, 3})
+        .node("Identity", List.of("none"), "y");
+    output("y", FLOAT, 0, 3);
+    assertArrayEquals(new double[0], run(1, 2).getFirst());
+  }
+
   @Test
   void whatTakesKnownSizesAloneSaysSo() {
     positives(4);

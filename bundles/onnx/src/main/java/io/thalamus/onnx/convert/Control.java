@@ -51,8 +51,22 @@ final class Control {
       node.require(
           first.get(i).parts() == null
               && second.get(i).parts() == null
-              && Arrays.equals(first.get(i).shape(), second.get(i).shape()),
+              && first.get(i).type() == second.get(i).type()
+              && first.get(i).rank() == second.get(i).rank(),
           "its branches give " + first.get(i).text() + " and " + second.get(i).text());
+    }
+    boolean isAlike = true;
+    for (int i = 0; i < first.size(); i++) {
+      isAlike &=
+          Arrays.equals(first.get(i).shape(), second.get(i).shape())
+              && !first.get(i).isOpen()
+              && first.get(i).count() > 0;
+    }
+    if (!isAlike) {
+      give(node, Loops.branch(node, condition, List.of(then, otherwise)));
+      return;
+    }
+    for (int i = 0; i < first.size(); i++) {
       chosen.add(node.ops().select(condition, first.get(i), second.get(i)));
     }
     give(node, chosen);

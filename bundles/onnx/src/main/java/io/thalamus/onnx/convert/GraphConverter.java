@@ -400,8 +400,12 @@ public final class GraphConverter {
   }
 
   /** The operand of a type that holds a result, and that an operation writes. */
-  private int output(Value value, OperandType type, String name, Set<Integer> used)
+  private int output(Value result, OperandType type, String name, Set<Integer> used)
       throws ModelFormatException {
+    Value value =
+        result.isConstant() && result.count() == 0
+            ? OpenSizes.empty(ops, result.type(), result.shape())
+            : result;
     int operand = value.stored().isPresent() ? value.stored().getAsInt() : ops.operand(value);
     if (!type.equals(ops.builder().get(operand).type())) {
       operand = value.isOpen() ? ops.convertOpen(value, type) : ops.convert(operand, type);

@@ -10,16 +10,19 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 
 /**
- * Loops of which only an execution counts the rounds, as NNAPI's WHILE. What goes round is the
- * number of the round, whether to go on, the states, and the rows that were gathered so far, below
- * a first one that is none. What the body reads of the graph around it comes behind.
+ * Branches as NNAPI's IF, and loops of which only an execution counts the rounds, as WHILE. What
+ * goes round is the number of the round, whether to go on, the states, and the rows that were
+ * gathered so far, below a first one that is none. What the body reads of the graph around it comes
+ * behind.
  */
 final class Loops {
   /** The number of the round, and whether to go on. */
@@ -63,6 +66,56 @@ final class Loops {
       Node node, Value most, Value goesOn, List<Value> states, int rounds, Body body)
       throws ModelFormatException {
     return new Loops(node, most, rounds).convert(goesOn, states, body);
+  }
+
+  /**
+   * Adds a choice between two graphs that give results of different sizes.
+   *
+   * @param condition whether the first is executed
+   */
+  static List<Value> branch(Node node, Value condition, List<OnnxGraph> graphs)
+      throws ModelFormatException {
+    Loops branch = new Loops(node, null, 0);
+    Ops ops = node.ops();
+    List<GraphConverter> inner = List.of(node.graph().inner(), node.graph().inner());
+    List<List<Integer>> inputs = List.of(new ArrayList<>(), new ArrayList<>());
+    List<List<Value>> results = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      GraphConverter graph = inner.get(i);
+      List<Integer> own = inputs.get(i);
+      List<Integer> others = inputs.get(1 - i);
+      GraphConverter other = inner.get(1 - i);
+      Scope bridge =
+          new Scope(
+              node.scope(),
+              value -> {
+                int before = branch.given.size();
+                Value seen = branch.capture(graph, value, own);
+                for (Value captured : branch.given.subList(before, branch.given.size())) {
+                  input(other, captured.type(), captured.shape(), others);
+                }
+                return seen;
+              });
+      results.add(graph.inline(graphs.get(i), bridge, Map.of()));
+    }
+    List<Integer> arguments = new ArrayList<>(List.of(ops.operand(ops.reshape(condition, 1))));
+    for (int i = 0; i < 2; i++) {
+      arguments.add(reference(ops, inner.get(i).finishInner(inputs.get(i), results.get(i))));
+    }
+    for (Value value : branch.given) {
+      arguments.add(ops.operand(value));
+    }
+    List<Value> outputs = new ArrayList<>();
+    for (int i = 0; i < results.getFirst().size(); i++) {
+      Value first = results.get(0).get(i);
+      int[] shape = first.shape().clone();
+      for (int axis = 0; axis < shape.length; axis++) {
+        shape[axis] = shape[axis] == results.get(1).get(i).dim(axis) ? shape[axis] : 0;
+      }
+      outputs.add(ops.temporary(first.type(), shape));
+    }
+    ops.addUnchecked(OperationCode.IF, arguments, outputs.stream().map(Value::operand).toList());
+    return outputs;
   }
 
   private List<Value> convert(Value goesOn, List<Value> states, Body body)

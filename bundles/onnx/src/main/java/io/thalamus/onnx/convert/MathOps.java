@@ -308,7 +308,9 @@ class MathOps extends MoveOps {
         Value from = chosen.constant().integer(i) != 0 ? first : second;
         result[i] = from.constant().number(i);
       }
-      return constant(a.type(), shape, result);
+      Value constant = constant(a.type(), shape, result);
+      budget().release((long) Double.BYTES * result.length);
+      return constant;
     }
     if (a.type() == DataType.BOOL) {
       return binary(

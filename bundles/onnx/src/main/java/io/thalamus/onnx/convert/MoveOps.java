@@ -168,7 +168,9 @@ class MoveOps extends Emitter {
         }
       }
     }
-    return Value.of(value.constant().take(shape, places, budget()));
+    Tensor taken = value.constant().take(shape, places, budget());
+    budget().release((long) Integer.BYTES * places.length);
+    return Value.of(taken);
   }
 
   /** The same value where a condition holds; where it does not, the execution fails. */

@@ -134,12 +134,12 @@ final class Movement {
     node.out(node.ops().slice(value, from, by, sizes));
   }
 
-  private static int first(int start, int size, int step) {
+  static int first(int start, int size, int step) {
     long counted = start < 0 ? start + (long) size : start;
     return (int) Math.clamp(counted, 0L, step > 0 ? size : Math.max(0, size - 1));
   }
 
-  private static int length(int first, int end, int size, int step) {
+  static int length(int first, int end, int size, int step) {
     long counted = end < 0 ? end + (long) size : end;
     if (step > 0) {
       long last = Math.clamp(counted, 0L, size);

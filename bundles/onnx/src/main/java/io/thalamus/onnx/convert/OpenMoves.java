@@ -147,13 +147,26 @@ final class OpenMoves {
     int[] given = isOld ? node.list("axes") : node.has(3) ? node.ints(3) : null;
     int[] axes = node.axes(given == null ? Dims.range(starts.length) : given, value.rank());
     int[] steps = node.has(4) ? node.ints(4) : new int[0];
-    node.require(
-        axes.length == starts.length && Arrays.stream(steps).allMatch(step -> step == 1),
-        "its steps are not 1");
+    node.require(axes.length == starts.length, "its starts and axes differ in number");
     boolean isEndKnown = isOld || node.isKnown(2);
     int[] ends = isOld ? node.list("ends") : isEndKnown ? node.ints(2) : null;
     for (int i = 0; i < axes.length; i++) {
       int axis = axes[i];
+      int step = i < steps.length ? steps[i] : 1;
+      if (isEndKnown && value.dim(axis) > 0) {
+        int first = Movement.first(starts[i], value.dim(axis), step);
+        int[] places = new int[Movement.length(first, ends[i], value.dim(axis), step)];
+        Arrays.setAll(places, place -> first + place * step);
+        node.require(places.length > 0, "nothing is left of it");
+        Value chosen = ops.integers(new int[] {places.length}, places);
+        Value length = ops.number(DataType.INT64, places.length);
+        value =
+            step == 1
+                ? OpenSizes.part(ops, value, axis, first, length)
+                : OpenSizes.gather(ops, value, axis, chosen);
+        continue;
+      }
+      node.require(step == 1, "its steps along an axis of unknown size are not 1");
       Value size = OpenSizes.size(ops, value, axis);
       if (isEndKnown && ends[i] == Integer.MAX_VALUE && starts[i] == 0) {
         continue;

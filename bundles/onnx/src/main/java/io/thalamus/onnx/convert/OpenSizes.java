@@ -414,4 +414,17 @@ final class OpenSizes {
         ops.operand(sizes),
         type.isFloat() ? ops.real(number) : ops.int32((int) number));
   }
+
+  /** A tensor without elements, which an operation writes: its only size of 0 is left open. */
+  static Value empty(Ops ops, DataType type, int... shape) throws ModelFormatException {
+    int axis = 0;
+    while (axis < shape.length - 1 && shape[axis] > 0) {
+      axis++;
+    }
+    long none = Arrays.stream(shape).filter(size -> size == 0).count();
+    Emitter.require(none == 1, "a value has no elements along " + none + " axes");
+    Value nothing = ops.constant(DataType.BOOL, new int[] {1}, 0);
+    Value places = flat(ops, found(ops, nothing, new int[] {0, 1}, false));
+    return gather(ops, ops.fill(type, Dims.with(shape, axis, 1), 0), axis, places);
+  }
 }

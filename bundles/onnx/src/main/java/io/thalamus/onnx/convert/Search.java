@@ -116,6 +116,10 @@ final class Search {
   static Value limit(Node node, int input, DataType type, double otherwise)
       throws ModelFormatException {
     Ops ops = node.ops();
+    if (type == DataType.INT32 && node.isKnown(input)) {
+      // What is beyond 32 bits stands for no limit.
+      return ops.constant(type, new int[] {1}, node.onlyInt(input));
+    }
     return node.has(input)
         ? ops.reshape(ops.cast(node.in(input), type), 1)
         : ops.constant(type, new int[] {1}, otherwise);

@@ -48,6 +48,11 @@ public final class Budget {
     return range;
   }
 
+  /** Gives back the memory of an array that nothing refers to any more. */
+  public void release(long size) {
+    left += size;
+  }
+
   private void take(long size) throws ModelFormatException {
     if (size < 0 || size > left) {
       throw new ModelFormatException(

@@ -124,7 +124,9 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
         at[d] = 0;
       }
     }
-    return take(size, places, budget);
+    Tensor result = take(size, places, budget);
+    budget.release((long) Integer.BYTES * places.length);
+    return result;
   }
 
   /** The elements at these places. */
@@ -204,6 +206,8 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
         result.set(i, integers.applyAsLong(left.integer(i), right.integer(i)));
       }
     }
+    budget.release(left == a ? 0 : left.bytes.byteSize());
+    budget.release(right == b ? 0 : right.bytes.byteSize());
     return result;
   }
 

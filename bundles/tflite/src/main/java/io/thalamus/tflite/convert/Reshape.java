@@ -26,13 +26,24 @@ final class Reshape {
   private Reshape() {}
 
   static void addTo(Converters table) {
-    table.add(BuiltinOperator.RESHAPE, Reshape::reshape);
-    table.add(BuiltinOperator.SQUEEZE, Reshape::squeeze);
-    table.add(BuiltinOperator.EXPAND_DIMS, Reshape::expandDims);
+    table.add(BuiltinOperator.RESHAPE, ofParts(Reshape::reshape));
+    table.add(BuiltinOperator.SQUEEZE, ofParts(Reshape::squeeze));
+    table.add(BuiltinOperator.EXPAND_DIMS, ofParts(Reshape::expandDims));
     table.add(BuiltinOperator.PACK, Reshape::pack);
     table.add(BuiltinOperator.UNPACK, Reshape::unpack);
     table.add(BuiltinOperator.SHAPE, Reshape::shape);
     table.add(BuiltinOperator.RANK, Reshape::rank);
+  }
+
+  /** The two parts of complex numbers have no shape of their own. */
+  private static OperatorConverter ofParts(OperatorConverter converter) {
+    return node -> {
+      if (node.input(0).is(TensorType.COMPLEX64)) {
+        node.setComplex(0, node.complex(0));
+      } else {
+        converter.convert(node);
+      }
+    };
   }
 
   /** Adds a RESHAPE from an operand to another, whose shape is known. */
