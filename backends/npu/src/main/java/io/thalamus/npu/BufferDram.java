@@ -4,6 +4,7 @@ package io.thalamus.npu;
 import io.thalamus.driver.BufferMemory;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Operand;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -24,7 +25,7 @@ final class BufferDram implements BufferMemory.Source {
   }
 
   @Override
-  public BufferMemory allocate(long bytes) throws DeviceException {
+  public BufferMemory allocate(Operand operand, long bytes) throws DeviceException {
     take(bytes);
     try {
       MemorySegment segment = MemorySegment.ofArray(new byte[Math.toIntExact(bytes)]);

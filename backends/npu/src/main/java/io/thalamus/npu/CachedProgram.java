@@ -9,6 +9,8 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.npu.command.CommandFormatException;
 import io.thalamus.npu.command.ExecutableFormat;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Instant;
@@ -74,7 +76,7 @@ record CachedProgram(
     Arrays.stream(described).forEach(model::putInt);
     model.put(file, 0, weights);
     return new CacheContents(
-        List.of(model.array()), List.of(Arrays.copyOfRange(file, weights, file.length)));
+        List.of(model.array()), List.of(MemorySegment.ofArray(file).asSlice(weights)));
   }
 
   /**
@@ -84,7 +86,7 @@ record CachedProgram(
    */
   static CachedProgram read(CacheContents contents) throws CommandFormatException {
     byte[] model = contents.modelCache().getFirst();
-    byte[] weights = contents.dataCache().getFirst();
+    MemorySegment weights = contents.dataCache().getFirst();
     ByteBuffer words = ByteBuffer.wrap(model).order(ByteOrder.LITTLE_ENDIAN);
     if (model.length < FIXED || words.getInt() != MAGIC || words.getInt() != VERSION) {
       throw new CommandFormatException("the cache has the format of another version");
@@ -98,8 +100,9 @@ record CachedProgram(
     byte[] settings = Arrays.copyOfRange(model, SETTINGS_AT, SETTINGS_AT + SETTINGS);
     words.position(FIXED);
     CachedArguments arguments = CachedArguments.read(inputs, outputs, words::getInt);
-    byte[] file = Arrays.copyOfRange(model, header, model.length + weights.length);
-    System.arraycopy(weights, 0, file, model.length - header, weights.length);
+    int commands = model.length - header;
+    byte[] file = Arrays.copyOfRange(model, header, model.length + (int) weights.byteSize());
+    MemorySegment.copy(weights, ValueLayout.JAVA_BYTE, 0, file, commands, (int) weights.byteSize());
     return new CachedProgram(
         arguments.model(),
         arguments.shapes(),

@@ -26,7 +26,8 @@ import java.util.Set;
  * A compiled model as it stands in the cache. Steps are objects over vectors of this processor, so
  * the model cache holds the graph, of which they are made again in little time, and the shapes of
  * the packed weights. The data cache holds the values of constants, without those that were packed,
- * and behind them the packed weights, those of integers in a byte each. Immutable.
+ * and behind them the packed weights, each at a cache line, those of integers in a byte each.
+ * Immutable.
  *
  * <p>Its reader has been told by the caching engine that the device wrote these bytes.
  *
@@ -37,7 +38,10 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
   private static final int MAGIC = 'T' | 'S' << 8 | 'M' << 16 | 'D' << 24;
 
   /** Changes with the layout of the files. */
-  private static final int VERSION = 2;
+  private static final int VERSION = 3;
+
+  /** Bytes of a cache line: floats are used where they are. */
+  private static final int ALIGNMENT = 64;
 
   private static final int SETTINGS = 32;
   private static final int FIXED = 2 * Integer.BYTES + SETTINGS;
@@ -69,12 +73,16 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
     } catch (IOException e) {
       throw new UncheckedIOException("memory cannot be written", e);
     }
-    if (values.size() + packed.stream().mapToLong(Packed::size).sum() > most) {
+    if (values.size() + packed.stream().mapToLong(Packed::room).sum() > most) {
       return Optional.empty();
     }
-    packed.forEach(one -> values.writeBytes(one.bytes()));
+    for (Packed one : packed) {
+      values.writeBytes(new byte[aligned(values.size()) - values.size()]);
+      values.writeBytes(one.bytes());
+    }
     return Optional.of(
-        new CacheContents(List.of(bytes.toByteArray()), List.of(values.toByteArray())));
+        new CacheContents(
+            List.of(bytes.toByteArray()), List.of(MemorySegment.ofArray(values.toByteArray()))));
   }
 
   /** Returns the operands of whose values nothing but the packed form is read. */
@@ -105,8 +113,8 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
           .orElseGet(() -> new Packed(false, 0, matrix.data().toArray(ValueLayout.JAVA_BYTE)));
     }
 
-    long size() {
-      return bytes.length;
+    long room() {
+      return bytes.length + ALIGNMENT;
     }
   }
 
@@ -145,8 +153,8 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
     if (!Arrays.equals(settings, settings(version))) {
       throw new IOException("the cache was made by another version, or for other vectors");
     }
-    byte[] data = contents.dataCache().getFirst();
-    ByteBuffer values = ByteBuffer.wrap(data);
+    MemorySegment data = contents.dataCache().getFirst();
+    ByteBuffer values = data.asByteBuffer();
     Subgraph graph = CachedGraph.read(in, values);
     List<Weights> weights = new ArrayList<>();
     int at = values.position();
@@ -157,14 +165,19 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
       int bytes = in.getInt();
       boolean isNarrow = in.get() != 0;
       int least = in.getInt();
+      at = aligned(at);
       PackedMatrix matrix =
           isNarrow
-              ? PackedMatrix.of(rows, columns, least, data, at)
-              : PackedMatrix.of(rows, columns, MemorySegment.ofArray(data).asSlice(at, bytes));
+              ? PackedMatrix.of(rows, columns, least, data.asSlice(at, bytes))
+              : PackedMatrix.of(rows, columns, data.asSlice(at, bytes));
       weights.add(new Weights(operand, matrix, readParts(in)));
       at += bytes;
     }
     return new CachedProgram(graph, weights);
+  }
+
+  private static int aligned(int at) {
+    return Math.ceilDiv(at, ALIGNMENT) * ALIGNMENT;
   }
 
   private static ExactParts readParts(ByteBuffer in) {

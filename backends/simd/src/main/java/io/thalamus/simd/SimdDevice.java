@@ -39,6 +39,7 @@ import io.thalamus.simd.compile.Reduction;
 import io.thalamus.simd.compile.Reshape;
 import io.thalamus.simd.compile.Slice;
 import io.thalamus.simd.compile.Softmax;
+import io.thalamus.simd.program.ArgumentArrays;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Program;
 import io.thalamus.simd.program.WarmUp;
@@ -138,7 +139,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       OperationTable<Lowering> table,
       CacheEngine engine,
       BurstSource bursts) {
-    super(facts(version), table, OperationCatalog.standard(), bursts);
+    super(facts(version), table, OperationCatalog.standard(), bursts, ArgumentArrays::allocate);
     this.table = table;
     this.cache = new DeviceCache(info(), engine, MAX_FILE_BYTES);
     this.budget = budget;

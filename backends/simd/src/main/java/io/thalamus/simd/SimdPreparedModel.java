@@ -64,6 +64,15 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
   @Override
   protected ExecutionResult run(
       Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
+    try {
+      return runLent(frame, arguments, config, startNanos);
+    } finally {
+      frame.takeBack();
+    }
+  }
+
+  private ExecutionResult runLent(
+      Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
     long bytesIn = 0;
     for (int i = 0; i < program.inputs().size(); i++) {
       Tensor input = program.inputs().get(i);
@@ -73,8 +82,15 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
       if (arguments.inputs()[i] == MemorySegment.NULL) {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "input " + i + " must not be left out");
       }
-      copyIn(arguments.inputs()[i], frame, input);
-      bytesIn += arguments.inputs()[i].byteSize();
+      if (!frame.lend(input, arguments.inputs()[i])) {
+        copyIn(arguments.inputs()[i], frame, input);
+        bytesIn += arguments.inputs()[i].byteSize();
+      }
+    }
+    for (int i = 0; i < program.outputs().size(); i++) {
+      if (arguments.outputs()[i] != null) {
+        frame.lend(program.outputs().get(i), arguments.outputs()[i]);
+      }
     }
     frame.isScalar = !warmUp.isWarm(program);
     if (frame.isScalar && hasRun.getAndSet(true)) {
@@ -91,8 +107,9 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
     }
     long bytesOut = 0;
     for (int i = 0; i < program.outputs().size(); i++) {
-      if (arguments.outputs()[i] != null) {
-        bytesOut += copyOut(frame, program.outputs().get(i), arguments.outputs()[i]);
+      Tensor output = program.outputs().get(i);
+      if (arguments.outputs()[i] != null && !frame.isLent(output)) {
+        bytesOut += copyOut(frame, output, arguments.outputs()[i]);
       }
     }
     Timing timing = config.measureTiming() ? since(startNanos) : Timing.NONE;
@@ -133,24 +150,24 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
       BulkCopy.copy(
           from,
           0,
-          MemorySegment.ofArray(frame.floats),
+          MemorySegment.ofArray(frame.floats(to)),
           (long) to.offset() * Float.BYTES,
           (long) to.size() * Float.BYTES);
     } else {
-      BulkCopy.copy(from, 0, MemorySegment.ofArray(frame.bytes), to.offset(), to.size());
+      BulkCopy.copy(from, 0, MemorySegment.ofArray(frame.bytes(to)), to.offset(), to.size());
     }
   }
 
   private static long copyOut(Frame frame, Tensor from, MemorySegment to) {
     if (from.isFloat()) {
       BulkCopy.copy(
-          MemorySegment.ofArray(frame.floats),
+          MemorySegment.ofArray(frame.floats(from)),
           (long) from.offset() * Float.BYTES,
           to,
           0,
           (long) from.size() * Float.BYTES);
     } else {
-      BulkCopy.copy(MemorySegment.ofArray(frame.bytes), from.offset(), to, 0, from.size());
+      BulkCopy.copy(MemorySegment.ofArray(frame.bytes(from)), from.offset(), to, 0, from.size());
     }
     return from.size() * (long) from.view().type().elementSize();
   }

@@ -64,7 +64,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     } catch (IOException e) {
       throw new UncheckedIOException("memory cannot be written", e);
     }
-    return new CacheContents(List.of(bytes.toByteArray()), List.of(program.constants().toArray()));
+    return new CacheContents(List.of(bytes.toByteArray()), List.of(program.constants().segment()));
   }
 
   private void write(DataOutputStream out) throws IOException {

@@ -2,6 +2,7 @@
 package io.thalamus.driver;
 
 import io.thalamus.hal.DeviceException;
+import io.thalamus.model.Operand;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -23,15 +24,25 @@ public interface BufferMemory extends AutoCloseable {
     /**
      * Allocates bytes for a buffer.
      *
+     * @param operand whose type every value has
      * @throws DeviceException with RESOURCE_EXHAUSTED_PERSISTENT if the device never has so much,
      *     with RESOURCE_EXHAUSTED_TRANSIENT if it has not now
      */
-    BufferMemory allocate(long bytes) throws DeviceException;
+    BufferMemory allocate(Operand operand, long bytes) throws DeviceException;
+  }
+
+  /**
+   * Checks that this JVM may have so much memory at all.
+   *
+   * @throws DeviceException with RESOURCE_EXHAUSTED_PERSISTENT if it never may
+   */
+  static void checkRoom(long bytes) throws DeviceException {
+    NativeMemory.check(bytes);
   }
 
   /** Allocates memory of this process outside the heap, for devices that compute on the host. */
   static BufferMemory ofHost(long bytes) throws DeviceException {
-    NativeMemory.check(bytes);
+    checkRoom(bytes);
     Arena arena = Arena.ofShared();
     try {
       return of(NativeMemory.allocate(arena, bytes), arena);

@@ -8,6 +8,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
 import java.security.SecureRandom;
 import java.util.HashMap;
@@ -58,7 +59,7 @@ public final class BufferTracker implements AutoCloseable {
       BufferDesc desc, List<BufferRole> roles, Function<PreparedModel, Optional<Subgraph>> graphs)
       throws DeviceException {
     BufferPlan plan = BufferPlan.of(desc, roles, graphs);
-    BufferMemory memory = plan.isOpen() ? null : source.allocate(plan.bytes());
+    BufferMemory memory = plan.isOpen() ? null : source.allocate(plan.operand(), plan.bytes());
     synchronized (this) {
       if (!closed) {
         ManagedBuffer buffer = new ManagedBuffer(this, newToken(), plan, memory);
@@ -73,8 +74,8 @@ public final class BufferTracker implements AutoCloseable {
   }
 
   /** Allocates memory for a buffer that grows. */
-  BufferMemory allocate(long bytes) throws DeviceException {
-    return source.allocate(bytes);
+  BufferMemory allocate(Operand operand, long bytes) throws DeviceException {
+    return source.allocate(operand, bytes);
   }
 
   private int newToken() {

@@ -125,7 +125,7 @@ public final class ManagedBuffer implements DeviceBuffer {
     long bytes = BufferPlan.bytes(plan.operand(), value);
     synchronized (lock) {
       if (memory == null || memory.bytes().byteSize() < bytes) {
-        BufferMemory larger = tracker.allocate(bytes);
+        BufferMemory larger = tracker.allocate(plan.operand(), bytes);
         if (memory != null) {
           retired.add(memory);
         }

@@ -136,7 +136,9 @@ public final class RequestArguments {
         if (buffers.input(i).isOpen()) {
           buffers.beginOpen(i);
         }
-        arguments.inputs[i] = buffers.input(i).bytes().asReadOnly();
+        MemorySegment held = buffers.input(i).bytes();
+        // A device with memory of its own kind must find its array.
+        arguments.inputs[i] = held.isNative() ? held.asReadOnly() : held;
         arguments.inputShapes[i] = held("input " + i, buffers.input(i).operand(), location);
       } else {
         arguments.bindInput(i, graph.input(i), request, hasPointers);

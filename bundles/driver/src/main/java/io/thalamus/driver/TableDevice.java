@@ -57,7 +57,7 @@ public abstract class TableDevice implements Device {
    */
   protected TableDevice(
       DeviceInfo info, OperationTable<?> table, OperationCatalog catalog, BurstSource bursts) {
-    this(info, table, catalog, bursts, BufferMemory::ofHost);
+    this(info, table, catalog, bursts, (_, bytes) -> BufferMemory.ofHost(bytes));
   }
 
   /**

@@ -17,12 +17,14 @@ import org.osgi.service.component.annotations.Reference;
 /**
  * A state that stays on a device from one execution to the next: while the device's bundle is
  * updated, it moves, and no bit of it changes; when the device is hurt, it is right, or said to
- * have died by name, and never anything else.
+ * have died by name, and never anything else. Between the two many threads send requests with
+ * guarded arguments.
  */
 @Component(service = BiFunction.class, property = FrameworkProof.NAME + "=memory")
 public final class MemoryProof extends FrameworkProof {
   private static final long PATIENCE_MILLIS = 30_000;
   private static final int STEPS_PER_FAULT = 4;
+  private static final long MOST_GROWTH = 2 << 20;
 
   private final BundleContext context;
   private final NeuralNetworks networks;
@@ -45,6 +47,9 @@ public final class MemoryProof extends FrameworkProof {
     int updates = Math.toIntExact(settings.number("updates", 20));
     int faults = Math.toIntExact(settings.number("faults", device.equals("npu") ? 100 : 0));
     long seed = settings.number("seed", 1);
+    long requests = settings.number("requests", 100_000);
+    int threads = Math.toIntExact(settings.number("threads", 8));
+    long millis = settings.number("millis", 0);
     settings.end();
     Bundles bundles = new Bundles(context);
     Bundle bundle = bundles.install("proof:" + device, Files.newInputStream(jar));
@@ -52,6 +57,7 @@ public final class MemoryProof extends FrameworkProof {
     figures.figure("seed", seed);
     try {
       updated(bundles, bundle, jar, device, executions, updates, seed, figures);
+      guarded(device, threads, requests, millis, seed, figures);
       if (faults > 0) {
         hurt(device, faults, seed, figures);
       }
@@ -121,6 +127,30 @@ public final class MemoryProof extends FrameworkProof {
       figures.promise("state that died is named", run.nameless() == 0);
       figures.promise("all bits are those of the CPU device", run.wrong() == 0);
       figures.promise("some state died", run.dead() > 0);
+    }
+  }
+
+  /**
+   * Half of the requests, then the other half, behind which nothing more is held, but for a thread
+   * for each caller that waits for the device.
+   */
+  private void guarded(
+      String device, int threads, long requests, long millis, long seed, Figures figures)
+      throws Exception {
+    awaitServing(device);
+    try (GuardedRequests run = new GuardedRequests(networks, List.of(device, "cpu"), seed)) {
+      run.run(threads, requests / 2, millis / 2);
+      Held before = Held.now();
+      run.run(threads, requests - requests / 2, millis / 2);
+      Held after = Held.now();
+      run.tell(figures);
+      figures.figure("guarded.before", before);
+      figures.figure("guarded.after", after);
+      figures.promise(
+          "memory is flat",
+          after.heapBytes() - before.heapBytes() < MOST_GROWTH
+              && after.nativeBytes() - before.nativeBytes() < MOST_GROWTH
+              && after.threads() <= before.threads() + threads);
     }
   }
 

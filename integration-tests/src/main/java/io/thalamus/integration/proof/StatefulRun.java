@@ -27,7 +27,7 @@ import java.util.SplittableRandom;
  * memory. Not thread-safe; owns compilations and memories.
  */
 public final class StatefulRun implements AutoCloseable {
-  private static final int ELEMENTS = 256;
+  static final int ELEMENTS = 256;
   private static final Shape SHAPE = Shape.of(1, ELEMENTS);
   private static final OperandCode TYPE = OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
@@ -67,7 +67,8 @@ public final class StatefulRun implements AutoCloseable {
     return MemoryDesc.builder(name).input(watched, 0).output(watched, 0).build();
   }
 
-  private static Model model() {
+  /** Returns the model. */
+  static Model model() {
     SubgraphBuilder graph = new SubgraphBuilder();
     int state = graph.input("state", TYPE, SHAPE, Quantization.of(0.5f, 3));
     int x = graph.input("x", TYPE, SHAPE, Quantization.of(0.25f, -7));

@@ -79,8 +79,9 @@ public final class Main {
               List.of("simd")),
           new InFramework(
               "memory",
-              "state on a device that is updated, and hurt (--device npu --executions 1000"
-                  + " --updates 20 --faults 100 --seed 1)",
+              "state on a device that is updated, and hurt, and requests between guarded bytes"
+                  + " (--device npu --executions 1000 --updates 20 --faults 100 --seed 1"
+                  + " --requests 100000 --threads 8 --millis 0)",
               List.of("npu")),
           new InFramework(
               "chaos",

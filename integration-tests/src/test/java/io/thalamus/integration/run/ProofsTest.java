@@ -190,7 +190,17 @@ class ProofsTest {
   @Test
   void stateOnADeviceIsRightOrSaidToBeDead() throws Exception {
     List<String> lines =
-        run("memory", List.of("npu"), "--executions", "60", "--updates", "2", "--faults", "12");
+        run(
+            "memory",
+            List.of("npu"),
+            "--executions",
+            "60",
+            "--updates",
+            "2",
+            "--faults",
+            "12",
+            "--requests",
+            "2000");
     lines.stream().filter(line -> line.matches("(updated|hurt|faults).*")).forEach(this::tell);
   }
 

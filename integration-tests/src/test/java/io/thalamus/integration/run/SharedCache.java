@@ -127,20 +127,11 @@ final class SharedCache implements Proof {
       plain.finish();
       byte[] expected = Files.readAllBytes(plain.output());
       for (int round = 0; round < rounds || killed < kills; round++) {
-        List<Run> running = List.of(run(caching()), run(caching()));
-        if (random.nextBoolean()) {
-          Run victim = running.getFirst();
-          // Where it is done by then it has to be right.
-          if (!victim
-              .process()
-              .waitFor(random.nextInt(LONGEST_LIFE_MILLIS), TimeUnit.MILLISECONDS)) {
-            victim.process().destroyForcibly().waitFor();
-            killed++;
-            running = List.of(running.getLast());
+        for (Run run : List.of(run(caching()), run(caching()))) {
+          // One that is done by then, or that nobody kills, has to be right.
+          if (random.nextBoolean() || !isKilled(run)) {
+            judge(run, expected);
           }
-        }
-        for (Run run : running) {
-          judge(run, expected);
         }
         damage();
       }
@@ -164,6 +155,16 @@ final class SharedCache implements Proof {
         figures.figure("quota", quota);
         figures.promise("the directory keeps its quota", bytes <= quota);
       }
+    }
+
+    /** Kills a process after a while, unless it is done by then. */
+    private boolean isKilled(Run run) throws InterruptedException {
+      if (run.process().waitFor(random.nextInt(LONGEST_LIFE_MILLIS), TimeUnit.MILLISECONDS)) {
+        return false;
+      }
+      run.process().destroyForcibly().waitFor();
+      killed++;
+      return true;
     }
 
     /** Of one priority and one preference by chance: each pair has an entry of its own. */

@@ -113,9 +113,9 @@ public final class Activation {
       Functions.apply(
           kind,
           clamp,
-          frame.floats,
+          frame.floats(input),
           input.offset() + first,
-          frame.floats,
+          frame.floats(output),
           output.offset() + first,
           span.end(tile) - first,
           scratch.spareFloats);
@@ -146,16 +146,17 @@ public final class Activation {
       int first = span.first(tile);
       look(
           table,
-          frame.bytes,
+          frame.bytes(input),
           input.offset() + first,
+          frame.bytes(output),
           output.offset() + first,
           span.end(tile) - first);
     }
 
     /** Looks up a range of bytes. */
-    static void look(byte[] table, byte[] bytes, int from, int to, int count) {
+    static void look(byte[] table, byte[] in, int from, byte[] out, int to, int count) {
       for (int i = 0; i < count; i++) {
-        bytes[to + i] = table[bytes[from + i] & 0xFF];
+        out[to + i] = table[in[from + i] & 0xFF];
       }
     }
   }

@@ -162,7 +162,13 @@ public final class Depthwise implements Step {
     int end = Math.min(output.dimension(1), first + blockLines);
     if (inPlace) {
       for (int line = first; line < end; line++) {
-        lineInPlace(frame.isScalar, frame.floats, batch, line, outputLine(batch, line));
+        lineInPlace(
+            frame.isScalar,
+            frame.floats(source),
+            batch,
+            line,
+            frame.floats(output),
+            outputLine(batch, line));
       }
       return;
     }
@@ -211,7 +217,8 @@ public final class Depthwise implements Step {
   }
 
   /** One line of the output, from the input itself: pixels at its ends have fewer taps. */
-  private void lineInPlace(boolean isScalar, float[] in, int batch, int outputLine, int to) {
+  private void lineInPlace(
+      boolean isScalar, float[] in, int batch, int outputLine, float[] out, int to) {
     int lineSize = source.dimension(2) * channels;
     int origin = outputLine * height.stride() - height.before();
     int image = source.offset() + batch * source.dimension(1) * lineSize;
@@ -239,16 +246,16 @@ public final class Depthwise implements Step {
             at + lineAt(image, lower),
             width.dilation() * channels,
             stride * channels,
-            in,
+            out,
             to + begin * channels,
             end - begin);
       }
     }
     for (int x = 0; x < begin; x++) {
-      borderPixel(isScalar, in, image, origin, x, to + x * channels);
+      borderPixel(isScalar, in, image, origin, x, out, to + x * channels);
     }
     for (int x = end; x < count; x++) {
-      borderPixel(isScalar, in, image, origin, x, to + x * channels);
+      borderPixel(isScalar, in, image, origin, x, out, to + x * channels);
     }
   }
 
@@ -265,7 +272,8 @@ public final class Depthwise implements Step {
   }
 
   /** A pixel some of whose taps may be beside the input. */
-  private void borderPixel(boolean isScalar, float[] in, int image, int originY, int x, int to) {
+  private void borderPixel(
+      boolean isScalar, float[] in, int image, int originY, int x, float[] out, int to) {
     int originX = x * width.stride() - width.before();
     int firstY = first(originY, height);
     int endY = end(originY, height, source.dimension(1));
@@ -289,17 +297,18 @@ public final class Depthwise implements Step {
       int high = clamp.high();
       if (isScalar) {
         ScalarKernels.twoTaps(
-            line0, at0, line1, at1, line2, at2, tap, weights, weight, all, bias, in, to, low, high);
+            line0, at0, line1, at1, line2, at2, tap, weights, weight, all, bias, out, to, low,
+            high);
       } else {
         DepthwiseKernels.twoTaps(
-            line0, at0, line1, at1, line2, at2, tap, weights, weight, all, bias, in, to, all, low,
+            line0, at0, line1, at1, line2, at2, tap, weights, weight, all, bias, out, to, all, low,
             high);
       }
       return;
     }
     int lineSize = source.dimension(2) * channels;
     int at = image + originY * lineSize + originX * channels;
-    rectangle(isScalar, in, at, height.dilation() * lineSize, firstY, endY, firstX, endX, in, to);
+    rectangle(isScalar, in, at, height.dilation() * lineSize, firstY, endY, firstX, endX, out, to);
   }
 
   /** The first tap that is not in front of the input. */
@@ -427,11 +436,11 @@ public final class Depthwise implements Step {
 
   private void copy(Frame frame, int from, float[] out, int to, int count) {
     if (source.isFloat()) {
-      System.arraycopy(frame.floats, from, out, to, count);
+      System.arraycopy(frame.floats(source), from, out, to, count);
     } else {
       Lanes.toFloats(
           frame.isScalar,
-          frame.bytes,
+          frame.bytes(source),
           from,
           source.flip(),
           source.signedZeroPoint(),
@@ -460,7 +469,7 @@ public final class Depthwise implements Step {
           pixels,
           0,
           present,
-          frame.bytes,
+          frame.bytes(output),
           to,
           present,
           scratch.spareBytes);
@@ -468,7 +477,7 @@ public final class Depthwise implements Step {
     }
     for (int x = 0; x < pixels; x++) {
       int at = sums + x * channels;
-      System.arraycopy(scratch.floats, at, frame.floats, to + x * present, present);
+      System.arraycopy(scratch.floats, at, frame.floats(output), to + x * present, present);
     }
   }
 }

@@ -42,9 +42,10 @@ public final class FloatPairs implements Step {
   public void run(Frame frame, Scratch scratch, int tile) {
     int from = (int) ((long) pairs.count() * tile / tiles);
     int end = (int) ((long) pairs.count() * (tile + 1) / tiles);
+    float[] out = frame.floats(pairs.output());
     for (int run = from; run < end; run++) {
-      float[] first = frame.floats;
-      float[] second = frame.floats;
+      float[] first = frame.floats(pairs.left());
+      float[] second = frame.floats(pairs.right());
       int firstAt = pairs.first()[run];
       int secondAt = pairs.second()[run];
       int count = pairs.lengths()[run];
@@ -60,13 +61,13 @@ public final class FloatPairs implements Step {
       int whole = count / COUNT * COUNT;
       int to = pairs.result()[run];
       if (frame.isScalar) {
-        scalar(first, firstAt, second, secondAt, frame.floats, to, count);
+        scalar(first, firstAt, second, secondAt, out, to, count);
         continue;
       }
-      apply(first, firstAt, second, secondAt, frame.floats, to, whole);
+      apply(first, firstAt, second, secondAt, out, to, whole);
       if (whole < count) {
         apply(first, firstAt + whole, second, secondAt + whole, scratch.spareFloats, 0, COUNT);
-        System.arraycopy(scratch.spareFloats, 0, frame.floats, to + whole, count - whole);
+        System.arraycopy(scratch.spareFloats, 0, out, to + whole, count - whole);
       }
     }
   }

@@ -41,14 +41,16 @@ public final class FloatPool implements Step {
   public void run(Frame frame, Scratch scratch, int tile) {
     int first = (int) ((long) lines * tile / tiles);
     int end = (int) ((long) lines * (tile + 1) / tiles);
+    float[] in = frame.floats(windows.input());
+    float[] out = frame.floats(output);
     for (int line = first; line < end; line++) {
       for (int x = 0; x < windows.outputWidth(); x++) {
-        pixel(frame.isScalar, frame.floats, line, x, scratch.spareFloats);
+        pixel(frame.isScalar, in, line, x, out, scratch.spareFloats);
       }
     }
   }
 
-  private void pixel(boolean isScalar, float[] floats, int line, int x, float[] spare) {
+  private void pixel(boolean isScalar, float[] in, int line, int x, float[] out, float[] spare) {
     int firstY = windows.firstY(line);
     int firstX = windows.firstX(x);
     int height = windows.endY(line) - firstY;
@@ -58,7 +60,7 @@ public final class FloatPool implements Step {
     int from = windows.batchAt(line) + firstY * lineSize + firstX * channels;
     int to = output.offset() + (line * windows.outputWidth() + x) * channels;
     if (isScalar) {
-      ScalarKernels.pool(isMaximum, floats, from, lineSize, channels, height, width, to, clamp);
+      ScalarKernels.pool(isMaximum, in, from, lineSize, channels, height, width, out, to, clamp);
       return;
     }
     int whole = channels / COUNT * COUNT;
@@ -66,24 +68,23 @@ public final class FloatPool implements Step {
     // Two loops: vectors of two sources in one variable would be objects.
     if (isMaximum) {
       for (int i = 0; i < whole; i += COUNT) {
-        clamp(maximum(floats, from + i, lineSize, channels, height, width))
-            .intoArray(floats, to + i);
+        clamp(maximum(in, from + i, lineSize, channels, height, width)).intoArray(out, to + i);
       }
       if (rest > 0) {
-        clamp(maximum(floats, from + whole, lineSize, channels, height, width)).intoArray(spare, 0);
+        clamp(maximum(in, from + whole, lineSize, channels, height, width)).intoArray(spare, 0);
       }
     } else {
       float cells = (float) height * width;
       for (int i = 0; i < whole; i += COUNT) {
-        clamp(sum(floats, from + i, lineSize, channels, height, width).div(cells))
-            .intoArray(floats, to + i);
+        clamp(sum(in, from + i, lineSize, channels, height, width).div(cells))
+            .intoArray(out, to + i);
       }
       if (rest > 0) {
-        clamp(sum(floats, from + whole, lineSize, channels, height, width).div(cells))
+        clamp(sum(in, from + whole, lineSize, channels, height, width).div(cells))
             .intoArray(spare, 0);
       }
     }
-    System.arraycopy(spare, 0, floats, to + whole, rest);
+    System.arraycopy(spare, 0, out, to + whole, rest);
   }
 
   private FloatVector clamp(FloatVector value) {

@@ -60,11 +60,11 @@ public final class FloatProduct implements Step {
     rows.areScalar = frame.isScalar;
     rows.count = grid.endRow(tile) - first;
     rows.left(scratch.floats, Lanes.LEAD);
-    rows.result(frame.floats, output.offset() + first * columns, columns);
+    rows.result(frame.floats(output), output.offset() + first * columns, columns);
     if (added == null) {
       rows.addNothing();
     } else {
-      rows.added(frame.floats, added.offset() + first * columns, columns);
+      rows.added(frame.floats(added), added.offset() + first * columns, columns);
     }
     for (int part = 0; part < parts.length - 1; part++) {
       int from = parts[part];
@@ -75,7 +75,7 @@ public final class FloatProduct implements Step {
         return;
       }
       // What has been summed up so far is added to the next part.
-      rows.added(frame.floats, output.offset() + first * columns, columns);
+      rows.added(frame.floats(output), output.offset() + first * columns, columns);
     }
   }
 }

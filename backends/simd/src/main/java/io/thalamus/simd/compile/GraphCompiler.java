@@ -23,6 +23,7 @@ import io.thalamus.simd.program.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Compiles a graph: fuses operations, lets those that only rename dimensions vanish, plans memory,
@@ -137,14 +138,19 @@ public final class GraphCompiler {
 
   private Program place(int[] first, int[] last) throws ValidationException, DeviceException {
     int[] offsets = new int[roots.length];
-    int floats = place(true, first, last, offsets);
-    int bytes = place(false, first, last, offsets);
+    int[] arrays = arrays();
+    int floats = place(true, first, last, arrays, offsets);
+    int bytes = place(false, first, last, arrays, offsets);
     Tensor[] tensors = new Tensor[roots.length];
     List<Tensor> constants = new ArrayList<>();
     for (int i = 0; i < roots.length; i++) {
       if (first[roots[i]] <= last[roots[i]]) {
         OperandView view = OperandView.of(graph.graph().operands().get(i));
-        tensors[i] = new Tensor(view.with(graph.shapes().get(i), view.value()), offsets[roots[i]]);
+        tensors[i] =
+            new Tensor(
+                view.with(graph.shapes().get(i), view.value()),
+                arrays[roots[i]],
+                offsets[roots[i]]);
         if (isConstant(i)) {
           constants.add(tensors[i]);
         }
@@ -167,14 +173,34 @@ public final class GraphCompiler {
         bytes);
   }
 
-  /** Places the tensors of one kind; returns the size of their array. */
-  private int place(boolean isFloat, int[] first, int[] last, int[] offsets)
+  /**
+   * Returns by root the array of its own that it has, 0 for none: what is only one input or only
+   * one output of the graph has one.
+   */
+  private int[] arrays() {
+    List<Integer> arguments =
+        Stream.concat(graph.graph().inputIndexes().stream(), graph.graph().outputIndexes().stream())
+            .map(operand -> roots[operand])
+            .toList();
+    int[] arrays = new int[roots.length];
+    for (int i = 0; i < arguments.size(); i++) {
+      int root = arguments.get(i);
+      boolean isAlone = arguments.indexOf(root) == arguments.lastIndexOf(root);
+      arrays[root] = isAlone && !isConstant(root) ? i + 1 : 0;
+    }
+    return arrays;
+  }
+
+  /** Places the tensors of one kind; returns the size of the array that most share. */
+  private int place(boolean isFloat, int[] first, int[] last, int[] arrays, int[] offsets)
       throws ValidationException {
     List<Integer> operands = new ArrayList<>();
     List<Value> values = new ArrayList<>();
     for (int i = 0; i < roots.length; i++) {
       boolean kind = graph.graph().operands().get(i).type().elementSize() == Float.BYTES;
-      if (roots[i] == i && first[i] <= last[i] && kind == isFloat) {
+      if (arrays[i] > 0) {
+        offsets[i] = Lanes.LEAD;
+      } else if (roots[i] == i && first[i] <= last[i] && kind == isFloat) {
         long size = graph.shapes().get(i).elementCount();
         operands.add(i);
         values.add(new Value((size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, first[i], last[i]));

@@ -43,7 +43,7 @@ public final class MatrixMultiply {
     Window one = new Window(1, 1, 1, 0, 0);
     Patches patches =
         new Patches(
-            new Tensor(input.view().with(matrix, Optional.empty()), input.offset()),
+            new Tensor(input.view().with(matrix, Optional.empty()), input.array(), input.offset()),
             one,
             one,
             1,

@@ -73,6 +73,7 @@ final class Moving implements Lowering {
           part.rescaling().map(rescaling -> Activation.table(input, rescaling::apply)).orElse(null);
       copies.add(
           new Copy(
+              input,
               from.build().toArray(),
               to.build().toArray(),
               part.copy().runLength(),
@@ -86,6 +87,7 @@ final class Moving implements Lowering {
   /**
    * Runs of elements from one place to another.
    *
+   * @param input what is read
    * @param from where each run is read
    * @param to where each run is written
    * @param length of each run
@@ -94,39 +96,39 @@ final class Moving implements Lowering {
    * @param table what bytes become on the way, or null
    */
   private record Copy(
-      int[] from, int[] to, int length, int fromStride, int toStride, byte[] table) {
-    void run(Frame frame, boolean isFloat, int first, int end) {
+      Tensor input, int[] from, int[] to, int length, int fromStride, int toStride, byte[] table) {
+    void run(Frame frame, Tensor output, int first, int end) {
       for (int i = first; i < end; i++) {
-        if (isFloat) {
-          floats(frame.floats, from[i], to[i]);
+        if (output.isFloat()) {
+          floats(frame.floats(input), from[i], frame.floats(output), to[i]);
         } else {
-          bytes(frame.bytes, from[i], to[i]);
+          bytes(frame.bytes(input), from[i], frame.bytes(output), to[i]);
         }
       }
     }
 
-    private void floats(float[] floats, int source, int target) {
+    private void floats(float[] in, int source, float[] out, int target) {
       if (fromStride == 1 && toStride == 1) {
-        System.arraycopy(floats, source, floats, target, length);
+        System.arraycopy(in, source, out, target, length);
         return;
       }
       for (int i = 0; i < length; i++) {
-        floats[target + i * toStride] = floats[source + i * fromStride];
+        out[target + i * toStride] = in[source + i * fromStride];
       }
     }
 
-    private void bytes(byte[] bytes, int source, int target) {
+    private void bytes(byte[] in, int source, byte[] out, int target) {
       if (fromStride == 1 && toStride == 1) {
         if (table == null) {
-          System.arraycopy(bytes, source, bytes, target, length);
+          System.arraycopy(in, source, out, target, length);
         } else {
-          Activation.Lookup.look(table, bytes, source, target, length);
+          Activation.Lookup.look(table, in, source, out, target, length);
         }
         return;
       }
       for (int i = 0; i < length; i++) {
-        byte value = bytes[source + i * fromStride];
-        bytes[target + i * toStride] = table == null ? value : table[value & 0xFF];
+        byte value = in[source + i * fromStride];
+        out[target + i * toStride] = table == null ? value : table[value & 0xFF];
       }
     }
   }
@@ -157,16 +159,16 @@ final class Moving implements Lowering {
         int end = output.offset() + output.size();
         if (output.isFloat()) {
           float value = Float.intBitsToFloat(fill.getAsInt());
-          Arrays.fill(frame.floats, output.offset(), end, value);
+          Arrays.fill(frame.floats(output), output.offset(), end, value);
         } else {
-          Arrays.fill(frame.bytes, output.offset(), end, (byte) fill.getAsInt());
+          Arrays.fill(frame.bytes(output), output.offset(), end, (byte) fill.getAsInt());
         }
       }
       for (Copy copy : copies) {
         int runs = copy.from().length;
         int first = (int) ((long) runs * tile / tiles);
         int end = (int) ((long) runs * (tile + 1) / tiles);
-        copy.run(frame, output.isFloat(), first, end);
+        copy.run(frame, output, first, end);
       }
     }
   }

@@ -12,6 +12,9 @@ import java.util.List;
  * Two tensors that are broadcast to a third, as runs: stretches of the result over which each of
  * the two is either read on or stays at one element. Immutable.
  *
+ * @param left the first tensor
+ * @param right the second tensor
+ * @param output the result
  * @param first where each run begins in the first tensor
  * @param second where each run begins in the second tensor
  * @param result where each run begins in the result
@@ -20,6 +23,9 @@ import java.util.List;
  * @param isSecondRepeated whether the second tensor stays at one element
  */
 public record Pairs(
+    Tensor left,
+    Tensor right,
+    Tensor output,
     int[] first,
     int[] second,
     int[] result,
@@ -57,7 +63,16 @@ public record Pairs(
       results[i] = output.offset() + i / pieces * inner.size() + within;
       lengths[i] = Math.min(length, inner.size() - within);
     }
-    return new Pairs(firsts, seconds, results, lengths, inner.first() == 0, inner.second() == 0);
+    return new Pairs(
+        first,
+        second,
+        output,
+        firsts,
+        seconds,
+        results,
+        lengths,
+        inner.first() == 0,
+        inner.second() == 0);
   }
 
   private static void walk(

@@ -163,7 +163,7 @@ public record Patches(
     if (source.isFloat()) {
       Lanes.copyRuns(
           frame.isScalar,
-          frame.floats,
+          frame.floats(source),
           from,
           step,
           out,
@@ -174,7 +174,7 @@ public record Patches(
     } else {
       Lanes.toFloatRuns(
           frame.isScalar,
-          frame.bytes,
+          frame.bytes(source),
           from,
           step,
           source.flip(),
@@ -201,11 +201,11 @@ public record Patches(
       if (x < 0 || x >= source.dimension(2)) {
         fill(out, at, each);
       } else if (source.isFloat()) {
-        System.arraycopy(frame.floats, lineAt + x * channels, out, at, each);
+        System.arraycopy(frame.floats(source), lineAt + x * channels, out, at, each);
       } else {
         Lanes.toFloats(
             frame.isScalar,
-            frame.bytes,
+            frame.bytes(source),
             lineAt + x * channels,
             source.flip(),
             source.signedZeroPoint(),

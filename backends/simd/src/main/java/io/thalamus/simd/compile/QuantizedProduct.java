@@ -113,7 +113,7 @@ public final class QuantizedProduct implements Step {
     int to = output.offset() + first * columns + begin;
     boolean isScalar = frame.isScalar;
     int count = rows.count;
-    byte[] out = frame.bytes;
+    byte[] out = frame.bytes(output);
     byte[] spare = scratch.spareBytes;
     if (isWhole) {
       float[] sums = scratch.floats;

@@ -95,52 +95,59 @@ public final class Reduction {
         int from = input.offset() + i * cells * channels;
         int to = output.offset() + i * channels;
         if (input.isFloat()) {
-          floats(frame.isScalar, frame.floats, from, to, scratch.spareFloats);
+          floats(
+              frame.isScalar,
+              frame.floats(input),
+              from,
+              frame.floats(output),
+              to,
+              scratch.spareFloats);
         } else {
-          bytes(frame.isScalar, frame.bytes, from, to, scratch.ints);
+          bytes(frame.isScalar, frame.bytes(input), from, frame.bytes(output), to, scratch.ints);
         }
       }
     }
 
-    private void floats(boolean isScalar, float[] floats, int from, int to, float[] spare) {
+    private void floats(
+        boolean isScalar, float[] in, int from, float[] out, int to, float[] spare) {
       // Vectors would sum neighbours that nobody asked for.
       if (isScalar || channels < COUNT / 2) {
         ScalarKernels.pool(
-            false, floats, from, channels * cells, channels, 1, cells, to, Clamp.NONE);
+            false, in, from, channels * cells, channels, 1, cells, out, to, Clamp.NONE);
         return;
       }
       for (int channel = 0; channel < channels; channel += COUNT) {
         FloatVector sum = FloatVector.zero(FLOATS);
         for (int cell = 0; cell < cells; cell++) {
-          sum = sum.add(FloatVector.fromArray(FLOATS, floats, from + cell * channels + channel));
+          sum = sum.add(FloatVector.fromArray(FLOATS, in, from + cell * channels + channel));
         }
         sum.div((float) cells).intoArray(spare, 0);
-        System.arraycopy(spare, 0, floats, to + channel, Math.min(COUNT, channels - channel));
+        System.arraycopy(spare, 0, out, to + channel, Math.min(COUNT, channels - channel));
       }
     }
 
     /** Rounded to nearest, ties away from the zero point. */
-    private void bytes(boolean isScalar, byte[] bytes, int from, int to, int[] sums) {
+    private void bytes(boolean isScalar, byte[] in, int from, byte[] out, int to, int[] sums) {
       int flip = input.flip();
       int zeroPoint = input.signedZeroPoint();
       boolean byVectors = !isScalar && channels >= COUNT / 2;
       for (int channel = 0; byVectors && channel < channels; channel += COUNT) {
         IntVector sum = IntVector.zero(INTS);
         for (int cell = 0; cell < cells; cell++) {
-          sum = sum.add(Lanes.toInts(bytes, from + cell * channels + channel, flip));
+          sum = sum.add(Lanes.toInts(in, from + cell * channels + channel, flip));
         }
         sum.intoArray(sums, channel);
       }
       for (int channel = 0; !byVectors && channel < channels; channel++) {
         sums[channel] = 0;
         for (int cell = 0; cell < cells; cell++) {
-          sums[channel] += (byte) (bytes[from + cell * channels + channel] ^ flip);
+          sums[channel] += (byte) (in[from + cell * channels + channel] ^ flip);
         }
       }
       for (int channel = 0; channel < channels; channel++) {
         int sum = sums[channel] - zeroPoint * cells;
         int rounded = (sum >= 0 ? sum + cells / 2 : sum - cells / 2) / cells;
-        bytes[to + channel] = (byte) (rounded + output.view().zeroPoint());
+        out[to + channel] = (byte) (rounded + output.view().zeroPoint());
       }
     }
   }

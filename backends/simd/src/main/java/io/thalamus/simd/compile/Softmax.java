@@ -109,7 +109,8 @@ public final class Softmax {
 
     @Override
     void line(Frame frame, Scratch scratch, int from, int to) {
-      float[] in = frame.floats;
+      float[] in = frame.floats(input);
+      float[] out = frame.floats(output);
       float max = Float.NEGATIVE_INFINITY;
       for (int i = 0; i < size; i++) {
         max = Math.max(max, in[from + i]);
@@ -125,7 +126,7 @@ public final class Softmax {
         sum += powers[Lanes.LEAD + i];
       }
       for (int i = 0; i < size; i++) {
-        in[to + i] = powers[Lanes.LEAD + i] / sum;
+        out[to + i] = powers[Lanes.LEAD + i] / sum;
       }
     }
   }
@@ -144,25 +145,26 @@ public final class Softmax {
 
     @Override
     void line(Frame frame, Scratch scratch, int from, int to) {
-      byte[] bytes = frame.bytes;
+      byte[] in = frame.bytes(input);
+      byte[] out = frame.bytes(output);
       int flip = input.flip();
       int max = Byte.MIN_VALUE;
       for (int i = 0; i < size; i++) {
-        max = Math.max(max, (byte) (bytes[from + i] ^ flip));
+        max = Math.max(max, (byte) (in[from + i] ^ flip));
       }
       long sum = 0;
       for (int i = 0; i < size; i++) {
-        sum += StoredScores.term(powers[max - (byte) (bytes[from + i] ^ flip)]);
+        sum += StoredScores.term(powers[max - (byte) (in[from + i] ^ flip)]);
       }
       int reciprocal = StoredScores.reciprocal(sum);
       int shift = StoredScores.shift(sum);
       int resultFlip = output.flip();
       for (int i = 0; i < size; i++) {
-        int power = powers[max - (byte) (bytes[from + i] ^ flip)];
+        int power = powers[max - (byte) (in[from + i] ^ flip)];
         int probability = StoredScores.probability(power, reciprocal, shift);
         // Results are counted from the least stored value.
         int signed = Math.min(probability + Byte.MIN_VALUE, Byte.MAX_VALUE);
-        bytes[to + i] = (byte) (signed ^ resultFlip);
+        out[to + i] = (byte) (signed ^ resultFlip);
       }
     }
   }

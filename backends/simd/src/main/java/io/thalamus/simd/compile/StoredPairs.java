@@ -26,9 +26,10 @@ public abstract class StoredPairs implements Step {
   public final void run(Frame frame, Scratch scratch, int tile) {
     int from = (int) ((long) pairs.count() * tile / tiles);
     int end = (int) ((long) pairs.count() * (tile + 1) / tiles);
+    byte[] out = frame.bytes(pairs.output());
     for (int run = from; run < end; run++) {
-      byte[] first = frame.bytes;
-      byte[] second = frame.bytes;
+      byte[] first = frame.bytes(pairs.left());
+      byte[] second = frame.bytes(pairs.right());
       int firstAt = pairs.first()[run];
       int secondAt = pairs.second()[run];
       int count = pairs.lengths()[run];
@@ -43,7 +44,7 @@ public abstract class StoredPairs implements Step {
       }
       int whole = count / Lanes.COUNT * Lanes.COUNT;
       int to = pairs.result()[run];
-      apply(frame.isScalar, scratch.ints, first, firstAt, second, secondAt, frame.bytes, to, whole);
+      apply(frame.isScalar, scratch.ints, first, firstAt, second, secondAt, out, to, whole);
       if (whole < count) {
         apply(
             frame.isScalar,
@@ -55,7 +56,7 @@ public abstract class StoredPairs implements Step {
             scratch.spareBytes,
             0,
             Lanes.COUNT);
-        System.arraycopy(scratch.spareBytes, 0, frame.bytes, to + whole, count - whole);
+        System.arraycopy(scratch.spareBytes, 0, out, to + whole, count - whole);
       }
     }
   }

@@ -58,14 +58,16 @@ public final class StoredPool implements Step {
   public void run(Frame frame, Scratch scratch, int tile) {
     int first = (int) ((long) lines * tile / tiles);
     int end = (int) ((long) lines * (tile + 1) / tiles);
+    byte[] in = frame.bytes(windows.input());
+    byte[] out = frame.bytes(output);
     for (int line = first; line < end; line++) {
       for (int x = 0; x < windows.outputWidth(); x++) {
-        pixel(frame.isScalar, frame.bytes, line, x, scratch.spareBytes);
+        pixel(frame.isScalar, in, line, x, out, scratch.spareBytes);
       }
     }
   }
 
-  private void pixel(boolean isScalar, byte[] bytes, int line, int x, byte[] spare) {
+  private void pixel(boolean isScalar, byte[] in, int line, int x, byte[] out, byte[] spare) {
     int firstY = windows.firstY(line);
     int firstX = windows.firstX(x);
     int height = windows.endY(line) - firstY;
@@ -75,7 +77,7 @@ public final class StoredPool implements Step {
     int from = windows.batchAt(line) + firstY * lineSize + firstX * channels;
     int to = output.offset() + (line * windows.outputWidth() + x) * channels;
     if (isScalar) {
-      scalar(bytes, from, lineSize, channels, height, width, to);
+      scalar(in, from, lineSize, channels, height, width, out, to);
       return;
     }
     int whole = channels / COUNT * COUNT;
@@ -83,37 +85,37 @@ public final class StoredPool implements Step {
     // Two loops: vectors of two sources in one variable would be objects.
     if (isMaximum) {
       for (int i = 0; i < whole; i += COUNT) {
-        store(maximum(bytes, from + i, lineSize, channels, height, width), bytes, to + i);
+        store(maximum(in, from + i, lineSize, channels, height, width), out, to + i);
       }
       if (rest > 0) {
-        store(maximum(bytes, from + whole, lineSize, channels, height, width), spare, 0);
+        store(maximum(in, from + whole, lineSize, channels, height, width), spare, 0);
       }
     } else {
       int cells = height * width;
       for (int i = 0; i < whole; i += COUNT) {
-        store(mean(sum(bytes, from + i, lineSize, channels, height, width), cells), bytes, to + i);
+        store(mean(sum(in, from + i, lineSize, channels, height, width), cells), out, to + i);
       }
       if (rest > 0) {
-        store(mean(sum(bytes, from + whole, lineSize, channels, height, width), cells), spare, 0);
+        store(mean(sum(in, from + whole, lineSize, channels, height, width), cells), spare, 0);
       }
     }
-    System.arraycopy(spare, 0, bytes, to + whole, rest);
+    System.arraycopy(spare, 0, out, to + whole, rest);
   }
 
   private void scalar(
-      byte[] bytes, int from, int lineSize, int channels, int height, int width, int to) {
+      byte[] in, int from, int lineSize, int channels, int height, int width, byte[] out, int to) {
     int cells = height * width;
     int toLeast = -Byte.MIN_VALUE * cells + cells / 2;
     for (int c = 0; c < channels; c++) {
       int value = isMaximum ? Byte.MIN_VALUE : toLeast;
       for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++) {
-          byte next = (byte) (bytes[from + y * lineSize + x * channels + c] ^ flip);
+          byte next = (byte) (in[from + y * lineSize + x * channels + c] ^ flip);
           value = isMaximum ? Math.max(value, next) : value + next;
         }
       }
       int result = isMaximum ? value : value / cells + Byte.MIN_VALUE;
-      bytes[to + c] = (byte) (Math.clamp(result, low, high) ^ flip);
+      out[to + c] = (byte) (Math.clamp(result, low, high) ^ flip);
     }
   }
 

@@ -42,10 +42,21 @@ public final class PackedMatrix {
   private final int rows;
   private final int columns;
 
+  private PackedMatrix(int rows, int columns, MemorySegment data) {
+    this.rows = rows;
+    this.columns = columns;
+    this.array = null;
+    this.data = data;
+  }
+
+  private static long size(int rows, int columns) {
+    return (long) rows * (Lanes.roundUp(columns) + Lanes.COUNT) + Lanes.SLACK;
+  }
+
   private PackedMatrix(int rows, int columns) {
     this.rows = rows;
     this.columns = columns;
-    long size = (long) rows * (Lanes.roundUp(columns) + Lanes.COUNT) + Lanes.SLACK;
+    long size = size(rows, columns);
     if (BroadKernels.FIT) {
       array = null;
       data = Arena.ofAuto().allocate(size * Float.BYTES, ALIGNMENT);
@@ -90,10 +101,15 @@ public final class PackedMatrix {
   /**
    * A matrix that was packed before, on a processor with the same {@linkplain #layout() layout}.
    *
-   * @param packed its {@link #data}
+   * @param packed its {@link #data}, which is used where it is if it begins at a cache line outside
+   *     the heap
    * @throws IndexOutOfBoundsException if these are not the bytes of such a matrix
    */
   public static PackedMatrix of(int rows, int columns, MemorySegment packed) {
+    if (BroadKernels.FIT && packed.isNative() && packed.address() % ALIGNMENT == 0) {
+      long bytes = size(rows, columns) * Float.BYTES;
+      return new PackedMatrix(rows, columns, packed.asSlice(0, bytes).asReadOnly());
+    }
     PackedMatrix matrix = new PackedMatrix(rows, columns);
     MemorySegment.copy(packed, 0, matrix.data, 0, matrix.data.byteSize());
     return matrix;
@@ -142,20 +158,21 @@ public final class PackedMatrix {
    * A matrix that was packed before and made {@link #narrow}.
    *
    * @param least as it was told there
-   * @param from index of the first of its bytes
    * @throws IndexOutOfBoundsException if these are not the bytes of such a matrix
    */
-  public static PackedMatrix of(int rows, int columns, int least, byte[] bytes, int from) {
+  public static PackedMatrix of(int rows, int columns, int least, MemorySegment bytes) {
     PackedMatrix matrix = new PackedMatrix(rows, columns);
     float[] values = new float[VALUES];
     for (int i = 0; i < VALUES; i++) {
       values[i] = least + i;
     }
+    byte[] narrow = new byte[CHUNK];
     float[] chunk = new float[CHUNK];
     int size = (int) (matrix.data.byteSize() / Float.BYTES);
     for (int at = 0; at < size; at += CHUNK) {
       int count = Math.min(CHUNK, size - at);
-      widen(bytes, from + at, values, chunk, count);
+      MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, at, narrow, 0, count);
+      widen(narrow, values, chunk, count);
       MemorySegment.copy(
           chunk, 0, matrix.data, ValueLayout.JAVA_FLOAT, (long) at * Float.BYTES, count);
     }
@@ -163,9 +180,9 @@ public final class PackedMatrix {
   }
 
   /** A method of its own: called often, it is soon compiled in a new process. */
-  private static void widen(byte[] bytes, int from, float[] values, float[] out, int count) {
+  private static void widen(byte[] bytes, float[] values, float[] out, int count) {
     for (int i = 0; i < count; i++) {
-      out[i] = values[bytes[from + i] & 0xff];
+      out[i] = values[bytes[i] & 0xff];
     }
   }
 

@@ -211,23 +211,24 @@ public final class ScalarKernels {
   /** A mean or a maximum of the floats under a window. */
   public static void pool(
       boolean isMaximum,
-      float[] floats,
+      float[] in,
       int from,
       int lineSize,
       int channels,
       int height,
       int width,
+      float[] out,
       int to,
       Clamp clamp) {
     for (int c = 0; c < channels; c++) {
       float value = isMaximum ? Float.NEGATIVE_INFINITY : 0;
       for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++) {
-          float next = floats[from + y * lineSize + x * channels + c];
+          float next = in[from + y * lineSize + x * channels + c];
           value = isMaximum ? Math.max(value, next) : value + next;
         }
       }
-      floats[to + c] = clamp.apply(isMaximum ? value : value / ((float) height * width));
+      out[to + c] = clamp.apply(isMaximum ? value : value / ((float) height * width));
     }
   }
 }

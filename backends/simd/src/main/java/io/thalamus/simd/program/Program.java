@@ -10,8 +10,8 @@ import java.util.List;
  * @param inputs by input of the graph, its place
  * @param outputs by output of the graph, its place
  * @param constants that stand in the frame
- * @param floats elements of the frame's array of floats
- * @param bytes elements of the frame's array of bytes
+ * @param floats elements of array 0 of floats
+ * @param bytes elements of array 0 of bytes
  */
 public record Program(
     List<Step> steps,
@@ -25,6 +25,11 @@ public record Program(
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
     constants = List.copyOf(constants);
+  }
+
+  /** Returns the number of arrays of a kind that a frame has. */
+  int arrays() {
+    return 1 + inputs.size() + outputs.size();
   }
 
   int scratchFloats() {

@@ -8,9 +8,11 @@ import io.thalamus.operations.OperandView;
  * A tensor of a graph at its place in a frame. Immutable.
  *
  * @param view type, shape and quantization
- * @param offset of the first element in the frame's array of its kind
+ * @param array of the frame: 0 where most tensors stand, side by side, or one of its own, as inputs
+ *     and outputs have
+ * @param offset of the first element in that array
  */
-public record Tensor(OperandView view, int offset) {
+public record Tensor(OperandView view, int array, int offset) {
   public Shape shape() {
     return view.shape();
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Optional;
 import java.util.Random;
@@ -30,13 +31,12 @@ class PackedMatrixTest {
       PackedMatrix matrix =
           PackedMatrix.of(rows, columns, (row, column) -> least + random.nextInt(256));
       PackedMatrix.Narrow narrow = matrix.narrow().orElseThrow();
-      byte[] between = new byte[narrow.bytes().length + 3];
-      System.arraycopy(narrow.bytes(), 0, between, 3, narrow.bytes().length);
-      PackedMatrix wide = PackedMatrix.of(rows, columns, narrow.least(), between, 3);
+      MemorySegment bytes = MemorySegment.ofArray(narrow.bytes());
+      PackedMatrix wide = PackedMatrix.of(rows, columns, narrow.least(), bytes);
       assertArrayEquals(bits(matrix), bits(wide), () -> "seed " + seed);
       assertThrows(
           IndexOutOfBoundsException.class,
-          () -> PackedMatrix.of(rows, columns, narrow.least(), between, 4));
+          () -> PackedMatrix.of(rows, columns, narrow.least(), bytes.asSlice(1)));
     }
   }
 

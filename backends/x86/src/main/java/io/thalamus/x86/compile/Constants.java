@@ -19,10 +19,10 @@ public final class Constants implements AutoCloseable {
   private long mapped;
   private long used;
 
-  /** Returns what {@link #toArray} returned. */
-  public static Constants of(byte[] bytes) {
+  /** Returns what stood in {@link #segment}. */
+  public static Constants of(MemorySegment bytes) {
     Constants constants = new Constants();
-    constants.add(MemorySegment.ofArray(bytes));
+    constants.add(bytes);
     return constants;
   }
 

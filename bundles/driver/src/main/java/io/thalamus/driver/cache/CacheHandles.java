@@ -5,6 +5,8 @@ import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.PrepareConfig.Cache;
 import io.thalamus.model.CacheNeeds;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.NonReadableChannelException;
@@ -15,6 +17,9 @@ import java.util.stream.Stream;
 
 /** Checks of, and access to, the files that a device is given. Stateless. */
 final class CacheHandles {
+  /** Bytes of a cache line. */
+  private static final long ALIGNMENT = 64;
+
   private CacheHandles() {}
 
   /** Returns the fault of the number of files, if there is one. */
@@ -62,29 +67,30 @@ final class CacheHandles {
   }
 
   /**
-   * All bytes of a file, wherever its position is.
+   * All bytes of a file, wherever its position is, in memory that nobody else can write.
    *
    * @param most that may be read
    */
-  static byte[] read(FileChannel channel, long most) throws IOException {
+  static MemorySegment read(FileChannel channel, long most) throws IOException {
     long size = channel.size();
     if (size > Math.min(most, Integer.MAX_VALUE - 8)) {
       throw new IOException("a cache file has " + size + " bytes, more than " + most);
     }
-    ByteBuffer bytes = ByteBuffer.allocate((int) size);
+    MemorySegment all = Arena.ofAuto().allocate(size, ALIGNMENT);
+    ByteBuffer bytes = all.asByteBuffer();
     while (bytes.hasRemaining()) {
       if (channel.read(bytes, bytes.position()) < 0) {
         throw new IOException("a cache file is being cut short");
       }
     }
-    return bytes.array();
+    return all;
   }
 
   /** Puts these bytes in place of all that a file holds. */
-  static void write(FileChannel channel, byte[] content) throws IOException {
+  static void write(FileChannel channel, MemorySegment content) throws IOException {
     try {
       channel.truncate(0);
-      ByteBuffer bytes = ByteBuffer.wrap(content);
+      ByteBuffer bytes = content.asByteBuffer();
       while (bytes.hasRemaining()) {
         channel.write(bytes, bytes.position());
       }

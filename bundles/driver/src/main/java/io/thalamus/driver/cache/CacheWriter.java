@@ -7,6 +7,7 @@ import io.thalamus.model.CacheToken;
 import io.thalamus.model.Deadline;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
@@ -57,7 +58,7 @@ public final class CacheWriter implements AutoCloseable {
     try (CacheEngine.Hold _ = engine.hold(deadline)) {
       boolean isStored = false;
       try {
-        write(modelCache, contents.modelCache());
+        write(modelCache, contents.modelCache().stream().map(MemorySegment::ofArray).toList());
         write(dataCache, contents.dataCache());
         // The hash last: until then the files belong to nothing that anybody believes.
         engine.remember(device, token, hash);
@@ -87,7 +88,8 @@ public final class CacheWriter implements AutoCloseable {
     }
   }
 
-  private static void write(List<CacheFile> files, List<byte[]> contents) throws IOException {
+  private static void write(List<CacheFile> files, List<MemorySegment> contents)
+      throws IOException {
     for (int i = 0; i < files.size(); i++) {
       CacheHandles.write(files.get(i).channel(), contents.get(i));
     }

@@ -10,6 +10,8 @@ import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -115,7 +117,12 @@ public final class DeviceCache {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, fault.get());
     }
     try (CacheEngine.Hold _ = engine.hold(config.deadline())) {
-      CacheContents contents = new CacheContents(read(cache.modelCache()), read(cache.dataCache()));
+      CacheContents contents =
+          new CacheContents(
+              read(cache.modelCache()).stream()
+                  .map(file -> file.toArray(ValueLayout.JAVA_BYTE))
+                  .toList(),
+              read(cache.dataCache()));
       if (engine.isRemembered(writer(), cache.token(), contents.hash())) {
         return contents;
       }
@@ -135,8 +142,8 @@ public final class DeviceCache {
             .formatted(info.name(), info.version()));
   }
 
-  private List<byte[]> read(List<CacheFile> files) throws IOException {
-    List<byte[]> contents = new ArrayList<>();
+  private List<MemorySegment> read(List<CacheFile> files) throws IOException {
+    List<MemorySegment> contents = new ArrayList<>();
     for (CacheFile file : files) {
       contents.add(CacheHandles.read(file.channel(), maxFileBytes));
     }

@@ -23,6 +23,7 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.PerformanceInfo;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
@@ -131,7 +132,7 @@ class DeviceCacheTest {
       files[i] = new byte[sizes[i]];
       random.nextBytes(files[i]);
     }
-    return new CacheContents(List.of(files[0], files[1]), List.of(files[2]));
+    return new CacheContents(List.of(files[0], files[1]), List.of(MemorySegment.ofArray(files[2])));
   }
 
   private void assertHolds(CacheContents expected) throws DeviceException {
@@ -139,7 +140,7 @@ class DeviceCacheTest {
     for (int i = 0; i < 2; i++) {
       assertArrayEquals(expected.modelCache().get(i), found.modelCache().get(i));
     }
-    assertArrayEquals(expected.dataCache().getFirst(), found.dataCache().getFirst());
+    assertEquals(-1, expected.dataCache().getFirst().mismatch(found.dataCache().getFirst()));
   }
 
   private void assertRefused(ErrorStatus status, PrepareConfig config) {
@@ -279,7 +280,9 @@ class DeviceCacheTest {
   void bytesThatMoveBetweenFilesAreNotTheSame() throws Exception {
     try (CacheWriter writer = cache.open(config()).orElseThrow()) {
       writer.write(
-          new CacheContents(List.of(new byte[] {1, 2}, new byte[] {3}), List.of(new byte[] {4})));
+          new CacheContents(
+              List.of(new byte[] {1, 2}, new byte[] {3}),
+              List.of(MemorySegment.ofArray(new byte[] {4}))));
     }
     Files.write(directory.resolve("m0"), new byte[] {1});
     Files.write(directory.resolve("m1"), new byte[] {2, 3});

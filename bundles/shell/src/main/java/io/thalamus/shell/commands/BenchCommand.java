@@ -113,7 +113,6 @@ public final class BenchCommand extends Command {
     Arguments arguments = invocation.arguments();
     int threads = (int) arguments.integer("threads", 1, MOST_THREADS).orElse(1);
     Duration time = seconds(arguments, USUAL_SECONDS);
-    Inputs inputs = new Inputs(invocation);
     List<CompilationOptions> contenders = new ArrayList<>();
     CompilationOptions options = CompileOptionsSyntax.options(arguments);
     contenders.add(options);
@@ -126,7 +125,8 @@ public final class BenchCommand extends Command {
       contenders.add(options.withPolicy(otherPolicy.get()));
     }
     List<String> words = arguments.operands().subList(1, arguments.operands().size());
-    try (OpenModel model = models.open(invocation);
+    try (Inputs inputs = new Inputs(invocation);
+        OpenModel model = models.open(invocation);
         Progress progress = invocation.progress()) {
       int wanted = model.model().main().inputIndexes().size();
       List<Tensor> values =

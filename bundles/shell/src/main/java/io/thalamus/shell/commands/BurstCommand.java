@@ -79,14 +79,14 @@ public final class BurstCommand extends Command {
   private Result measure(Invocation invocation) throws CommandException, NeuralNetworksException {
     Arguments arguments = invocation.arguments();
     List<String> words = arguments.operands().subList(1, arguments.operands().size());
-    try (OpenModel model = models.open(invocation);
+    try (Inputs inputs = new Inputs(invocation);
+        OpenModel model = models.open(invocation);
         Progress progress = invocation.progress()) {
       int wanted = model.model().main().inputIndexes().size();
       List<Tensor> values =
-          new Inputs(invocation)
-              .read(
-                  model.loaded().file(),
-                  words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words);
+          inputs.read(
+              model.loaded().file(),
+              words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words);
       model.fit(values);
       String name = model.loaded().path().toString();
       BurstRun run =

@@ -11,19 +11,29 @@ import io.thalamus.console.Candidates.Kind;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.text.Units;
+import io.thalamus.memory.HardwareBuffer;
+import io.thalamus.memory.HardwareBuffer.Access;
+import io.thalamus.memory.HardwareBufferHandle;
+import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.shell.tensor.InputFile;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** The reader of the words that name a model's inputs. Immutable. */
-final class Inputs {
+/**
+ * The reader of the words that name a model's inputs. Used by one thread. Owns the hardware buffers
+ * that it opened and locked, until it is closed.
+ */
+final class Inputs implements AutoCloseable {
   private static final String RANDOM = "random:";
+  private static final String BUFFER = "hardware_buffer/";
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /** Candidates for a model: one that is loaded, or a file. */
   static final Candidates MODEL = Candidates.of(Kind.MODELS, Kind.FILES);
@@ -33,6 +43,8 @@ final class Inputs {
   private final Invocation invocation;
   private final Optional<float[]> mean;
   private final Optional<float[]> std;
+  private final List<HardwareBuffer> buffers = new ArrayList<>();
+  private final List<HardwareBuffer.Lock> locks = new ArrayList<>();
 
   /** Reads {@code --mean} and {@code --std}. */
   Inputs(Invocation invocation) throws CommandException {
@@ -80,6 +92,9 @@ final class Inputs {
     if (word.startsWith(RANDOM)) {
       return InputFile.random(seed(word), compiled);
     }
+    if (word.startsWith(BUFFER)) {
+      return frame(word, compiled);
+    }
     if (InputFile.accepts(word)) {
       return InputFile.read(invocation.path(word), compiled, open);
     }
@@ -117,6 +132,29 @@ final class Inputs {
               + " channels");
     }
     return picture.tensor(input, normalization.get());
+  }
+
+  /** The bytes of another process's buffer, where they are. */
+  private Tensor frame(String handle, Operand operand)
+      throws CommandException, NeuralNetworksException {
+    HardwareBuffer buffer;
+    try {
+      buffer = HardwareBuffer.open(HardwareBufferHandle.parse(handle));
+      buffers.add(buffer);
+      locks.add(
+          buffer
+              .lock(Access.READ, PATIENCE)
+              .orElseThrow(() -> new CommandException("a process keeps writing the buffer")));
+    } catch (IllegalArgumentException | SharedMemoryException e) {
+      throw new CommandException("the hardware buffer cannot be read: " + e.getMessage());
+    }
+    return Tensor.of(operand, buffer.memory().segment());
+  }
+
+  @Override
+  public void close() {
+    locks.forEach(HardwareBuffer.Lock::close);
+    buffers.forEach(HardwareBuffer::close);
   }
 
   private long seed(String word) throws CommandException {

@@ -46,8 +46,8 @@ public final class RunCommand extends Command {
                           "nn:run",
                           "MODEL [INPUT...]",
                           "One inference. An INPUT is a picture (png, jpg, bmp, gif), a .npy, .json"
-                              + " or bare little-endian .bin file, or random:SEED; one for each"
-                              + " input of the model.",
+                              + " or bare little-endian .bin file, random:SEED, or the handle of a"
+                              + " hardware buffer; one for each input of the model.",
                           1,
                           Integer.MAX_VALUE)
                       .offering(Inputs.MODEL, Inputs.FILE)
@@ -95,8 +95,8 @@ public final class RunCommand extends Command {
     int top = arguments.integer("top", 1).orElse(USUAL_TOP);
     int times = arguments.integer("repeat", 1).orElse(1);
     List<Path> files = outputs(invocation);
-    Inputs inputs = new Inputs(invocation);
-    try (OpenModel model = models.open(invocation)) {
+    try (Inputs inputs = new Inputs(invocation);
+        OpenModel model = models.open(invocation)) {
       int outputs = model.model().main().outputIndexes().size();
       if (!files.isEmpty() && files.size() != outputs) {
         throw invocation.usage(

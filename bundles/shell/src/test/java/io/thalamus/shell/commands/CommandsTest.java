@@ -16,6 +16,8 @@ import io.thalamus.api.MemoryInfo;
 import io.thalamus.api.ResultCode;
 import io.thalamus.api.picture.Picture;
 import io.thalamus.console.CommandException;
+import io.thalamus.memory.HardwareBuffer;
+import io.thalamus.memory.HardwareBufferDesc;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
@@ -28,6 +30,8 @@ import io.thalamus.model.reader.ModelFile;
 import io.thalamus.shell.model.Models;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -557,5 +561,23 @@ class CommandsTest {
   void widePicturesFit() {
     Picture picture = Picture.of(4, 1, new int[] {0, 0, 0xFFFFFF, 0xFFFFFF}).resize(2, 1);
     assertEquals(2, picture.width());
+  }
+
+  @Test
+  void aFrameOfAHardwareBufferIsAnInput() throws Exception {
+    byte[] pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -1};
+    try (HardwareBuffer frame = HardwareBuffer.allocate(HardwareBufferDesc.blob(pixels.length));
+        HardwareBuffer small = HardwareBuffer.allocate(HardwareBufferDesc.blob(5))) {
+      MemorySegment.copy(pixels, 0, frame.memory().segment(), ValueLayout.JAVA_BYTE, 0, 12);
+      terminal.type("nn:run quant.tflite '" + frame.describe().text() + "'");
+      assertArrayEquals(pixels, networks.inputs.getFirst());
+      String wrong = "nn:run quant.tflite '" + small.describe().text() + "'";
+      assertThrows(Exception.class, () -> terminal.type(wrong));
+      frame.lock(HardwareBuffer.Access.WRITE, Duration.ZERO).orElseThrow().close();
+    }
+    assertFails(
+        "the hardware buffer cannot be read: not the handle of a hardware buffer:"
+            + " hardware_buffer/1 2",
+        "nn:run quant.tflite 'hardware_buffer/1 2'");
   }
 }
