@@ -71,6 +71,7 @@ public final class Converters {
       case 29 -> Signals.addTo(this);
       case 30 -> RandomNumbers.addTo(this);
       case 31 -> Sequences.addTo(this);
+      case 32 -> Bits.addTo(this);
       default -> {
         return false;
       }

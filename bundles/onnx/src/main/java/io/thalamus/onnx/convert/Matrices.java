@@ -12,9 +12,12 @@ final class Matrices {
   /** All integers up to this one are floats. */
   private static final long FIRST_ROUNDED = 1 << 24;
 
+  private static final int MAX_MINORS = 4;
+
   private Matrices() {}
 
   static void addTo(Converters table) {
+    table.add("Det", Matrices::determinant);
     table.add("MatMul", node -> node.out(node.ops().matmul(node.in(0), node.in(1))));
     table.add("Gemm", Matrices::gemm);
     table.add("MatMulInteger", Matrices::matmulInteger);
@@ -104,5 +107,42 @@ final class Matrices {
     return value.rank() == 1 && value.count() > 1
         ? ops.reshape(value, value.count(), 1)
         : point(ops, value);
+  }
+
+  /** By minors along the first rows; of four rows at most, since there are n! products. */
+  private static void determinant(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    int rank = value.rank();
+    int size = rank < 2 ? 0 : value.dim(rank - 1);
+    node.require(
+        size > 0 && size <= MAX_MINORS && value.dim(rank - 2) == size && value.type().isFloat(),
+        "it is of " + value.text());
+    Value[][] elements = new Value[size][size];
+    for (int i = 0; i < size; i++) {
+      Value row = node.ops().at(value, rank - 2, i);
+      for (int j = 0; j < size; j++) {
+        elements[i][j] = node.ops().at(row, rank - 2, j);
+      }
+    }
+    node.out(minor(node.ops(), elements, 0, 0));
+  }
+
+  /** The determinant of the rows from one on, without the columns of a set. */
+  private static Value minor(Ops ops, Value[][] elements, int row, int without)
+      throws ModelFormatException {
+    Value sum = null;
+    boolean isAdded = true;
+    for (int j = 0; j < elements.length; j++) {
+      if ((without >> j & 1) == 0) {
+        Value factor = elements[row][j];
+        Value product =
+            row == elements.length - 1
+                ? factor
+                : ops.mul(factor, minor(ops, elements, row + 1, without | 1 << j));
+        sum = sum == null ? product : isAdded ? ops.add(sum, product) : ops.sub(sum, product);
+        isAdded = !isAdded;
+      }
+    }
+    return sum;
   }
 }
