@@ -230,4 +230,11 @@ class OpenSizesTest {
         .output("y", FLOAT, -1);
     assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()));
   }
+
+  @Test
+  void aSliceThatSaysNothingIsRefused() {
+    positives(4);
+    file.opset(9).node("Slice", List.of("p"), "y").output("y", FLOAT, -1);
+    assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()));
+  }
 }

@@ -50,7 +50,7 @@ final class OpenMoves {
     int[] shape = new int[value.dim(0)];
     for (int i = 0; i < shape.length; i++) {
       long size = sizes == null ? Sizes.UNKNOWN : sizes.get(i);
-      shape[i] = size == Sizes.UNKNOWN ? 0 : Math.toIntExact(size);
+      shape[i] = size == Sizes.UNKNOWN ? 0 : Math.toIntExact(Math.max(size, 0));
     }
     return shape;
   }
@@ -144,12 +144,15 @@ final class OpenMoves {
     Value value = node.openIn(0);
     boolean isOld = node.opset() < 10;
     int[] starts = isOld ? node.list("starts") : node.ints(1);
+    boolean isEndKnown = isOld || node.isKnown(2);
+    int[] ends = isOld ? node.list("ends") : isEndKnown ? node.ints(2) : starts;
+    node.require(starts != null && ends != null, "it does not say from where to where");
     int[] given = isOld ? node.list("axes") : node.has(3) ? node.ints(3) : null;
     int[] axes = node.axes(given == null ? Dims.range(starts.length) : given, value.rank());
     int[] steps = node.has(4) ? node.ints(4) : new int[0];
-    node.require(axes.length == starts.length, "its starts and axes differ in number");
-    boolean isEndKnown = isOld || node.isKnown(2);
-    int[] ends = isOld ? node.list("ends") : isEndKnown ? node.ints(2) : null;
+    node.require(
+        axes.length == starts.length && ends.length == starts.length,
+        "its starts and axes differ in number");
     for (int i = 0; i < axes.length; i++) {
       int axis = axes[i];
       int step = i < steps.length ? steps[i] : 1;
