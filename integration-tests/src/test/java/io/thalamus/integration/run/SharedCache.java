@@ -229,7 +229,7 @@ final class SharedCache implements Proof {
       String text = Files.readString(run.text());
       if (run.process().exitValue() != 0) {
         failed++;
-        figures.figure("failure", text.strip());
+        figures.figure("failure", "status " + run.process().exitValue() + ": " + text.strip());
         return;
       }
       if (!Arrays.equals(expected, Files.readAllBytes(run.output()))) {
