@@ -27,8 +27,11 @@ import io.thalamus.runtime.registry.RegisteredDevice;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -157,6 +160,9 @@ public record Partitioner(
     private final PlanBuilder builder;
     private final CostEstimator estimator;
 
+    /** By graph, the operations that come last, in one step. */
+    private final Map<Integer, BitSet> tails = new HashMap<>();
+
     Partitioning(Model model, ExecutionPreference preference, List<RegisteredDevice> devices) {
       this.model = model;
       this.preference = preference;
@@ -168,7 +174,7 @@ public record Partitioner(
 
     PlannedModel plan() throws NeuralNetworksException {
       GraphProblem problem = problem(0);
-      int[] choices = choices(problem);
+      int[] choices = settled(problem, choices(problem));
       int first = choices[0];
       boolean isOneDevice = true;
       for (int choice : choices) {
@@ -249,44 +255,84 @@ public record Partitioner(
 
     private PlannedGraph graph(int subgraph) throws NeuralNetworksException {
       GraphProblem problem = problem(subgraph);
-      int[] choices = choices(problem);
+      int[] choices = settled(problem, choices(problem));
       describe(problem, choices);
       return graph(problem, choices);
     }
 
-    private PlannedGraph graph(GraphProblem problem, int[] choices) throws NeuralNetworksException {
-      int interpreter = devices.size();
-      int[] queueOf = choices.clone();
-      for (int operation = 0; operation < queueOf.length; operation++) {
-        if (queueOf[operation] == PartitionPolicy.INTERPRETER) {
-          queueOf[operation] = interpreter;
+    /**
+     * Returns choices by which no value of unknown size crosses between steps. Where one would, the
+     * reference gets it with all that depends on it: those come last, in one step.
+     */
+    private int[] settled(GraphProblem problem, int[] choices) throws NeuralNetworksException {
+      OptionalInt reference = problem.reference();
+      if (onePerOperation || reference.isEmpty() || !crosses(problem, order(problem, choices))) {
+        return choices;
+      }
+      BitSet last = behindUnknownSizes(problem.graph());
+      for (int operation = last.nextSetBit(0);
+          operation >= 0;
+          operation = last.nextSetBit(operation + 1)) {
+        if (!problem.supports(reference.getAsInt(), operation)) {
+          return choices;
         }
       }
-      Subgraph graph = problem.graph();
-      ReadyQueues queues = new ReadyQueues(new Dependencies(graph), devices.size() + 1);
+      int[] settled = choices.clone();
+      last.stream().forEach(operation -> settled[operation] = reference.getAsInt());
+      tails.put(problem.subgraph(), last);
+      return settled;
+    }
+
+    /** Operations that run one after the other in the same place. */
+    private record Group(int queue, List<Integer> operations) {}
+
+    /** Returns the operations in groups, in the order of execution. */
+    private List<Group> order(GraphProblem problem, int[] choices) throws NeuralNetworksException {
+      int interpreter = devices.size();
+      // The lowest queue is drained when nothing else can go on.
+      BitSet tail = tails.getOrDefault(problem.subgraph(), new BitSet());
+      int[] queueOf = new int[choices.length];
+      for (int operation = 0; operation < queueOf.length; operation++) {
+        int choice = choices[operation];
+        int place = choice == PartitionPolicy.INTERPRETER ? interpreter : choice;
+        queueOf[operation] = tail.get(operation) ? 0 : 1 + place;
+      }
+      ReadyQueues queues = new ReadyQueues(new Dependencies(problem.graph()), devices.size() + 2);
       queues.begin(queueOf);
-      List<NodeSpec> nodes = new ArrayList<>();
+      List<Group> groups = new ArrayList<>();
       for (int queue = queues.highest(); queue >= 0; queue = queues.highest()) {
         List<Integer> taken = new ArrayList<>();
         for (int next = queues.take(queue); next >= 0; next = queues.take(queue)) {
           taken.add(next);
         }
-        if (queue == interpreter) {
-          for (int operation : taken) {
-            nodes.add(controlFlow(graph, operation));
-          }
-        } else {
-          RegisteredDevice device = devices.get(queue);
-          if (onePerOperation) {
-            taken.forEach(each -> nodes.add(new DeviceOperations(device, List.of(each))));
-          } else {
-            nodes.add(new DeviceOperations(device, taken));
-          }
-        }
+        int place = queue == 0 ? problem.reference().orElseThrow() : queue - 1;
+        groups.add(new Group(place, taken));
       }
       if (!queues.isComplete()) {
         throw new NeuralNetworksException(
             ResultCode.BAD_DATA, "the operations of the model depend on each other in a circle");
+      }
+      return groups;
+    }
+
+    private PlannedGraph graph(GraphProblem problem, int[] choices) throws NeuralNetworksException {
+      Subgraph graph = problem.graph();
+      List<NodeSpec> nodes = new ArrayList<>();
+      for (Group group : order(problem, choices)) {
+        if (group.queue() == devices.size()) {
+          for (int operation : group.operations()) {
+            nodes.add(controlFlow(graph, operation));
+          }
+        } else {
+          RegisteredDevice device = devices.get(group.queue());
+          if (onePerOperation) {
+            group
+                .operations()
+                .forEach(each -> nodes.add(new DeviceOperations(device, List.of(each))));
+          } else {
+            nodes.add(new DeviceOperations(device, group.operations()));
+          }
+        }
       }
       PlannedGraph planned = builder.graph(problem.subgraph(), graph, nodes);
       for (PlanNode node : planned.nodes()) {
@@ -315,6 +361,51 @@ public record Partitioner(
           graph(1 + ControlFlow.reference(graph, operation, ControlFlow.WHILE_CONDITION)),
           graph(1 + ControlFlow.reference(graph, operation, ControlFlow.WHILE_BODY)));
     }
+  }
+
+  /** Returns whether a value of unknown size would be written in one group and read in another. */
+  private static boolean crosses(GraphProblem problem, List<Partitioning.Group> groups) {
+    Subgraph graph = problem.graph();
+    int[] writtenIn = new int[graph.operands().size()];
+    for (int group = 0; group < groups.size(); group++) {
+      for (int operation : groups.get(group).operations()) {
+        for (int input : graph.operations().get(operation).inputs()) {
+          if (isUnknownInside(graph, input) && writtenIn[input] != group) {
+            return true;
+          }
+        }
+        for (int output : graph.operations().get(operation).outputs()) {
+          writtenIn[output] = group;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Returns the operations that write values of unknown size, and all that depend on them. */
+  private static BitSet behindUnknownSizes(Subgraph graph) {
+    BitSet found = new BitSet();
+    BitSet values = new BitSet();
+    boolean isMore = true;
+    while (isMore) {
+      isMore = false;
+      for (int index = 0; index < graph.operations().size(); index++) {
+        Operation operation = graph.operations().get(index);
+        if (!found.get(index)
+            && (operation.outputs().stream().anyMatch(each -> isUnknownInside(graph, each))
+                || operation.inputs().stream().anyMatch(values::get))) {
+          found.set(index);
+          operation.outputs().forEach(values::set);
+          isMore = true;
+        }
+      }
+    }
+    return found;
+  }
+
+  private static boolean isUnknownInside(Subgraph graph, int operand) {
+    Operand value = graph.operands().get(operand);
+    return value.lifetime() instanceof TemporaryVariable && !value.isSizeKnown();
   }
 
   /** Refuses a step whose results cannot cross to others. */

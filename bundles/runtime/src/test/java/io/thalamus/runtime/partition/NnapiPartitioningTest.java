@@ -404,6 +404,34 @@ class NnapiPartitioningTest {
   }
 
   @Test
+  void onlyWhatIsBehindAValueOfUnknownSizeGoesToTheReference() throws Exception {
+    Graphs.Builder g = new Graphs.Builder(2);
+    int x = g.input("x");
+    int a = g.temporary("a");
+    int b = g.temporary("b");
+    int t = g.raw().temporary("t", OperandCode.TENSOR_FLOAT32, Shape.of(0), Quantization.NONE);
+    int c = g.temporary("c");
+    int y = g.output("y");
+    int z = g.output("z");
+    g.op(OperationCode.MUL, x, x, a);
+    g.op(OperationCode.ADD, a, a, t);
+    // Ready only after what the other device computes: it must not part those that share t.
+    g.op(OperationCode.MUL, a, x, b);
+    g.op(OperationCode.MUL, b, b, c);
+    g.op(OperationCode.MUL, t, c, y);
+    g.op(OperationCode.MUL, c, c, z);
+    PlannedModel plan =
+        plan(
+            g.model(),
+            LimitedDevice.of("0", 0.5, OperationCode.MUL),
+            LimitedDevice.of("1", 0.5, OperationCode.ADD),
+            LimitedDevice.cpu());
+    assertEquals(List.of("0", "cpu"), steps(plan));
+    assertEquals(List.of(0, 2, 3, 5), plan.steps().get(0).operations());
+    assertEquals(List.of(1, 4), plan.steps().get(1).operations());
+  }
+
+  @Test
   void aStepOfConstantsHasNoInputs() throws Exception {
     Graphs.Builder g = new Graphs.Builder(1);
     int x = g.input("x");
