@@ -88,10 +88,11 @@ final class Control {
             && body.outputs().size() >= states + 1
             && node.outputs() <= body.outputs().size() - 1,
         "its body does not fit it");
-    List<Value> state = new ArrayList<>();
+    List<Value> first = new ArrayList<>();
     for (int i = 0; i < states; i++) {
-      state.add(node.any(i + 2));
+      first.add(node.any(i + 2));
     }
+    List<Value> state = first;
     boolean isCounted = !node.has(0) || node.isKnown(0);
     boolean isDecided = !node.has(1) || node.isKnown(1);
     long most = node.has(0) && isCounted ? (long) node.onlyNumber(0) : Long.MAX_VALUE;
@@ -104,11 +105,11 @@ final class Control {
               node.graph(), node.scope(), body, Value.of(Tensor.ofLongs(new int[0], step)), state);
       isKnown = results.getFirst().isConstant() && step < MAX_STEPS;
       goesOn = isKnown && results.getFirst().constant().integer(0) != 0;
-      state = isKnown ? new ArrayList<>(results.subList(1, states + 1)) : state;
+      state = results.subList(1, states + 1);
       rows.add(results.subList(states + 1, results.size()));
     }
     if (!isKnown) {
-      counted(node, body, states);
+      counted(node, body, first);
       return;
     }
     for (int i = 0; i < states && i < node.outputs(); i++) {
@@ -137,11 +138,8 @@ final class Control {
   }
 
   /** A loop whose rounds only an execution counts. */
-  private static void counted(Node node, OnnxGraph body, int states) throws ModelFormatException {
-    List<Value> first = new ArrayList<>();
-    for (int i = 0; i < states; i++) {
-      first.add(node.any(i + 2));
-    }
+  private static void counted(Node node, OnnxGraph body, List<Value> first)
+      throws ModelFormatException {
     Value most = null;
     if (node.has(0)) {
       // What is beyond 32 bits stands for no limit.

@@ -5,40 +5,51 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.Arrays;
+import java.util.Map;
 
 /** Arithmetic, comparisons, logic and functions of each element, with broadcasting. */
 final class Elementwise {
+  /** The operators that are functions of two values. */
+  static final Map<String, Binary> PAIRS =
+      Map.ofEntries(
+          Map.entry("Add", Binary.ADD),
+          Map.entry("Sub", Binary.SUB),
+          Map.entry("Mul", Binary.MUL),
+          Map.entry("Div", Binary.DIV),
+          Map.entry("Equal", Binary.EQUAL),
+          Map.entry("Less", Binary.LESS),
+          Map.entry("LessOrEqual", Binary.LESS_EQUAL),
+          Map.entry("Greater", Binary.GREATER),
+          Map.entry("GreaterOrEqual", Binary.GREATER_EQUAL),
+          Map.entry("And", Binary.AND),
+          Map.entry("Or", Binary.OR),
+          Map.entry("Xor", Binary.NOT_EQUAL));
+
+  /** The operators that are functions of one value. */
+  static final Map<String, Unary> SINGLES =
+      Map.of(
+          "Abs", Unary.ABS,
+          "Neg", Unary.NEG,
+          "Exp", Unary.EXP,
+          "Log", Unary.LOG,
+          "Sqrt", Unary.SQRT,
+          "Sin", Unary.SIN,
+          "Floor", Unary.FLOOR,
+          "Erf", Unary.ERF);
+
   private static final int MAX_POWER = 64;
 
   private Elementwise() {}
 
   static void addTo(Converters table) {
-    table.add("Add", pair(Binary.ADD));
-    table.add("Sub", pair(Binary.SUB));
-    table.add("Mul", pair(Binary.MUL));
-    table.add("Div", pair(Binary.DIV));
-    table.add("Equal", pair(Binary.EQUAL));
-    table.add("Less", pair(Binary.LESS));
-    table.add("LessOrEqual", pair(Binary.LESS_EQUAL));
-    table.add("Greater", pair(Binary.GREATER));
-    table.add("GreaterOrEqual", pair(Binary.GREATER_EQUAL));
-    table.add("And", pair(Binary.AND));
-    table.add("Or", pair(Binary.OR));
-    table.add("Xor", pair(Binary.NOT_EQUAL));
+    PAIRS.forEach((name, function) -> table.add(name, pair(function)));
     table.add("Max", all(Binary.MAXIMUM));
     table.add("Min", all(Binary.MINIMUM));
     table.add("Sum", all(Binary.ADD));
     table.add("Mean", Elementwise::mean);
     table.add("Mod", Elementwise::mod);
     table.add("Pow", Elementwise::pow);
-    table.add("Abs", single(Unary.ABS));
-    table.add("Neg", single(Unary.NEG));
-    table.add("Exp", single(Unary.EXP));
-    table.add("Log", single(Unary.LOG));
-    table.add("Sqrt", single(Unary.SQRT));
-    table.add("Sin", single(Unary.SIN));
-    table.add("Floor", single(Unary.FLOOR));
-    table.add("Erf", single(Unary.ERF));
+    SINGLES.forEach((name, function) -> table.add(name, single(function)));
     table.add("Ceil", node -> node.out(node.ops().ceil(node.in(0))));
     table.add("Round", node -> node.out(node.ops().round(node.in(0))));
     table.add("Reciprocal", node -> node.out(node.ops().reciprocal(node.in(0))));

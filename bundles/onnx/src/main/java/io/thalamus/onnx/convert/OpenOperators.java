@@ -30,41 +30,14 @@ final class OpenOperators {
 
   private static Map<String, OperatorConverter> table() {
     Map<String, OperatorConverter> table = new HashMap<>();
-    Map<String, Binary> pairs =
-        Map.ofEntries(
-            Map.entry("Add", Binary.ADD),
-            Map.entry("Sub", Binary.SUB),
-            Map.entry("Mul", Binary.MUL),
-            Map.entry("Div", Binary.DIV),
-            Map.entry("Pow", Binary.POW),
-            Map.entry("Max", Binary.MAXIMUM),
-            Map.entry("Min", Binary.MINIMUM),
-            Map.entry("Equal", Binary.EQUAL),
-            Map.entry("Less", Binary.LESS),
-            Map.entry("LessOrEqual", Binary.LESS_EQUAL),
-            Map.entry("Greater", Binary.GREATER),
-            Map.entry("GreaterOrEqual", Binary.GREATER_EQUAL),
-            Map.entry("And", Binary.AND),
-            Map.entry("Or", Binary.OR),
-            Map.entry("Xor", Binary.NOT_EQUAL));
-    pairs.forEach((name, function) -> table.put(name, node -> pairs(node, function)));
-    Map<String, Unary> singles =
-        Map.ofEntries(
-            Map.entry("Abs", Unary.ABS),
-            Map.entry("Neg", Unary.NEG),
-            Map.entry("Exp", Unary.EXP),
-            Map.entry("Log", Unary.LOG),
-            Map.entry("Sqrt", Unary.SQRT),
-            Map.entry("Sin", Unary.SIN),
-            Map.entry("Floor", Unary.FLOOR),
-            Map.entry("Relu", Unary.RELU),
-            Map.entry("Erf", Unary.ERF),
-            Map.entry("Sigmoid", Unary.LOGISTIC),
-            Map.entry("Tanh", Unary.TANH));
-    singles.forEach(
-        (name, function) ->
-            table.put(
-                name, node -> node.out(OpenSizes.unary(node.ops(), function, node.openIn(0)))));
+    Elementwise.PAIRS.forEach((name, function) -> table.put(name, pairs(function)));
+    table.put("Pow", pairs(Binary.POW));
+    table.put("Max", pairs(Binary.MAXIMUM));
+    table.put("Min", pairs(Binary.MINIMUM));
+    Elementwise.SINGLES.forEach((name, function) -> table.put(name, single(function)));
+    table.put("Relu", single(Unary.RELU));
+    table.put("Sigmoid", single(Unary.LOGISTIC));
+    table.put("Tanh", single(Unary.TANH));
     table.put("Ceil", OpenOperators::ceil);
     table.put("Cos", OpenOperators::cos);
     table.put("Reciprocal", OpenOperators::reciprocal);
@@ -143,6 +116,14 @@ final class OpenOperators {
   }
 
   // ---- each element ----
+
+  private static OperatorConverter single(Unary function) {
+    return node -> node.out(OpenSizes.unary(node.ops(), function, node.openIn(0)));
+  }
+
+  private static OperatorConverter pairs(Binary function) {
+    return node -> pairs(node, function);
+  }
 
   private static void pairs(Node node, Binary function) throws ModelFormatException {
     Value result = node.openIn(0);

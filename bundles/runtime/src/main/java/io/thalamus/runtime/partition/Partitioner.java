@@ -174,7 +174,7 @@ public record Partitioner(
 
     PlannedModel plan() throws NeuralNetworksException {
       GraphProblem problem = problem(0);
-      int[] choices = settled(problem, choices(problem));
+      int[] choices = choices(problem);
       int first = choices[0];
       boolean isOneDevice = true;
       for (int choice : choices) {
@@ -197,7 +197,7 @@ public record Partitioner(
       return new GraphProblem(model, subgraph, preference, devices, costs, Partitioner.this);
     }
 
-    /** Returns the choices of the policy, checked. */
+    /** Returns the choices of the policy, checked and settled. */
     private int[] choices(GraphProblem problem) throws NeuralNetworksException {
       int[] choices = assign(problem);
       int operations = problem.graph().operations().size();
@@ -221,7 +221,7 @@ public record Partitioner(
                   .formatted(problem.describe(operation), devices.get(choice).id()));
         }
       }
-      return choices;
+      return settled(problem, choices);
     }
 
     private int[] assign(GraphProblem problem) throws NeuralNetworksException {
@@ -255,7 +255,7 @@ public record Partitioner(
 
     private PlannedGraph graph(int subgraph) throws NeuralNetworksException {
       GraphProblem problem = problem(subgraph);
-      int[] choices = settled(problem, choices(problem));
+      int[] choices = choices(problem);
       describe(problem, choices);
       return graph(problem, choices);
     }
@@ -265,17 +265,19 @@ public record Partitioner(
      * reference gets it with all that depends on it: those come last, in one step.
      */
     private int[] settled(GraphProblem problem, int[] choices) throws NeuralNetworksException {
+      Subgraph graph = problem.graph();
       OptionalInt reference = problem.reference();
-      if (onePerOperation || reference.isEmpty() || !crosses(problem, order(problem, choices))) {
+      boolean isAllKnown =
+          IntStream.range(0, graph.operands().size())
+              .noneMatch(operand -> isUnknownInside(graph, operand));
+      if (onePerOperation || reference.isEmpty() || isAllKnown) {
         return choices;
       }
-      BitSet last = behindUnknownSizes(problem.graph());
-      for (int operation = last.nextSetBit(0);
-          operation >= 0;
-          operation = last.nextSetBit(operation + 1)) {
-        if (!problem.supports(reference.getAsInt(), operation)) {
-          return choices;
-        }
+      List<Group> groups = order(problem, choices);
+      BitSet last = behindUnknownSizes(graph, groups);
+      if (!crosses(graph, groups)
+          || !last.stream().allMatch(each -> problem.supports(reference.getAsInt(), each))) {
+        return choices;
       }
       int[] settled = choices.clone();
       last.stream().forEach(operation -> settled[operation] = reference.getAsInt());
@@ -284,7 +286,7 @@ public record Partitioner(
     }
 
     /** Operations that run one after the other in the same place. */
-    private record Group(int queue, List<Integer> operations) {}
+    private record Group(int place, List<Integer> operations) {}
 
     /** Returns the operations in groups, in the order of execution. */
     private List<Group> order(GraphProblem problem, int[] choices) throws NeuralNetworksException {
@@ -319,12 +321,12 @@ public record Partitioner(
       Subgraph graph = problem.graph();
       List<NodeSpec> nodes = new ArrayList<>();
       for (Group group : order(problem, choices)) {
-        if (group.queue() == devices.size()) {
+        if (group.place() == devices.size()) {
           for (int operation : group.operations()) {
             nodes.add(controlFlow(graph, operation));
           }
         } else {
-          RegisteredDevice device = devices.get(group.queue());
+          RegisteredDevice device = devices.get(group.place());
           if (onePerOperation) {
             group
                 .operations()
@@ -364,8 +366,7 @@ public record Partitioner(
   }
 
   /** Returns whether a value of unknown size would be written in one group and read in another. */
-  private static boolean crosses(GraphProblem problem, List<Partitioning.Group> groups) {
-    Subgraph graph = problem.graph();
+  private static boolean crosses(Subgraph graph, List<Partitioning.Group> groups) {
     int[] writtenIn = new int[graph.operands().size()];
     for (int group = 0; group < groups.size(); group++) {
       for (int operation : groups.get(group).operations()) {
@@ -383,20 +384,16 @@ public record Partitioner(
   }
 
   /** Returns the operations that write values of unknown size, and all that depend on them. */
-  private static BitSet behindUnknownSizes(Subgraph graph) {
+  private static BitSet behindUnknownSizes(Subgraph graph, List<Partitioning.Group> groups) {
     BitSet found = new BitSet();
     BitSet values = new BitSet();
-    boolean isMore = true;
-    while (isMore) {
-      isMore = false;
-      for (int index = 0; index < graph.operations().size(); index++) {
+    for (Partitioning.Group group : groups) {
+      for (int index : group.operations()) {
         Operation operation = graph.operations().get(index);
-        if (!found.get(index)
-            && (operation.outputs().stream().anyMatch(each -> isUnknownInside(graph, each))
-                || operation.inputs().stream().anyMatch(values::get))) {
+        if (operation.outputs().stream().anyMatch(each -> isUnknownInside(graph, each))
+            || operation.inputs().stream().anyMatch(values::get)) {
           found.set(index);
           operation.outputs().forEach(values::set);
-          isMore = true;
         }
       }
     }
@@ -413,7 +410,7 @@ public record Partitioner(
       throws NeuralNetworksException {
     for (int output : step.outputs()) {
       Operand operand = problem.graph().operands().get(output);
-      if (operand.lifetime() instanceof TemporaryVariable && !operand.isSizeKnown()) {
+      if (isUnknownInside(problem.graph(), output)) {
         throw new NeuralNetworksException(
             ResultCode.OP_FAILED,
             "%s: its result %d '%s' would leave %s, but its dimensions are not known before it runs: %s"
