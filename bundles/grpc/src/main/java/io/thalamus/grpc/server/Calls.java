@@ -11,6 +11,7 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.PooledByteBufAllocator;
+import io.thalamus.grpc.reflection.Reflection;
 import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.grpc.wire.Reply;
@@ -74,6 +75,7 @@ final class Calls {
   private final Set<StreamCall> streams = ConcurrentHashMap.newKeySet();
   private final Descriptions descriptions;
   private final HealthWatches watches;
+  private final ReflectionCalls reflections = new ReflectionCalls();
   private final ServerServiceDefinition.Builder definition =
       ServerServiceDefinition.builder(SERVICE);
   private final ServerServiceDefinition.Builder health = ServerServiceDefinition.builder(HEALTH);
@@ -95,7 +97,20 @@ final class Calls {
 
   /** Returns the services. */
   List<ServerServiceDefinition> services() {
-    return List.of(definition.build(), health.build());
+    return List.of(
+        definition.build(),
+        health.build(),
+        reflection(Reflection.SERVICE),
+        reflection(Reflection.OLD_SERVICE));
+  }
+
+  /** Returns a service that tells generic clients, as grpcurl, how the calls are defined. */
+  private ServerServiceDefinition reflection(String name) {
+    return ServerServiceDefinition.builder(name)
+        .addMethod(
+            method(name, "ServerReflectionInfo", MethodType.BIDI_STREAMING),
+            handler(Access.OPEN, (call, headers, client) -> reflections.begin(call)))
+        .build();
   }
 
   /** Tells whoever watches what has changed. */
@@ -107,6 +122,7 @@ final class Calls {
   void stop() {
     streams.forEach(StreamCall::stop);
     watches.stop();
+    reflections.stop();
   }
 
   /** Answers a small message. */
