@@ -238,4 +238,66 @@ class ClassicalTest {
     assertEquals(
         "Classes: 0 cat, 1 dog.", TestFiles.readFile(file.build(), Map.of()).description());
   }
+
+  /** Leaves of 5 and -3 for the first output, and of 12 for the second; 1, 2 and 9 are a set. */
+  @Test
+  void treesOfVersion5() throws Exception {
+    float[] rows = {1, 2, 3, 1, 2, 9, 8, 5};
+    assertArrayEquals(
+        new float[] {5, 0, 0, 12, 5, 0, 0, 12}, run("TreeEnsemble", 2, 2, rows, ensemble(6)));
+  }
+
+  @Test
+  void treesOfVersion5Compare() throws Exception {
+    OnnxFileBuilder other = new OnnxFileBuilder();
+    other
+        .input("x", FLOAT, 3, 2)
+        .node(ML + "TreeEnsemble", List.of("x"), "y", ensemble(3))
+        .output("y", FLOAT, 3, 2);
+    // the second feature must be above 7
+    assertArrayEquals(new float[] {0, 12, 5, 0, 0, 12}, TestFiles.run(other, 1, 2, 2, 9, 8, 50));
+  }
+
+  private static Message[] ensemble(int mode) {
+    return new Message[] {
+      integer("n_targets", 2),
+      integer("aggregate_function", 1),
+      ints("tree_roots", 0),
+      OnnxFileBuilder.bytes("nodes_modes", 2, 0, mode),
+      ints("nodes_featureids", 0, 1),
+      OnnxFileBuilder.floats("nodes_splits", 2.5f, 7),
+      ints("nodes_truenodeids", 1, 0),
+      ints("nodes_trueleafs", 0, 1),
+      ints("nodes_falsenodeids", 1, 1),
+      ints("nodes_falseleafs", 1, 1),
+      ints("leaf_targetids", 0, 1),
+      OnnxFileBuilder.floats("leaf_weights", 5, 12),
+      OnnxFileBuilder.floats("membership_values", 1, 2, 9, NAN),
+    };
+  }
+
+  /** The table of the normal distribution: 0.975 is below 1.96, and 0.1 below -1.2816. */
+  @Test
+  void probits() throws Exception {
+    float[] found =
+        run(
+            "LinearRegressor",
+            1,
+            1,
+            new float[] {0.975f, 0.1f, 0.5f},
+            reals("coefficients", 1),
+            text("post_transform", "PROBIT"));
+    assertArrayEquals(new float[] {1.96f, -1.2816f, 0}, found, 5e-3f);
+  }
+
+  @Test
+  void labelsOfTablesInTensors() throws Exception {
+    Message[] tables = {
+      OnnxFileBuilder.floats("keys_tensor", 1, 3),
+      OnnxFileBuilder.floats("values_tensor", 10, 30),
+      OnnxFileBuilder.floats("default_tensor", -7),
+    };
+    assertArrayEquals(
+        new float[] {30, -7, 10}, run("LabelEncoder", 3, 3, new float[] {3, 2, 1}, tables));
+  }
 }

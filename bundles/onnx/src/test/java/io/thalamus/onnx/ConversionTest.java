@@ -288,4 +288,22 @@ class ConversionTest {
         .output("y", FLOAT, 1);
     assertArrayEquals(new float[] {13}, TestFiles.run(file, 1));
   }
+
+  /** A mask is as long as what is stored and what is new together. */
+  @Test
+  void aDimensionMayBeTheSumOfTwoOthers() throws Exception {
+    file.input("x", FLOAT, -2, -3)
+        .input("mask", FLOAT, -2, -5)
+        .input("stored", FLOAT, -2, -4)
+        .integers("one", new long[0], 1)
+        .node("Concat", List.of("stored", "x"), "all", integer("axis", 1))
+        .node("Shape", List.of("all"), "shape")
+        .node("Gather", List.of("shape", "one"), "count", integer("axis", 0))
+        .node("Sub", List.of("count", "one"), "last")
+        .node("Gather", List.of("mask", "last"), "y", integer("axis", 1))
+        .output("y", FLOAT, -2);
+    ModelFile read = TestFiles.readFile(file.build(), Map.of());
+    assertEquals(Shape.of(1, 2), read.model().main().input(1).shape());
+    assertEquals(Shape.of(0, 0), read.input(1).shape());
+  }
 }

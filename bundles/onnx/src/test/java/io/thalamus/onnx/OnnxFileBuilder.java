@@ -181,6 +181,26 @@ final class OnnxFileBuilder {
     return new Message().text(1, name).number(20, 5).message(6, graph.graph);
   }
 
+  /** A setting that is a vector of floats. */
+  static Message floats(String name, float... values) {
+    ByteBuffer raw = little(4 * values.length);
+    for (float value : values) {
+      raw.putFloat(value);
+    }
+    Message tensor = tensor("", FLOAT, values.length).bytes(9, raw.array());
+    return new Message().text(1, name).number(20, 4).message(5, tensor);
+  }
+
+  /** A setting that is a vector of bytes. */
+  static Message bytes(String name, int type, int... values) {
+    byte[] raw = new byte[values.length];
+    for (int i = 0; i < raw.length; i++) {
+      raw[i] = (byte) values[i];
+    }
+    Message tensor = tensor("", type, values.length).bytes(9, raw);
+    return new Message().text(1, name).number(20, 4).message(5, tensor);
+  }
+
   OnnxFileBuilder node(String type, List<String> inputs, String output, Message... attributes) {
     return node(type, inputs, List.of(output), attributes);
   }

@@ -378,4 +378,82 @@ class RuntimeOperatorsTest {
     double cell = sigmoid(0.5 * x) * Math.tanh(2 * x);
     assertGives(new double[] {sigmoid(x) * Math.tanh(cell)}, 1e-5, 1);
   }
+
+  /** Each of 2 keys says 3 times its query's number; the second is hidden from the first query. */
+  @Test
+  void attentionOfStoredIntegers() throws Exception {
+    file.input("x", FLOAT, 1, 2, 1)
+        .floats("scale", new long[0], 0.5f)
+        .bytes("zero", UINT8, new long[0], 10)
+        .node("QuantizeLinear", List.of("x", "scale", "zero"), "q")
+        .bytes("w", INT8, new long[] {1, 3}, 0, 5, 7)
+        .floats("b", new long[] {3}, 0, 0, 1)
+        .floats("unit", new long[0], 2)
+        .bytes("point", INT8, new long[0], 1)
+        .integers("none", new long[0], 0);
+    node(
+        "QAttention",
+        List.of("q", "w", "b", "scale", "unit", "", "zero", "point"),
+        integer("num_heads", 1),
+        integer("unidirectional", 1));
+    file.output("y", FLOAT, 1, 2, 1);
+    // values are 12 x + 1, keys 8 x, queries -2 x
+    double first = Math.exp(-2 * 2.0 * 8 * 1.0);
+    double second = Math.exp(-2 * 2.0 * 8 * 2.0);
+    double mean = (first * 13 + second * 25) / (first + second);
+    assertGives(new double[] {13, mean}, 1e-4, 1, 2);
+  }
+
+  /** Of 2 stacks of 2x1 that stand in rows: the rows are the first axis, the stacks the second. */
+  @Test
+  void stacksThatAreSwappedWithRows() throws Exception {
+    file.input("x", FLOAT, 2, 2, 1).floats("w", new long[] {2, 1, 1}, 10, 100);
+    node("FusedMatMul", List.of("x", "w"), integer("transBatchA", 1));
+    file.output("y", FLOAT, 2, 2, 1);
+    assertGives(new double[] {10, 30, 200, 400}, 0, 1, 2, 3, 4);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"euclidean, 5, 13", "sqeuclidean, 25, 169"})
+  void distancesOfPoints(String metric, double first, double second) throws Exception {
+    file.input("x", FLOAT, 1, 2).floats("z", new long[] {2, 2}, 4, 6, 6, 14);
+    node("CDist", List.of("x", "z"), text("metric", metric));
+    file.output("y", FLOAT, 1, 2);
+    assertGives(new double[] {first, second}, 1e-4, 1, 2);
+  }
+
+  /** Rows 0 and 2 are of the second block, the others of the first. */
+  @Test
+  void rowsSayWhatBlockTheyAreOf() throws Exception {
+    int[] packed = new int[16];
+    Arrays.fill(packed, 0x99);
+    long[] blocks = new long[32];
+    blocks[0] = 1;
+    blocks[2] = 1;
+    file.input("x", FLOAT, 1, 32)
+        .bytes("w", UINT8, new long[] {1, 2, 8}, packed)
+        .floats("scales", new long[] {2}, 1, 10)
+        .integers("blocks", new long[] {32}, blocks);
+    node(
+        "MatMulNBits",
+        List.of("x", "w", "scales", "", "blocks"),
+        integer("K", 32),
+        integer("N", 1),
+        integer("block_size", 16));
+    file.output("y", FLOAT, 1, 1);
+    float[] x = new float[32];
+    x[0] = 1;
+    x[1] = 2;
+    x[2] = 3;
+    assertGives(new double[] {10 + 2 + 30}, 1e-5, x);
+  }
+
+  @Test
+  void youngerOperatorsUnderTheirOldNames() throws Exception {
+    file.input("x", FLOAT, 2, 2).integers("axis", new long[0], 1);
+    file.node("com.microsoft.Trilu", List.of("x"), "low", integer("upper", 0));
+    node("ExpandDims", List.of("low", "axis"));
+    file.output("y", FLOAT, 2, 1, 2);
+    assertGives(new double[] {1, 0, 3, 4}, 0, 1, 2, 3, 4);
+  }
 }

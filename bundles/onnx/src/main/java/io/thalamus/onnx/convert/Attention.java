@@ -85,7 +85,7 @@ final class Attention {
   }
 
   /** Heads repeated where several heads of the query share one of the keys. */
-  private static Value repeated(Ops ops, Value value, int heads) throws ModelFormatException {
+  static Value repeated(Ops ops, Value value, int heads) throws ModelFormatException {
     int own = value.dim(1);
     if (own == heads) {
       return value;

@@ -5,6 +5,7 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
+import io.thalamus.onnx.fold.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -166,10 +167,19 @@ final class Classical {
         keys.length == values.length && keys.length > 0, "its keys and values differ in number");
     node.require(keys.length <= MAX_KEYS, "it has more than " + MAX_KEYS + " keys");
     boolean findsNan = node.graph().opset(DOMAIN) >= FINDS_NAN;
+    boolean isInTensor = node.hasSetting("values_tensor");
     boolean isWhole = node.hasSetting("values_int64s");
-    DataType type = isWhole ? DataType.INT64 : DataType.FLOAT;
+    DataType type =
+        isInTensor
+            ? node.tensor("values_tensor").type()
+            : isWhole ? DataType.INT64 : DataType.FLOAT;
     double otherwise =
         isWhole ? node.setting("default_int64", -1) : node.real("default_float", -0f);
+    if (isInTensor && node.hasSetting("default_tensor")) {
+      otherwise = node.tensor("default_tensor").constant().number(0);
+    } else if (isInTensor) {
+      otherwise = type.isFloat() ? -0f : -1;
+    }
     Value result = ops.fill(type, data.shape(), otherwise);
     for (int i = keys.length - 1; i >= 0; i--) {
       Value isKey =
@@ -181,7 +191,11 @@ final class Classical {
     node.out(result);
   }
 
-  private static double[] numbers(Node node, String name) {
+  private static double[] numbers(Node node, String name) throws ModelFormatException {
+    if (node.hasSetting(name + "_tensor")) {
+      Tensor numbers = node.tensor(name + "_tensor").constant();
+      return IntStream.range(0, numbers.count()).mapToDouble(numbers::number).toArray();
+    }
     int[] whole = node.list(name + "_int64s");
     if (whole != null) {
       return Arrays.stream(whole).asDoubleStream().toArray();

@@ -72,6 +72,7 @@ public final class Converters {
       case 30 -> RandomNumbers.addTo(this);
       case 31 -> Sequences.addTo(this);
       case 32 -> Bits.addTo(this);
+      case 33 -> GroupedAttention.addTo(this);
       default -> {
         return false;
       }

@@ -31,6 +31,12 @@ final class Fused {
     table.add(DOMAIN + "FastGelu", node -> node.out(Activation.tanhGelu(node.ops(), biased(node))));
     table.add(DOMAIN + "QuickGelu", node -> node.out(gated(node, node.real("alpha", 1.702f))));
     table.add(DOMAIN + "FusedMatMul", Fused::matmul);
+    table.add(DOMAIN + "TransposeMatMul", Fused::matmul);
+    for (String same : List.of("GatherND", "GridSample", "Pad", "Range", "Trilu")) {
+      table.add(DOMAIN + same, node -> node.out(same(node, same)));
+    }
+    table.add(DOMAIN + "CDist", Fused::distances);
+    table.add(DOMAIN + "ExpandDims", Fused::expandDims);
     table.add(DOMAIN + "FusedGemm", Fused::gemm);
     table.add(DOMAIN + "FusedConv", Fused::convolution);
     table.add(DOMAIN + "MatMulIntegerToFloat", Fused::matmulToFloat);
@@ -111,28 +117,63 @@ final class Fused {
 
   // ---- products ----
 
-  /** A matrix, or a stack of them, with its last two axes swapped where the setting says so. */
-  private static Value turned(Node node, int input, String setting) throws ModelFormatException {
+  /**
+   * A matrix, or a stack of them.
+   *
+   * @param rows the setting that swaps the last two axes
+   * @param stacks the setting that puts the first axis before the last of all
+   */
+  private static Value turned(Node node, int input, String rows, String stacks)
+      throws ModelFormatException {
     Value value = node.in(input);
-    if (!node.flag(setting, false) || value.rank() < 2) {
-      return value;
+    int rank = value.rank();
+    if (node.flag(stacks, false) && rank > 2) {
+      int[] order = Dims.insert(MoveOps.others(rank, 0, rank - 1), rank - 2, 0);
+      value = node.ops().transpose(value, Dims.insert(order, rank - 1, rank - 1));
     }
-    return node.ops().toEnd(value, value.rank() - 2);
+    return node.flag(rows, false) && rank > 1 ? node.ops().toEnd(value, rank - 2) : value;
+  }
+
+  /** The result of ONNX's own operator of the same name, which is younger. */
+  private static Value same(Node node, String operator) throws ModelFormatException {
+    List<Value> given = Arrays.asList(inputs(node, node.inputs()));
+    return node.compute(operator, node.onnx().attributes(), given, 1).getFirst();
+  }
+
+  /** The distances of each point of the first set from each of the second. */
+  private static void distances(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value a = node.in(0);
+    Value b = node.in(1);
+    String metric = node.text("metric", "sqeuclidean");
+    node.require(
+        a.rank() == 2 && b.rank() == 2 && List.of("euclidean", "sqeuclidean").contains(metric),
+        "it has the metric %s for %s and %s".formatted(metric, a.text(), b.text()));
+    Value lengths = ops.reduce(Reduction.SUM, ops.square(a), 1);
+    Value others = ops.transpose(ops.reduce(Reduction.SUM, ops.square(b), 1), 1, 0);
+    Value twice = ops.mul(ops.matmul(a, ops.transpose(b, 1, 0)), 2);
+    Value square = ops.max(ops.sub(ops.add(lengths, others), twice), 0);
+    node.out(metric.equals("euclidean") ? ops.unary(Unary.SQRT, square) : square);
+  }
+
+  private static void expandDims(Node node) throws ModelFormatException {
+    Value value = node.in(0);
+    int axis = node.axis(node.onlyInt(1), value.rank() + 1);
+    node.out(node.ops().reshape(value, Dims.insert(value.shape(), axis, 1)));
   }
 
   private static void matmul(Node node) throws ModelFormatException {
-    node.require(
-        !node.flag("transBatchA", false) && !node.flag("transBatchB", false),
-        "it swaps batches with rows");
     Ops ops = node.ops();
-    Value product = ops.matmul(turned(node, 0, "transA"), turned(node, 1, "transB"));
+    Value a = turned(node, 0, "transA", "transBatchA");
+    Value b = turned(node, 1, "transB", "transBatchB");
+    Value product = ops.matmul(a, b);
     node.out(ops.mul(product, node.real("alpha", 1)));
   }
 
   private static Value[] inputs(Node node, int count) throws ModelFormatException {
     Value[] inputs = new Value[Math.min(count, node.inputs())];
     for (int i = 0; i < inputs.length; i++) {
-      inputs[i] = node.in(i);
+      inputs[i] = node.has(i) ? node.in(i) : null;
     }
     return inputs;
   }
@@ -246,7 +287,6 @@ final class Fused {
     node.require(
         isKnown && columns > 0 && depth > 0 && block > 0 && block % (8 / bits) == 0,
         "it has %d bits in blocks of %d".formatted(bits, block));
-    node.require(!node.has(4), "its rows are in an order of their own");
     int blocks = Math.ceilDiv(depth, block);
     Value packed = node.in(1);
     node.require(
@@ -255,22 +295,32 @@ final class Fused {
             && node.in(2).count() == columns * blocks,
         packed.text() + " and " + node.in(2).text() + " do not fit it");
     Value numbers = apart(ops, ops.reshape(packed, columns, packed.count() / columns), bits);
-    Value whole = ops.reshape(numbers, columns, blocks, block);
-    Value scales = ops.reshape(node.in(2), columns, blocks, 1);
-    Value zero = ops.number(scales.type(), 1 << bits - 1);
+    Value whole = ops.part(ops.reshape(numbers, columns, blocks * block), 1, 0, depth);
+    Value scales = ops.reshape(node.in(2), columns, blocks);
+    Value zero = ops.fill(scales.type(), scales.shape(), 1 << bits - 1);
     if (node.has(3) && node.in(3).type() != DataType.UINT8) {
-      zero = ops.cast(ops.reshape(node.in(3), columns, blocks, 1), scales.type());
+      zero = ops.cast(ops.reshape(node.in(3), columns, blocks), scales.type());
     } else if (node.has(3)) {
       int bytes = node.in(3).count() / columns;
       node.require(
           node.in(3).count() % columns == 0 && bytes * (8 / bits) >= blocks,
           node.in(3).text() + " does not fit it");
       Value points = apart(ops, ops.reshape(node.in(3), columns, bytes), bits);
-      Value shown = ops.part(points, 1, 0, blocks);
-      zero = ops.cast(ops.reshape(shown, columns, blocks, 1), scales.type());
+      zero = ops.cast(ops.part(points, 1, 0, blocks), scales.type());
     }
-    Value real = ops.mul(ops.sub(ops.cast(whole, scales.type()), zero), scales);
-    Value rows = ops.part(ops.reshape(real, columns, blocks * block), 1, 0, depth);
+    Value factors;
+    if (node.has(4)) {
+      // Each row says what block it is of.
+      Value places = ops.flat(ops.cast(node.in(4), DataType.INT32));
+      node.require(places.count() >= depth, places.text() + " names no block for each row");
+      places = ops.part(places, 0, 0, depth);
+      factors = ops.gather(scales, 1, places);
+      zero = ops.gather(zero, 1, places);
+    } else {
+      factors = eachOfBlocks(ops, scales, block, depth);
+      zero = eachOfBlocks(ops, zero, block, depth);
+    }
+    Value rows = ops.mul(ops.sub(ops.cast(whole, scales.type()), zero), factors);
     Value value = node.in(0);
     Value product = ops.matmul(value, ops.transpose(ops.cast(rows, value.type()), 1, 0));
     node.out(node.has(5) ? ops.add(product, node.in(5)) : product);

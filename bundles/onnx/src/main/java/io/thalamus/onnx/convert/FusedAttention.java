@@ -10,10 +10,14 @@ import java.util.List;
 final class FusedAttention {
   private static final float HIDDEN = -10000;
 
+  /** An input that there is not. */
+  private static final int NONE = Integer.MAX_VALUE;
+
   private FusedAttention() {}
 
   static void addTo(Converters table) {
     table.add(Fused.DOMAIN + "Attention", FusedAttention::attention);
+    table.add(Fused.DOMAIN + "QAttention", FusedAttention::quantized);
     table.add(Fused.DOMAIN + "MultiHeadAttention", FusedAttention::multiHead);
     table.add(Fused.DOMAIN + "RotaryEmbedding", FusedAttention::rotary);
   }
@@ -23,12 +27,35 @@ final class FusedAttention {
     Ops ops = node.ops();
     node.require(!node.flag("do_rotary", false), "it turns its queries and keys");
     node.require(!node.has(6), "its past is part of a larger memory");
-    int heads = node.setting("num_heads", 0);
     Value all = ops.matmul(node.in(0), node.in(1));
-    all = node.has(2) ? ops.add(all, node.in(2)) : all;
-    int[] given = node.list("qkv_hidden_sizes");
+    attention(node, node.has(2) ? ops.add(all, node.in(2)) : all, 3, 4, 5);
+  }
+
+  /** The same of integers of 8 bits. */
+  private static void quantized(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    node.require(!node.flag("do_rotary", false), "it turns its queries and keys");
+    Value first = Matrices.shifted(node, 0, 6, DataType.FLOAT);
+    Value second = Matrices.shifted(node, 1, 7, DataType.FLOAT);
+    Value scale = ops.mul(ops.reshape(node.in(3)), Matrices.point(ops, node.in(4)));
+    Value all = ops.mul(ops.matmul(first, second), scale);
+    attention(node, ops.add(all, node.in(2)), 5, 8, NONE);
+  }
+
+  /**
+   * Attention of queries, keys and values that stand side by side.
+   *
+   * @param mask the input that masks keys
+   * @param stored the input of past keys and values
+   * @param given the input of what is added to the scores
+   */
+  private static void attention(Node node, Value all, int mask, int stored, int given)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    int heads = node.setting("num_heads", 0);
+    int[] parts = node.list("qkv_hidden_sizes");
     int third = all.dim(2) / 3;
-    int[] sizes = given == null || given.length == 0 ? new int[] {third, third, third} : given;
+    int[] sizes = parts == null || parts.length == 0 ? new int[] {third, third, third} : parts;
     node.require(
         sizes.length == 3 && Arrays.stream(sizes).sum() == all.dim(2),
         Arrays.toString(sizes) + " do not make up " + all.text());
@@ -36,15 +63,15 @@ final class FusedAttention {
     Value key = heads(node, ops.part(all, 2, sizes[0], sizes[1]), heads);
     Value value = heads(node, ops.part(all, 2, sizes[0] + sizes[1], sizes[2]), heads);
     int past = 0;
-    if (node.has(4)) {
-      past = node.in(4).dim(3);
-      key = ops.concat(List.of(ops.at(node.in(4), 0, 0), key), 2);
-      value = ops.concat(List.of(ops.at(node.in(4), 0, 1), value), 2);
+    if (node.has(stored)) {
+      past = node.in(stored).dim(3);
+      key = ops.concat(List.of(ops.at(node.in(stored), 0, 0), key), 2);
+      value = ops.concat(List.of(ops.at(node.in(stored), 0, 1), value), 2);
     }
     if (node.wants(1)) {
       node.out(1, ops.stack(List.of(key, value), 0));
     }
-    Value bias = bias(node, 3, 5, query, key, past);
+    Value bias = bias(node, mask, given, query, key, past);
     node.out(attend(node, query, key, value, bias));
   }
 
@@ -205,8 +232,7 @@ final class FusedAttention {
   }
 
   /** The rows of a table at positions, as {@code [batch, 1, length, half]}. */
-  private static Value rows(Ops ops, Value table, Value positions, int size)
-      throws ModelFormatException {
+  static Value rows(Ops ops, Value table, Value positions, int size) throws ModelFormatException {
     Value rows = ops.part(ops.gather(table, 0, positions), 2, 0, size / 2);
     return ops.reshape(rows, rows.dim(0), 1, rows.dim(1), size / 2);
   }

@@ -154,9 +154,17 @@ final class Indexing {
     int batch = node.axis(node.setting("batch_axis", 1), value.rank());
     node.require(time != batch && time < 2 && batch < 2, "its axes are not the first two");
     Value rows = time == 0 ? value : swap(ops, value);
+    Value result = reversed(ops, rows, ops.cast(node.in(1), DataType.INT32));
+    node.out(time == 0 ? result : swap(ops, result));
+  }
+
+  /**
+   * Sequences along the first axis turned round, each as far as it goes; batches are the second.
+   */
+  static Value reversed(Ops ops, Value rows, Value each) throws ModelFormatException {
     int steps = rows.dim(0);
     int batches = rows.dim(1);
-    Value lengths = ops.reshape(ops.cast(node.in(1), DataType.INT32), 1, batches);
+    Value lengths = ops.reshape(each, 1, batches);
     Value step = ops.integers(new int[] {steps, 1}, ops.budget().range(steps));
     Value turned = ops.sub(ops.add(lengths, -1), step);
     Value from = ops.select(ops.binary(Binary.LESS, step, lengths), turned, step);
@@ -166,8 +174,7 @@ final class Indexing {
             ops.integers(new int[] {1, batches}, ops.budget().range(batches)));
     int[] rest = Arrays.copyOfRange(rows.shape(), 2, rows.rank());
     Value flat = ops.reshape(rows, Dims.join(new int[] {steps * batches}, rest));
-    Value result = ops.gather(flat, 0, place);
-    node.out(time == 0 ? result : swap(ops, result));
+    return ops.gather(flat, 0, place);
   }
 
   private static Value swap(Ops ops, Value value) throws ModelFormatException {

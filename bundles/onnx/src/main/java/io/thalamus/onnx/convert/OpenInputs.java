@@ -15,6 +15,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongToIntFunction;
 
 /**
  * The inputs of a file that have open dimensions. Until an execution says which ones it has, they
@@ -24,6 +25,9 @@ import java.util.Set;
  */
 public final class OpenInputs {
   private static final int[] SIZES = {1, 64, 224, 512};
+
+  /** Of so many names each may be the sum of two others. */
+  private static final int MOST_NAMES = 6;
 
   /** The name of a dimension that has none. */
   private static final long UNNAMED = -1;
@@ -102,18 +106,35 @@ public final class OpenInputs {
 
   private Set<Map<String, Shape>> choices(Map<String, Shape> given) {
     Set<Map<String, Shape>> choices = new LinkedHashSet<>();
+    choices.add(with(given, Batches.LEADING, name -> 1));
+    // One may be the sum of two others, as the keys that a mask is of are those stored and the new.
+    List<Long> others =
+        open.values().stream().flatMap(dims -> Arrays.stream(dims).boxed().skip(1)).toList();
+    Set<Long> names = new LinkedHashSet<>(others);
+    names.removeIf(name -> name >= UNNAMED);
+    names.removeAll(leading());
+    for (long sum : names.size() > 2 && names.size() <= MOST_NAMES ? names : Set.<Long>of()) {
+      choices.add(with(given, Batches.LEADING, name -> name == sum ? 2 : 1));
+    }
     for (Batches batches : Batches.values()) {
       for (int size : SIZES) {
-        choices.add(with(given, size, batches));
+        choices.add(with(given, batches, name -> size));
       }
     }
     return choices;
   }
 
-  private Map<String, Shape> with(Map<String, Shape> given, int size, Batches batches) {
+  /** The names of leading dimensions. */
+  private Set<Long> leading() {
     Set<Long> names = new HashSet<>();
     open.values().forEach(dims -> names.add(dims[0]));
     names.remove(UNNAMED);
+    return names;
+  }
+
+  private Map<String, Shape> with(
+      Map<String, Shape> given, Batches batches, LongToIntFunction sizeOf) {
+    Set<Long> names = leading();
     Map<String, Shape> shapes = new HashMap<>(given);
     open.forEach(
         (name, dims) -> {
@@ -123,7 +144,7 @@ public final class OpenInputs {
             boolean isBatch =
                 batches != Batches.NONE
                     && (i == 0 || names.contains(dims[i]) || batches == Batches.LONELY && isLonely);
-            sizes[i] = dims[i] >= 0 ? (int) dims[i] : isBatch ? 1 : size;
+            sizes[i] = dims[i] >= 0 ? (int) dims[i] : isBatch ? 1 : sizeOf.applyAsInt(dims[i]);
           }
           shapes.putIfAbsent(name, Shape.of(sizes));
         });

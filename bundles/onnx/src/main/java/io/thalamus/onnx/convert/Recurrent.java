@@ -98,11 +98,11 @@ final class Recurrent {
     node.require(
         node.in(1).dim(0) == directions && node.in(1).dim(1) == gates * size,
         "its weights " + node.in(1).text() + " do not fit " + size + " cells");
-    if (node.has(4)) {
-      node.require(
-          node.isKnown(4) && Arrays.stream(node.ints(4)).allMatch(length -> length == steps),
-          "its sequences have lengths of their own");
-    }
+    boolean isWhole =
+        !node.has(4)
+            || node.isKnown(4) && Arrays.stream(node.ints(4)).allMatch(length -> length == steps);
+    Value lengths = isWhole ? null : ops.cast(node.in(4), DataType.INT32);
+    node.require(isWhole || lengths.count() == batch, "its lengths are not " + batch);
     List<String> activations = activations(node, directions, gates);
     int each = activations.size() / directions;
     List<Value> all = new ArrayList<>();
@@ -125,13 +125,24 @@ final class Recurrent {
               activations.subList(d * each, d * each + each),
               node.real("clip", 0));
       Value hidden = state(node, 5, d, batch, size, isBatchFirst);
-      Value data = isReverse ? ops.reverse(input, 0) : input;
+      Value data = isReverse ? reversed(ops, input, lengths) : input;
       List<Value> states = new ArrayList<>(List.of(hidden));
       if (gates == 4) {
         states.add(state(node, 6, d, batch, size, isBatchFirst));
       }
+      List<Value> first = List.copyOf(states);
       Value outputs = sequence(cell, data, states, gates);
-      all.add(isReverse ? ops.reverse(outputs, 0) : outputs);
+      if (lengths != null) {
+        Value step = ops.integers(new int[] {steps, 1}, ops.budget().range(steps));
+        Value row = ops.reshape(lengths, 1, batch);
+        Value isIn = ops.reshape(ops.binary(Binary.LESS, step, row), steps, batch, 1);
+        states.set(0, last(ops, outputs, lengths, hidden));
+        outputs = ops.select(isIn, outputs, ops.number(outputs.type(), 0));
+        if (gates == 4 && node.wants(2)) {
+          states.set(1, lastCell(cell, data, first, isIn));
+        }
+      }
+      all.add(isReverse ? reversed(ops, outputs, lengths) : outputs);
       lastHidden.add(states.get(0));
       if (gates == 4) {
         lastCell.add(states.get(1));
@@ -146,6 +157,41 @@ final class Recurrent {
     if (gates == 4) {
       node.out(2, ops.stack(lastCell, axis));
     }
+  }
+
+  private static Value reversed(Ops ops, Value value, Value lengths) throws ModelFormatException {
+    return lengths == null ? ops.reverse(value, 0) : Indexing.reversed(ops, value, lengths);
+  }
+
+  /** The output at the end of each sequence; the first state where that has no steps. */
+  private static Value last(Ops ops, Value outputs, Value lengths, Value first)
+      throws ModelFormatException {
+    int batch = outputs.dim(1);
+    Value line = ops.mul(ops.max(ops.add(ops.flat(lengths), -1), 0), batch);
+    Value place = ops.add(line, ops.integers(new int[] {batch}, ops.budget().range(batch)));
+    Value lines = ops.reshape(outputs, outputs.dim(0) * batch, outputs.dim(2));
+    Value isNone =
+        ops.binary(Binary.EQUAL, ops.reshape(lengths, batch, 1), ops.number(DataType.INT32, 0));
+    return ops.select(isNone, first, ops.gather(lines, 0, place));
+  }
+
+  /**
+   * The state of the cells at the end of each sequence, which no operation gives but step by step.
+   */
+  private static Value lastCell(Cell cell, Value input, List<Value> first, Value isIn)
+      throws ModelFormatException {
+    Ops ops = cell.ops();
+    cell.node().require(input.dim(0) <= MAX_STEPS, "it has more than " + MAX_STEPS + " steps");
+    List<Value> states = new ArrayList<>(first);
+    for (int step = 0; step < input.dim(0); step++) {
+      List<Value> before = List.copyOf(states);
+      lstmStep(cell, ops.at(input, 0, step), states);
+      Value goesOn = ops.at(isIn, 0, step);
+      for (int i = 0; i < 2; i++) {
+        states.set(i, ops.select(goesOn, states.get(i), before.get(i)));
+      }
+    }
+    return states.get(1);
   }
 
   private static Value state(

@@ -15,6 +15,8 @@ final class Scores {
   /** Scores nearer to 0 are 0 for SOFTMAX_ZERO. */
   private static final double ZERO = 1e-7;
 
+  private static final double WINITZKI = 0.147;
+
   private Scores() {}
 
   /** The number of classes, by their labels. */
@@ -62,13 +64,17 @@ final class Scores {
 
   /** Scores after the setting post_transform. */
   static Value transformed(Node node, Value scores) throws ModelFormatException {
+    return transformed(node, scores, node.text("post_transform", "NONE"));
+  }
+
+  static Value transformed(Node node, Value scores, String kind) throws ModelFormatException {
     Ops ops = node.ops();
-    String kind = node.text("post_transform", "NONE");
     return switch (kind) {
       case "NONE" -> scores;
       case "LOGISTIC" -> ops.unary(Unary.LOGISTIC, scores);
       case "SOFTMAX" -> ops.softmax(scores, 1, false);
       case "SOFTMAX_ZERO" -> softmaxZero(ops, scores);
+      case "PROBIT" -> probit(ops, scores);
       default -> throw node.refuse("its post_transform is " + kind);
     };
   }
@@ -82,6 +88,22 @@ final class Scores {
     Value power = ops.unary(Unary.EXP, ops.sub(scores, most));
     Value kept = ops.select(isZero, ops.number(DataType.FLOAT, 0), power);
     return ops.div(kept, ops.reduce(Reduction.SUM, kept, 1));
+  }
+
+  /**
+   * The numbers of which so much of a normal distribution is below, {@code sqrt(2) erfinv(2 p -
+   * 1)}, by Winitzki's formula, as ONNX Runtime has it.
+   */
+  private static Value probit(Ops ops, Value scores) throws ModelFormatException {
+    Value number = ops.add(ops.mul(scores, 2), -1);
+    Value rest = ops.sub(ops.number(DataType.FLOAT, 1), ops.square(number));
+    Value log = ops.unary(Unary.LOG, rest);
+    Value half = ops.add(ops.mul(log, 0.5), 2 / (3.14159 * WINITZKI));
+    Value inner = ops.sub(ops.square(half), ops.mul(log, 1 / WINITZKI));
+    Value size = ops.unary(Unary.SQRT, ops.sub(ops.unary(Unary.SQRT, inner), half));
+    Value isBelow = ops.binary(Binary.LESS, number, ops.number(DataType.FLOAT, 0));
+    Value signed = ops.select(isBelow, ops.unary(Unary.NEG, size), size);
+    return ops.mul(signed, Math.sqrt(2));
   }
 
   /**

@@ -5,6 +5,7 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -19,6 +20,16 @@ import java.util.stream.IntStream;
 final class Trees {
   private static final int MAX_DEPTH = 256;
   private static final String LEAF = "LEAF";
+  private static final String MEMBER = "BRANCH_MEMBER";
+
+  /** By the numbers that TreeEnsemble has for them. */
+  private static final List<String> MODES =
+      List.of(
+          "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", MEMBER);
+
+  private static final List<String> AGGREGATES = List.of("AVERAGE", "SUM", "MIN", "MAX");
+  private static final List<String> TRANSFORMS =
+      List.of("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT");
 
   private static final Map<String, Binary> COMPARISONS =
       Map.of(
@@ -41,6 +52,7 @@ final class Trees {
   private final Map<Long, Integer> places = new HashMap<>();
   private final int[] roots;
 
+  /** The trees of the operators with lists that name the tree of each node. */
   private Trees(Node node) throws ModelFormatException {
     this.node = node;
     this.ops = node.ops();
@@ -82,7 +94,94 @@ final class Trees {
     node.require(roots.length > 0, "its trees have no roots");
   }
 
+  /** The trees of TreeEnsemble, whose leaves are lists of their own; they come behind the nodes. */
+  private Trees(Node node, int leaves) throws ModelFormatException {
+    this.node = node;
+    this.ops = node.ops();
+    int[] kinds = numbers("nodes_modes");
+    int[] asked = ints("nodes_featureids");
+    float[] limits = reals("nodes_splits");
+    int[] tracks = node.list("nodes_missing_value_tracks_true");
+    int nodes = kinds.length;
+    node.require(
+        nodes > 0
+            && asked.length == nodes
+            && limits.length == nodes
+            && (tracks == null || tracks.length == nodes),
+        "its lists of nodes are of different lengths");
+    int[][] ways = {ways(true, nodes, leaves), ways(false, nodes, leaves)};
+    List<int[]> links = new ArrayList<>();
+    List<Integer> features = new ArrayList<>();
+    List<Float> numbers = new ArrayList<>();
+    List<Integer> missing = new ArrayList<>();
+    modes = new ArrayList<>();
+    float[] members = reals("membership_values");
+    int member = 0;
+    for (int i = 0; i < nodes + leaves; i++) {
+      boolean isLeaf = i >= nodes;
+      node.require(isLeaf || kinds[i] >= 0 && kinds[i] < MODES.size(), "a node has another mode");
+      String mode = isLeaf ? LEAF : MODES.get(kinds[i]);
+      modes.add(mode.equals(MEMBER) ? "BRANCH_EQ" : mode);
+      links.add(isLeaf ? new int[] {i, i} : new int[] {ways[0][i], ways[1][i]});
+      features.add(isLeaf ? 0 : asked[i]);
+      numbers.add(isLeaf ? 0 : limits[i]);
+      missing.add(isLeaf || tracks == null ? 0 : tracks[i]);
+    }
+    // A set of numbers is asked for one by one: further nodes ask for those behind the first.
+    for (int i = 0; i < nodes; i++) {
+      if (MODES.get(kinds[i]).equals(MEMBER)) {
+        int last = i;
+        int first = member;
+        while (member < members.length && !Float.isNaN(members[member])) {
+          if (member > first) {
+            links.add(new int[] {ways[0][i], ways[1][i]});
+            links.get(last)[1] = links.size() - 1;
+            last = links.size() - 1;
+            modes.add("BRANCH_EQ");
+            features.add(asked[i]);
+            missing.add(missing.get(i));
+            numbers.add(0f);
+          }
+          numbers.set(last, members[member++]);
+        }
+        node.require(member > first, "a node asks for none of no numbers");
+        member++;
+      }
+    }
+    count = links.size();
+    this.features = features.stream().mapToInt(i -> i).toArray();
+    this.missing = missing.stream().mapToInt(i -> i).toArray();
+    this.numbers = new float[count];
+    for (int i = 0; i < count; i++) {
+      this.numbers[i] = numbers.get(i);
+    }
+    yes = links.stream().mapToInt(link -> link[0]).toArray();
+    no = links.stream().mapToInt(link -> link[1]).toArray();
+    roots = ints("tree_roots");
+    node.require(
+        roots.length > 0 && Arrays.stream(roots).allMatch(root -> root >= 0 && root < nodes),
+        "its tree_roots are no nodes");
+  }
+
+  /** For each node where it leads. */
+  private int[] ways(boolean isTrue, int nodes, int leaves) throws ModelFormatException {
+    String name = isTrue ? "nodes_true" : "nodes_false";
+    int[] targets = ints(name + "nodeids");
+    int[] isLeaf = ints(name + "leafs");
+    node.require(
+        targets.length == nodes && isLeaf.length == nodes,
+        "its lists of nodes are of different lengths");
+    int[] ways = new int[nodes];
+    for (int i = 0; i < nodes; i++) {
+      int most = isLeaf[i] != 0 ? leaves : nodes;
+      node.require(targets[i] >= 0 && targets[i] < most, "there is no node " + targets[i]);
+      ways[i] = isLeaf[i] != 0 ? nodes + targets[i] : targets[i];
+    }
+    return ways;
+  }
+
   static void addTo(Converters table) {
+    table.add("ai.onnx.ml.TreeEnsemble", Trees::ensemble);
     table.add("ai.onnx.ml.TreeEnsembleClassifier", node -> new Trees(node).classify());
     table.add("ai.onnx.ml.TreeEnsembleRegressor", node -> new Trees(node).regress());
   }
@@ -111,7 +210,8 @@ final class Trees {
 
   /** A list of real numbers, which newer files keep in a tensor; empty where there is none. */
   private float[] reals(String name) throws ModelFormatException {
-    String inTensor = name + "_as_tensor";
+    OnnxAttribute own = node.onnx().attributes().get(name);
+    String inTensor = own != null && own.tensor() != null ? name : name + "_as_tensor";
     if (node.hasSetting(inTensor)) {
       Value value = node.tensor(inTensor);
       float[] values = new float[value.count()];
@@ -122,6 +222,11 @@ final class Trees {
     }
     float[] values = node.reals(name);
     return values == null ? new float[0] : values;
+  }
+
+  private int[] numbers(String name) throws ModelFormatException {
+    long[] values = node.tensor(name).constant().integers();
+    return Arrays.stream(values).mapToInt(Math::toIntExact).toArray();
   }
 
   /** The levels below the roots. */
@@ -210,13 +315,23 @@ final class Trees {
             && trees.length == targets.length
             && trees.length == weights.length,
         "its lists of weights are of different lengths");
+    int[] leaves = new int[trees.length];
+    for (int i = 0; i < leaves.length; i++) {
+      leaves[i] = place(trees[i], ids[i]);
+    }
+    return scores(leaves, targets, weights, outputs, kind, none);
+  }
+
+  private Value scores(
+      int[] named, int[] targets, float[] weights, int outputs, Reduction kind, double none)
+      throws ModelFormatException {
     double[] table = ops.budget().doubles(Math.multiplyExact(count, outputs));
     Arrays.fill(table, none);
     boolean[] isNamed = new boolean[table.length];
-    for (int i = 0; i < trees.length; i++) {
+    for (int i = 0; i < named.length; i++) {
       node.require(
           targets[i] >= 0 && targets[i] < outputs, "it has a weight of output " + targets[i]);
-      int place = place(trees[i], ids[i]) * outputs + targets[i];
+      int place = named[i] * outputs + targets[i];
       table[place] =
           isNamed[place] && kind == Reduction.SUM ? table[place] + weights[i] : weights[i];
       isNamed[place] = true;
@@ -227,19 +342,55 @@ final class Trees {
     return ops.reshape(ops.reduce(kind, said, 1), leaves.dim(0), outputs);
   }
 
+  /** What the trees say, together. */
+  private Value together(String aggregate, Said said) throws ModelFormatException {
+    return switch (aggregate) {
+      case "SUM" -> said.scores(Reduction.SUM, 0);
+      case "AVERAGE" -> ops.mul(said.scores(Reduction.SUM, 0), 1.0 / roots.length);
+      case "MIN" -> said.scores(Reduction.MIN, Double.POSITIVE_INFINITY);
+      case "MAX" -> said.scores(Reduction.MAX, Double.NEGATIVE_INFINITY);
+      default -> throw node.refuse("its aggregate_function is " + aggregate);
+    };
+  }
+
+  /** The scores of leaves, in one of the ways to join them. */
+  @FunctionalInterface
+  private interface Said {
+    Value scores(Reduction kind, double none) throws ModelFormatException;
+  }
+
+  private static void ensemble(Node node) throws ModelFormatException {
+    int[] targets = node.list("leaf_targetids");
+    node.require(targets != null && targets.length > 0, "its leaf_targetids are missing");
+    Trees trees = new Trees(node, targets.length);
+    float[] weights = trees.reals("leaf_weights");
+    int outputs = node.setting("n_targets", 1);
+    int aggregate = node.setting("aggregate_function", 1);
+    int transform = node.setting("post_transform", 0);
+    node.require(
+        outputs > 0
+            && weights.length == targets.length
+            && aggregate >= 0
+            && aggregate < AGGREGATES.size()
+            && transform >= 0
+            && transform < TRANSFORMS.size(),
+        "its leaves and settings do not fit each other");
+    int nodes = trees.numbers("nodes_modes").length;
+    int[] leaves = IntStream.range(nodes, nodes + targets.length).toArray();
+    Value scores =
+        trees.together(
+            AGGREGATES.get(aggregate),
+            (kind, none) -> trees.scores(leaves, targets, weights, outputs, kind, none));
+    node.out(Scores.transformed(node, scores, TRANSFORMS.get(transform)));
+  }
+
   private void regress() throws ModelFormatException {
     int targets = node.setting("n_targets", 1);
     node.require(targets > 0, "it has " + targets + " targets");
-    String aggregate = node.text("aggregate_function", "SUM");
     Value scores =
-        switch (aggregate) {
-          case "SUM" -> scores("target", targets, Reduction.SUM, 0);
-          case "AVERAGE" ->
-              ops.mul(scores("target", targets, Reduction.SUM, 0), 1.0 / roots.length);
-          case "MIN" -> scores("target", targets, Reduction.MIN, Double.POSITIVE_INFINITY);
-          case "MAX" -> scores("target", targets, Reduction.MAX, Double.NEGATIVE_INFINITY);
-          default -> throw node.refuse("its aggregate_function is " + aggregate);
-        };
+        together(
+            node.text("aggregate_function", "SUM"),
+            (kind, none) -> scores("target", targets, kind, none));
     float[] base = reals("base_values");
     if (base.length > 0) {
       node.require(base.length == targets, "it has " + base.length + " base_values");
