@@ -76,6 +76,14 @@ public interface Execution {
   /** Asks for the device's own timing, or not; only where exactly one device was named. */
   Execution setMeasureTiming(boolean measure);
 
+  /**
+   * Asks each device for its own timing of the steps that it executes, or not; on any number of
+   * devices. {@link ExecutionReport.StepReport#durations} has it, as far as they measure.
+   */
+  default Execution setMeasureSteps(boolean measure) {
+    return this;
+  }
+
   /** The time that the execution may take, from its start. */
   Execution setTimeout(Duration timeout);
 

@@ -126,7 +126,7 @@ public record ExecutionReport(
    * @param byBurst whether the device was sent it by a burst
    * @param fenced whether the device was given it before what it waits for was done, with a fence
    * @param durations as the device measured them; empty where it was not asked, that is where the
-   *     step was not fenced
+   *     step was not fenced and {@link Execution#setMeasureSteps} not called, or did not measure
    */
   public record StepReport(
       String device,

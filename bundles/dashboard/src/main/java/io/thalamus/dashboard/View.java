@@ -12,6 +12,7 @@ import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.ModelState;
 import io.thalamus.serving.ModelStatistics;
+import io.thalamus.serving.OpenBurst;
 import io.thalamus.serving.ServingException;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -58,6 +59,7 @@ final class View {
     parts.put("latency", Charts.latency(minute, WIDTH, HEIGHT, BASE).toString());
     parts.put("rate", Charts.rate(minute, WIDTH, HEIGHT, BASE).toString());
     parts.put("models", models(statistics).toString());
+    parts.put("bursts", bursts().toString());
     parts.put("devices", devices);
     List<Execution> executions = activity.executions();
     parts.put("timeline", timeline(executions).toString());
@@ -191,6 +193,29 @@ final class View {
     }
   }
 
+  /** Returns the bursts that are open, and how the requests went by them. */
+  private Markup bursts() {
+    List<OpenBurst> bursts = server.get().map(InferenceServer::bursts).orElse(List.of());
+    Markup markup = new Markup();
+    if (bursts.isEmpty()) {
+      return markup.add("<p class=\"none\">no stream sends requests</p>");
+    }
+    markup.add(
+        "<table><thead><tr><th>model</th><th>version</th><th class=\"n\">executions</th>"
+            + "<th class=\"n\">steps by burst</th><th class=\"n\">others</th></tr></thead><tbody>");
+    for (OpenBurst burst : bursts) {
+      markup.add(
+          "<tr><td>%s</td><td>%s</td><td class=\"n\">%d</td><td class=\"n\">%d</td>"
+              + "<td class=\"n\">%d</td></tr>",
+          burst.model(),
+          burst.version(),
+          burst.info().executions(),
+          burst.info().sent(),
+          burst.info().fallbackCount());
+    }
+    return markup.add("</tbody></table>");
+  }
+
   private Markup devices() {
     Markup markup = new Markup();
     for (DeviceDescription device : networks.devices()) {
@@ -272,7 +297,7 @@ final class View {
         width,
         what,
         step.device(),
-        time(step.duration().toNanos()));
+        time(step.duration().toNanos()) + (step.byBurst() ? " by burst" : ""));
     return width;
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.BurstInfo;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.DeviceDescription.State;
 import io.thalamus.api.DeviceHealth;
@@ -21,6 +22,7 @@ import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.InferenceRequest;
 import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.ModelState;
+import io.thalamus.serving.OpenBurst;
 import io.thalamus.serving.RequestTimes;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.ServingListener.EndedRequest;
@@ -71,6 +73,9 @@ class DashboardTest {
                 switch (method.getName()) {
                   case "isReady" -> true;
                   case "statistics" -> List.of();
+                  case "bursts" ->
+                      List.of(
+                          new OpenBurst(EVIL, "2", new BurstInfo(1, 91, 88, 88, Map.of("no", 3L))));
                   case "index" ->
                       List.of(
                           new IndexEntry("good", "1", ModelState.READY, "", "d"),
@@ -172,6 +177,15 @@ class DashboardTest {
     assertEquals(cpu.getFirst()[0] + step, npu.get(1)[0], 0.2, "npu goes on where cpu ends");
     assertEquals(npu.get(1)[0] + 3 * step, npu.getFirst()[0], 0.2, "4 ms behind that of 2 ms");
     assertTrue(timeline.contains("second 1 on npu: 2.0 ms"), timeline);
+  }
+
+  @Test
+  void burstsAreShownWithWhatWentByThem() {
+    String bursts = view().parts().get("bursts");
+    assertTrue(
+        bursts.contains(
+            "<td>2</td><td class=\"n\">91</td><td class=\"n\">88</td><td class=\"n\">3</td>"),
+        bursts);
   }
 
   @Test

@@ -69,6 +69,10 @@ final class StateMetrics {
         "1 if every wanted model answers and the server does not end",
         callback -> server.get().ifPresent(each -> callback.call(each.isReady() ? 1 : 0)));
     gauge(
+        "thalamus_bursts_open",
+        "Bursts by which streams of requests are executed",
+        callback -> server.get().ifPresent(each -> callback.call(each.bursts().size())));
+    gauge(
         "thalamus_model_ready",
         "1 if the version answers",
         callback -> {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.thalamus.api.BurstInfo;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.DeviceDescription.State;
@@ -26,6 +27,7 @@ import io.thalamus.serving.InferenceServer;
 import io.thalamus.serving.ModelState;
 import io.thalamus.serving.ModelStatistics;
 import io.thalamus.serving.ModelStatistics.Total;
+import io.thalamus.serving.OpenBurst;
 import io.thalamus.serving.RequestTimes;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.ServingListener.EndedRequest;
@@ -94,6 +96,8 @@ class MetricsTest {
         (proxy, method, given) ->
             switch (method.getName()) {
               case "isReady" -> false;
+              case "bursts" ->
+                  List.of(new OpenBurst("a", "1", new BurstInfo(1, 0, 0, 0, Map.of())));
               case "index" ->
                   List.of(
                       new IndexEntry("a", "1", ModelState.READY, "", "d"),
@@ -231,6 +235,7 @@ class MetricsTest {
     Map<String, Double> expected =
         Map.of(
             "server_ready", 0.0,
+            "bursts_open", 1.0,
             "model_ready{model=\"a\",version=\"1\"}", 1.0,
             "model_ready{model=\"a\",version=\"2\"}", 0.0,
             "requests_pending{model=\"a\",version=\"1\"}", 3.0,

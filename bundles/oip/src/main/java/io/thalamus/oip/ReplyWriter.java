@@ -13,6 +13,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -85,7 +86,16 @@ final class ReplyWriter {
     json.writeNumberField("attempts", response.attempts());
     json.writeNumberField("queue_us", TimeUnit.NANOSECONDS.toMicros(times.queue()));
     json.writeNumberField("compute_us", TimeUnit.NANOSECONDS.toMicros(compute));
+    writeMicros(json, "driver_us", response.inDriver());
+    writeMicros(json, "hardware_us", response.onHardware());
     json.writeEndObject();
+  }
+
+  private static void writeMicros(JsonGenerator json, String name, Optional<Duration> time)
+      throws IOException {
+    if (time.isPresent()) {
+      json.writeNumberField(name, TimeUnit.NANOSECONDS.toMicros(time.get().toNanos()));
+    }
   }
 
   private void writeOutput(JsonGenerator json, Output output) throws IOException, ServingException {

@@ -231,10 +231,13 @@ class CallsTest {
         answer.startsWith(
             """
             {"model_name":"echo","model_version":"3","parameters":{"ran_on":"cpu,simd",\
-            "attempts":2,"queue_us":2000,"compute_us":3001},"outputs":[\
+            "attempts":2,"queue_us":2000,"compute_us":3001,"driver_us":15},"outputs":[\
             """),
         answer);
     assertTrue(client.fake.last.report());
+    client.fake.isHardwareMeasured = true;
+    answer = client.infer(GOOD.replaceFirst("\\{", "{\"report\":true,"));
+    assertTrue(answer.contains("\"driver_us\":15,\"hardware_us\":2}"), answer);
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.thalamus.oip;
 
 import io.thalamus.api.Compilation;
 import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.ExecutionReport.Durations;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.Quantization;
@@ -53,6 +54,9 @@ final class FakeServer implements InferenceServer {
   volatile boolean isWaiting;
 
   volatile boolean isReady = true;
+
+  /** True if all devices measure the time of their hardware. */
+  volatile boolean isHardwareMeasured;
 
   /** The values that a request needs more than once, as an output of unknown size does. */
   volatile int growth = 1;
@@ -132,6 +136,18 @@ final class FakeServer implements InferenceServer {
     };
   }
 
+  private static StepReport measured(String device, Optional<Duration> onHardware) {
+    Optional<Duration> inDriver = Optional.of(Duration.ofNanos(7_500));
+    return new StepReport(
+        device,
+        1,
+        Duration.ofMillis(1),
+        ResultCode.NO_ERROR,
+        false,
+        false,
+        Optional.of(new Durations(onHardware, inDriver, Optional.empty(), Optional.empty())));
+  }
+
   private void complete(InferenceRequest request, CompletableFuture<InferenceResponse> completion) {
     try {
       if (failure != null) {
@@ -158,8 +174,8 @@ final class FakeServer implements InferenceServer {
       List<StepReport> steps =
           List.of(
               new StepReport("npu", 1, Duration.ofMillis(1), ResultCode.DEAD_OBJECT),
-              new StepReport("cpu", 1, Duration.ofMillis(1), ResultCode.NO_ERROR),
-              new StepReport("simd", 2, Duration.ofMillis(1), ResultCode.NO_ERROR));
+              measured("cpu", Optional.of(Duration.ofNanos(2_500))),
+              measured("simd", isHardwareMeasured ? Optional.of(Duration.ZERO) : Optional.empty()));
       ExecutionReport report =
           new ExecutionReport(ResultCode.NO_ERROR, "", List.of(), Timing.NONE, steps);
       completion.complete(

@@ -21,7 +21,8 @@ import java.util.Optional;
  * @param timeout the time that it may take from then on: reading, waiting, computing, repeating
  * @param sequence the sequence that it belongs to, for a model that keeps state
  * @param client identity of the client, among which the device is shared fairly; empty for unknown
- * @param report whether the answer is to say what ran where; it always does to listeners
+ * @param report whether the answer is to say what ran where, which it always does to listeners, and
+ *     what the devices measured
  * @param traceParent the W3C trace context that came with it; empty if none did
  */
 public record InferenceRequest(

@@ -2,11 +2,15 @@
 package io.thalamus.serving;
 
 import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.ExecutionReport.Durations;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.ResultCode;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -42,6 +46,33 @@ public record InferenceResponse(
         .map(StepReport::device)
         .distinct()
         .collect(Collectors.joining(","));
+  }
+
+  /**
+   * Returns the time that the devices' hardware took, as they measured it themselves; empty where a
+   * step was not measured.
+   */
+  public Optional<Duration> onHardware() {
+    return measured(Durations::onHardware);
+  }
+
+  /** Returns the time of the drivers, hardware included; empty where a step was not measured. */
+  public Optional<Duration> inDriver() {
+    return measured(Durations::inDriver);
+  }
+
+  private Optional<Duration> measured(Function<Durations, Optional<Duration>> which) {
+    Optional<Duration> sum = Optional.empty();
+    for (StepReport step : report.steps()) {
+      if (step.code() == ResultCode.NO_ERROR) {
+        Optional<Duration> time = step.durations().flatMap(which);
+        if (time.isEmpty()) {
+          return time;
+        }
+        sum = Optional.of(sum.orElse(Duration.ZERO).plus(time.get()));
+      }
+    }
+    return sum;
   }
 
   /**

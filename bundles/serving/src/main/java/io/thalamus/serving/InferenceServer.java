@@ -63,6 +63,26 @@ public interface InferenceServer {
     return pending.await();
   }
 
+  /** Opens a stream of requests, which the caller closes. */
+  default InferenceStream openStream() {
+    return new InferenceStream() {
+      @Override
+      public PendingInference infer(InferenceRequest request) {
+        return InferenceServer.this.infer(request);
+      }
+
+      @Override
+      public void close() {
+        // It has no bursts.
+      }
+    };
+  }
+
+  /** Returns the bursts that streams have open. */
+  default List<OpenBurst> bursts() {
+    return List.of();
+  }
+
   /**
    * Notes a request for an inference that a protocol refused while it read it, so that listeners
    * hear of it.

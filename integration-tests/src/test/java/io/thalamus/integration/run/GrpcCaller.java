@@ -18,6 +18,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.ConnectException;
+import java.net.SocketException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -50,13 +51,17 @@ final class GrpcCaller implements Caller {
    * @param address host and port
    */
   GrpcCaller(String address) {
+    channel = channel(address);
+  }
+
+  /** Returns a connection to host and port. */
+  static ManagedChannel channel(String address) {
     int colon = address.lastIndexOf(':');
-    channel =
-        NettyChannelBuilder.forAddress(
-                address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)))
-            .usePlaintext()
-            .maxInboundMessageSize(64 << 20)
-            .build();
+    return NettyChannelBuilder.forAddress(
+            address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)))
+        .usePlaintext()
+        .maxInboundMessageSize(64 << 20)
+        .build();
   }
 
   @Override
@@ -142,12 +147,28 @@ final class GrpcCaller implements Caller {
           case UNAVAILABLE ->
               details != null
                   ? Outcome.UNAVAILABLE
-                  : status.getCause() instanceof ConnectException
-                      ? Outcome.NOT_TAKEN
-                      : Outcome.LOST;
+                  : isOfConnecting(status.getCause()) ? Outcome.NOT_TAKEN : Outcome.LOST;
           default -> Outcome.FAILED;
         };
     return Reply.without(outcome, status.toString(), wait);
+  }
+
+  /**
+   * Returns whether there never was a connection. A port that is closed just then resets it; Netty
+   * annotates exceptions of connecting, and no others.
+   */
+  private static boolean isOfConnecting(Throwable cause) {
+    return cause instanceof ConnectException
+        || cause instanceof SocketException && cause.getClass().getName().contains("Annotated");
+  }
+
+  /** Returns the end of a call whose trailers say nothing. */
+  static Reply refusal(Status status) {
+    try {
+      return refusal(status, null);
+    } catch (IOException e) {
+      throw new IllegalStateException("there are no trailers to be read", e);
+    }
   }
 
   /** Returns the delay of the RetryInfo in a google.rpc.Status. */
@@ -157,7 +178,7 @@ final class GrpcCaller implements Caller {
   }
 
   /** Returns the first value of a field; no bytes without. */
-  private static byte[] bytes(byte[] message, int field) throws IOException {
+  static byte[] bytes(byte[] message, int field) throws IOException {
     MessageReader in = new MessageReader(new ByteArrayInputStream(message));
     for (int tag = in.next(); tag != 0; tag = in.next()) {
       if (tag == MessageReader.tag(field, MessageReader.LENGTH)) {
@@ -182,7 +203,8 @@ final class GrpcCaller implements Caller {
     return 0;
   }
 
-  private static Reply read(byte[] message) throws IOException {
+  /** Reads the answer to an inference. */
+  static Reply read(byte[] message) throws IOException {
     MessageReader in = new MessageReader(new ByteArrayInputStream(message));
     String version = "";
     Map<String, byte[]> parameters = new HashMap<>();
@@ -211,6 +233,11 @@ final class GrpcCaller implements Caller {
 
   @Override
   public void close() {
+    close(channel);
+  }
+
+  /** Closes a connection. */
+  static void close(ManagedChannel channel) {
     channel.shutdownNow();
     try {
       channel.awaitTermination(10, TimeUnit.SECONDS);

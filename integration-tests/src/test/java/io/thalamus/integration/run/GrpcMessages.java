@@ -16,6 +16,11 @@ public final class GrpcMessages {
   static final MethodDescriptor<byte[], byte[]> INFER =
       method("inference.GRPCInferenceService/ModelInfer");
 
+  static final MethodDescriptor<byte[], byte[]> STREAM =
+      method("inference.GRPCInferenceService/ModelStreamInfer").toBuilder()
+          .setType(MethodType.BIDI_STREAMING)
+          .build();
+
   private GrpcMessages() {}
 
   private static MethodDescriptor<byte[], byte[]> method(String name) {

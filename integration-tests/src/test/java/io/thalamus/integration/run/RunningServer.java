@@ -76,12 +76,14 @@ final class RunningServer implements AutoCloseable {
     return new RunningServer(process, uri.group(1), uri.group(2));
   }
 
-  /** Returns a client for one thread over a protocol: rest or grpc. */
+  /** Returns a client for one thread over a protocol: rest, grpc or stream. */
   Caller caller(String protocol) {
     return switch (protocol) {
       case "rest" -> new RestCaller(this);
       case "grpc" -> new GrpcCaller(grpc);
-      default -> throw new IllegalArgumentException("protocol " + protocol + ": rest or grpc");
+      case "stream" -> new StreamCaller(grpc);
+      default ->
+          throw new IllegalArgumentException("protocol " + protocol + ": rest, grpc or stream");
     };
   }
 
@@ -100,6 +102,16 @@ final class RunningServer implements AutoCloseable {
       throw new IOException(path + ": " + answer.statusCode() + " " + answer.body());
     }
     return answer.body();
+  }
+
+  /** Returns a figure of the server without labels. */
+  long figure(String name) throws IOException, InterruptedException {
+    return get("/metrics")
+        .lines()
+        .filter(line -> line.startsWith(name + " "))
+        .mapToLong(line -> (long) Double.parseDouble(line.substring(name.length() + 1)))
+        .findFirst()
+        .orElseThrow(() -> new IOException("there is no figure " + name));
   }
 
   /** Asks for all outputs of a model with one INT8 input of 1x28x28x1, in binary. */

@@ -20,9 +20,10 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Requests over each protocol while the model and the device {@code simd} are updated, some files
- * of models being damaged or half written. None may fail, be wrong, or be answered by a version
- * after its replacement was announced; then the server is told to end under load, and loses none.
+ * Requests over each protocol, and by streams of gRPC, while the model and the device {@code simd}
+ * are updated, some files of models being damaged or half written. None may fail, be wrong, or be
+ * answered by a version after its replacement was announced; then the server is told to end under
+ * load, and loses none.
  */
 final class Serving implements Proof {
   private static final int INPUT_BYTES = 28 * 28;
@@ -43,8 +44,8 @@ final class Serving implements Proof {
   @Override
   public String purpose() {
     return "requests while simd and the model are updated, some files damaged, and the end under"
-        + " load (--requests 20000 --threads 4 --updates 50 --damaged 10 --protocol rest,grpc"
-        + " --seed 1)";
+        + " load (--requests 20000 --threads 4 --updates 50 --damaged 10 --protocol"
+        + " rest,grpc,stream --seed 1)";
   }
 
   @Override
@@ -53,7 +54,7 @@ final class Serving implements Proof {
     int threads = Math.toIntExact(settings.number("threads", 4));
     int updates = Math.toIntExact(settings.number("updates", 50));
     int damaged = Math.toIntExact(settings.number("damaged", 10));
-    List<String> protocols = List.of(settings.text("protocol", "rest,grpc").split(","));
+    List<String> protocols = List.of(settings.text("protocol", "rest,grpc,stream").split(","));
     long seed = settings.number("seed", 1);
     settings.end();
     figures.figure("seed", seed);
@@ -117,6 +118,7 @@ final class Serving implements Proof {
         figures.figure("mappingsAfter", after.mappings());
         figures.figure("classLoadersBefore", before.loaders());
         figures.figure("classLoadersAfter", after.loaders());
+        figures.figure("burstsOpen", server.figure("thalamus_bursts_open"));
         figures.promise("no class loader is left", after.loaders() <= before.loaders());
         figures.promise("no thread is left", after.threads() <= before.threads() + SLACK);
         figures.promise("no mapping is left", after.mappings() <= before.mappings() * 1.2);

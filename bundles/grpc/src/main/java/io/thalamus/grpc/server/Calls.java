@@ -175,7 +175,8 @@ final class Calls {
         MethodType.BIDI_STREAMING,
         Access.INFER,
         (call, headers, client) ->
-            new StreamCall(call, inferences(headers, client), executor, streams));
+            new StreamCall(
+                call, inferences(headers, client), server.openStream(), executor, streams));
   }
 
   private Inferences inferences(Metadata headers, Optional<String> client) {

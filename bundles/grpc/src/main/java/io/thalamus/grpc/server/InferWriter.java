@@ -9,6 +9,7 @@ import io.thalamus.serving.RequestTimes;
 import io.thalamus.serving.protocol.RegionPart;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -43,6 +44,8 @@ final class InferWriter {
       number(head, "attempts", response.attempts());
       number(head, "queue_us", TimeUnit.NANOSECONDS.toMicros(times.queue()));
       number(head, "compute_us", TimeUnit.NANOSECONDS.toMicros(compute));
+      response.inDriver().ifPresent(time -> number(head, "driver_us", micros(time)));
+      response.onHardware().ifPresent(time -> number(head, "hardware_us", micros(time)));
     }
     List<Output> raw = new ArrayList<>();
     for (Output output : response.outputs()) {
@@ -73,6 +76,10 @@ final class InferWriter {
       parts.add(MemorySegment.ofArray(head.toBytes()));
     }
     return parts;
+  }
+
+  private static long micros(Duration time) {
+    return TimeUnit.NANOSECONDS.toMicros(time.toNanos());
   }
 
   private static void text(MessageWriter message, String name, String value) {

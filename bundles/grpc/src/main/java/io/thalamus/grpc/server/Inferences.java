@@ -8,6 +8,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.thalamus.serving.InferenceRequest;
 import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceServer;
+import io.thalamus.serving.InferenceStream;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.protocol.Classification;
@@ -83,14 +84,15 @@ final class Inferences {
   }
 
   /**
-   * Reads a message and starts its inference.
+   * Reads a message and starts its inference by a stream.
    *
    * @param arrivalNanos when it began to arrive
    * @throws ServingException if it cannot be read; what is wrong later is in the completion
    */
-  Started start(InputStream message, long arrivalNanos) throws ServingException {
+  Started start(InputStream message, long arrivalNanos, InferenceStream stream)
+      throws ServingException {
     Question question = read(message, arrivalNanos);
-    return new Started(question.message(), question.memory(), server.infer(question.request()));
+    return new Started(question.message(), question.memory(), stream.infer(question.request()));
   }
 
   /** Returns the answer to a request, for whose end the caller waits. */

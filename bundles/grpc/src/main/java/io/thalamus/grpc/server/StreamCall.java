@@ -8,6 +8,7 @@ import io.thalamus.grpc.server.Inferences.Started;
 import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.grpc.wire.Reply;
 import io.thalamus.serving.InferenceResponse;
+import io.thalamus.serving.InferenceStream;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.protocol.RequestMemory;
@@ -18,9 +19,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 
 /**
- * A call of {@code ModelStreamInfer}: messages are computed as they come, some at a time, and
- * answered in their order. A failure is the answer to its message, and the stream goes on.
- * Thread-safe: its lock orders what is sent.
+ * A call of {@code ModelStreamInfer}: messages are computed by bursts as they come, and answered in
+ * their order. A failure is the answer to its message, and the stream goes on. Thread-safe: its
+ * lock orders what is sent.
  */
 final class StreamCall extends ServerCall.Listener<InputStream> {
   /** The messages that may be under way, so that a client cannot fill the memory. */
@@ -30,6 +31,10 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
 
   private final ServerCall<InputStream, Reply> call;
   private final Inferences inferences;
+
+  /** Closed at the end. */
+  private final InferenceStream stream;
+
   private final Executor executor;
   private final Set<PendingInference> pending = ConcurrentHashMap.newKeySet();
 
@@ -47,12 +52,14 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
   StreamCall(
       ServerCall<InputStream, Reply> call,
       Inferences inferences,
+      InferenceStream stream,
       Executor executor,
       Set<StreamCall> streams) {
     this.streams = streams;
     streams.add(this);
     this.call = call;
     this.inferences = inferences;
+    this.stream = stream;
     this.executor = executor;
     call.sendHeaders(new Metadata());
     call.request(UNDER_WAY);
@@ -61,7 +68,7 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
   @Override
   public synchronized void onMessage(InputStream message) {
     try {
-      Started started = inferences.start(message, System.nanoTime());
+      Started started = inferences.start(message, System.nanoTime(), stream);
       pending.add(started.pending());
       if (call.isCancelled()) {
         started.pending().cancel();
@@ -140,6 +147,7 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
     if (!isEnded) {
       isEnded = true;
       streams.remove(this);
+      stream.close();
       Calls.close(call, status, new Metadata());
     }
   }
@@ -148,5 +156,6 @@ final class StreamCall extends ServerCall.Listener<InputStream> {
   public void onCancel() {
     streams.remove(this);
     pending.forEach(PendingInference::cancel);
+    stream.close();
   }
 }

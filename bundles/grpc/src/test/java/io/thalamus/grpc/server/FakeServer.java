@@ -3,6 +3,7 @@ package io.thalamus.grpc.server;
 
 import io.thalamus.api.Compilation;
 import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.ExecutionReport.Durations;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.ResultCode;
 import io.thalamus.model.Quantization;
@@ -14,6 +15,7 @@ import io.thalamus.serving.InferenceRequest;
 import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceServer;
+import io.thalamus.serving.InferenceStream;
 import io.thalamus.serving.ModelMetadata;
 import io.thalamus.serving.ModelState;
 import io.thalamus.serving.ModelStatistics;
@@ -31,6 +33,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A server with the model {@code echo}, whose outputs are its inputs, with {@code _out} behind the
@@ -51,6 +55,9 @@ final class FakeServer implements InferenceServer, InferenceServer.SharedRegions
 
   /** Fails each request, if it is there. */
   volatile Optional<ServingException> failure = Optional.empty();
+
+  /** The streams that are open. */
+  final AtomicInteger streams = new AtomicInteger();
 
   private volatile boolean isLoaded;
   private final List<Region> regions = new ArrayList<>();
@@ -101,7 +108,20 @@ final class FakeServer implements InferenceServer, InferenceServer.SharedRegions
                 tensor, input.shape(), value.asSlice(0, input.value().byteSize())));
       }
     }
-    StepReport step = new StepReport("cpu", 1, Duration.ZERO, ResultCode.NO_ERROR);
+    StepReport step =
+        new StepReport(
+            "cpu",
+            1,
+            Duration.ZERO,
+            ResultCode.NO_ERROR,
+            false,
+            false,
+            Optional.of(
+                new Durations(
+                    Optional.of(Duration.ofNanos(6_000)),
+                    Optional.of(Duration.ofNanos(7_000)),
+                    Optional.empty(),
+                    Optional.empty())));
     return new InferenceResponse(
         request.model(),
         "3",
@@ -110,6 +130,25 @@ final class FakeServer implements InferenceServer, InferenceServer.SharedRegions
         new ExecutionReport(ResultCode.NO_ERROR, "", List.of(), Timing.NONE, List.of(step)),
         1,
         new RequestTimes(9_000, 4_000, 1_000, 3_000, 1_000));
+  }
+
+  @Override
+  public InferenceStream openStream() {
+    streams.incrementAndGet();
+    AtomicBoolean isOpen = new AtomicBoolean(true);
+    return new InferenceStream() {
+      @Override
+      public PendingInference infer(InferenceRequest request) {
+        return FakeServer.this.infer(request);
+      }
+
+      @Override
+      public void close() {
+        if (isOpen.getAndSet(false)) {
+          streams.decrementAndGet();
+        }
+      }
+    };
   }
 
   @Override

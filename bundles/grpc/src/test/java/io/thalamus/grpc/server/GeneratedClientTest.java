@@ -112,6 +112,8 @@ class GeneratedClientTest {
       assertEquals(1, response.getParametersOrThrow("attempts").getInt64Param());
       assertEquals(4, response.getParametersOrThrow("queue_us").getInt64Param());
       assertEquals(5, response.getParametersOrThrow("compute_us").getInt64Param());
+      assertEquals(7, response.getParametersOrThrow("driver_us").getInt64Param());
+      assertEquals(6, response.getParametersOrThrow("hardware_us").getInt64Param());
       InferenceRequest came = running.served.requests.remove();
       assertEquals(Optional.of("3"), came.version());
       assertEquals(Priority.HIGH, came.priority());

@@ -187,7 +187,7 @@ final class ChainRunner {
     Way way = isFenced ? Way.FENCED : Way.CALLED;
     steps.note(planned, step.device(), timed.nanos, timed.waitedNanos, result, way, timed.event);
     if (isFenced && result.isDone() && given instanceof Completed completed) {
-      log.addFenced(planned, step.device().id(), step.link().launched(), completed.timing());
+      log.addMeasured(planned, step.device().id(), way, step.link().launched(), completed.timing());
     }
     if (result.isDone()) {
       step.prepared().times().add(timed.nanos);

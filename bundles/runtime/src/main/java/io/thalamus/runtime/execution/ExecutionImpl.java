@@ -16,6 +16,7 @@ import io.thalamus.model.OutputShape;
 import io.thalamus.model.Priority;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.Timing;
 import io.thalamus.runtime.call.Cause;
 import io.thalamus.runtime.domain.DomainMemory;
 import io.thalamus.runtime.domain.MemoryBindings;
@@ -55,6 +56,7 @@ public final class ExecutionImpl implements Execution {
   private Duration timeout;
   private Duration loopTimeout = ExecutionConfig.DEFAULT_LOOP_TIMEOUT;
   private boolean measureTiming;
+  private boolean measureSteps;
 
   /** Null until the execution is started. */
   private Arguments arguments;
@@ -129,6 +131,13 @@ public final class ExecutionImpl implements Execution {
       return new Argument.Device(made);
     }
     throw new IllegalArgumentException("memory '" + memory.name() + "' is of another runtime");
+  }
+
+  @Override
+  public Execution setMeasureSteps(boolean measure) {
+    requireNotStarted();
+    measureSteps = measure;
+    return this;
   }
 
   @Override
@@ -458,7 +467,11 @@ public final class ExecutionImpl implements Execution {
     StepLog log = new StepLog(copies, event);
     ExecutionConfig config =
         new ExecutionConfig(
-            control.deadline(), loopTimeout, Optional.empty(), measureTiming, control);
+            control.deadline(),
+            loopTimeout,
+            Optional.empty(),
+            measureTiming || measureSteps,
+            control);
     StepRunner steps =
         new StepRunner(host, plan, config, control, log, scratch, host.takeSample(), burst);
     copyConstants(plan, scratch);
@@ -507,7 +520,7 @@ public final class ExecutionImpl implements Execution {
         result.code(),
         result.message(),
         outputs,
-        log.timing(),
+        measureTiming ? log.timing() : Timing.NONE,
         log.steps(),
         copies.total(),
         result.retryAfter());

@@ -80,9 +80,13 @@ final class StepLog {
     entry.nanos += nanos;
   }
 
-  /** Adds what a device measured of a fenced step that is done, and was added. */
-  void addFenced(PlanNode node, String device, Timing launched, Timing fenced) {
-    Entry entry = find(node, device, ResultCode.NO_ERROR, Way.FENCED);
+  /**
+   * Adds what a device measured of a step that is done, and was added.
+   *
+   * @param fenced without a fence, nothing
+   */
+  void addMeasured(PlanNode node, String device, Way way, Timing launched, Timing fenced) {
+    Entry entry = find(node, device, ResultCode.NO_ERROR, way);
     Durations before = entry.durations;
     entry.durations =
         before == null

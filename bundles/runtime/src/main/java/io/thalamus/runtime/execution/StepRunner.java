@@ -15,6 +15,7 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
+import io.thalamus.model.Timing;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Abandoned;
 import io.thalamus.runtime.call.Answer.Answered;
@@ -245,7 +246,13 @@ final class StepRunner {
       result = nonsense(step, model, "it computed something wrong: " + objection.get());
       setOutputs(step, frame, room);
     }
-    note(step, model.device(), nanos, waited, result, isByBurst ? Way.BY_BURST : Way.CALLED, event);
+    Way way = isByBurst ? Way.BY_BURST : Way.CALLED;
+    note(step, model.device(), nanos, waited, result, way, event);
+    if (config.measureTiming()
+        && result.isDone()
+        && DevicePreparedModel.resultOf(answer) instanceof Completed completed) {
+      log.addMeasured(step, model.device().id(), way, completed.timing(), Timing.NONE);
+    }
     return judged(prepared, model.device(), request, answer, result, objection.isPresent());
   }
 

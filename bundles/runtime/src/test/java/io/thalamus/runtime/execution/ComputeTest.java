@@ -18,12 +18,14 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
+import io.thalamus.model.Timing;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -177,6 +179,25 @@ class ComputeTest {
         measured.timing().onDevice().get().compareTo(measured.timing().inDriver().get()) <= 0);
     assertFalse(
         Graphs.addThenMulExecution(one, new float[4]).compute().timing().inDriver().isPresent());
+  }
+
+  @Test
+  void stepsAreMeasuredOnAnyNumberOfDevices() throws Exception {
+    Compilation all = compile(Graphs.addThenMul());
+    ExecutionReport report =
+        Graphs.addThenMulExecution(all, new float[4]).setMeasureSteps(true).compute();
+    assertTrue(report.isSuccess(), report.message());
+    assertEquals(Timing.NONE, report.timing(), "that of the whole was not asked for");
+    for (ExecutionReport.StepReport step : report.steps()) {
+      ExecutionReport.Durations durations = step.durations().orElseThrow();
+      assertTrue(durations.inDriver().get().compareTo(step.duration()) <= 0, step::toString);
+      assertTrue(durations.onHardware().get().compareTo(durations.inDriver().get()) <= 0);
+      assertEquals(Optional.empty(), durations.fencedInDriver());
+    }
+    for (ExecutionReport.StepReport step :
+        Graphs.addThenMulExecution(all, new float[4]).compute().steps()) {
+      assertEquals(Optional.empty(), step.durations());
+    }
   }
 
   @Test

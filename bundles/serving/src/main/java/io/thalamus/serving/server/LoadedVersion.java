@@ -155,6 +155,11 @@ final class LoadedVersion {
     return closed.copy();
   }
 
+  /** Returns true once it is closed. */
+  boolean isClosed() {
+    return closed.isDone();
+  }
+
   /** Lets go of it. The last one has it closed, in a thread of its own. */
   void release() {
     boolean isLast;

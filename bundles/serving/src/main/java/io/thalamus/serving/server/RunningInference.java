@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.serving.server;
 
+import io.thalamus.api.Burst;
 import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
@@ -26,6 +27,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 /**
  * A request from its arrival to its answer. Thread-safe. One thread after another works on it: that
@@ -91,6 +93,9 @@ final class RunningInference implements PendingInference {
   /** True if it is computed in the thread that works on it. */
   private boolean isDirect;
 
+  /** Where it is computed by a burst, in the thread that works on it; null if it is not. */
+  private BurstLine line;
+
   private volatile Execution execution;
   private volatile boolean isCancelled;
 
@@ -141,6 +146,17 @@ final class RunningInference implements PendingInference {
     start();
   }
 
+  /** Does the same by a burst, in a thread of its line. */
+  void start(BurstLine of) {
+    line = of;
+    start();
+  }
+
+  /** Returns whether it may be executed as one with others. */
+  boolean canBeJoined() {
+    return turn == null && loaded.joiner().isPresent();
+  }
+
   /** Checks it and starts its execution. */
   void start() {
     try {
@@ -151,7 +167,7 @@ final class RunningInference implements PendingInference {
         inputs[i] = new Input(each.name(), each.datatype(), each.shape(), value);
       }
       wanted = loaded.signature().wanted(request.outputs());
-      if (turn == null && loaded.joiner().isPresent() && isOfEqualRows()) {
+      if (canBeJoined() && isOfEqualRows()) {
         loaded.joiner().get().add(this);
       } else {
         begin();
@@ -267,7 +283,9 @@ final class RunningInference implements PendingInference {
       states = turn == null ? new SequenceState(signature.states()) : turn.state();
     }
     Execution next = loaded.compilation().createExecution();
-    next.setPriority(request.priority()).setClient(request.client().orElse(""));
+    next.setPriority(request.priority())
+        .setClient(request.client().orElse(""))
+        .setMeasureSteps(request.report());
     Optional<Duration> left = left();
     if (left.isPresent()) {
       if (!left.get().isPositive()) {
@@ -295,8 +313,13 @@ final class RunningInference implements PendingInference {
     if (starts == 1) {
       startedNanos = System.nanoTime();
     }
+    if (line != null) {
+      Burst burst = line.burst(version, loaded);
+      computeHere(() -> next.burstCompute(burst));
+      return;
+    }
     if (isDirect) {
-      computeDirectly(next);
+      computeHere(next::compute);
       return;
     }
     CompletableFuture<ExecutionReport> future = next.computeAsync();
@@ -307,11 +330,11 @@ final class RunningInference implements PendingInference {
     future.whenComplete(this::ended);
   }
 
-  private void computeDirectly(Execution next) {
+  private void computeHere(Supplier<ExecutionReport> execute) {
     ExecutionReport report = null;
     Throwable fault = null;
     try {
-      report = next.compute();
+      report = execute.get();
     } catch (RuntimeException | Error e) {
       // As a thread of the runtime gives it to whoever waits.
       fault = e;

@@ -10,8 +10,10 @@ import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.InferenceRequest;
 import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceServer;
+import io.thalamus.serving.InferenceStream;
 import io.thalamus.serving.ModelMetadata;
 import io.thalamus.serving.ModelStatistics;
+import io.thalamus.serving.OpenBurst;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.RequestTimes;
 import io.thalamus.serving.ServerMetadata;
@@ -87,6 +89,7 @@ public final class ServingComponent implements InferenceServer {
   private final Models models;
   private final Regions regions = new Regions(SHARED_MEMORY);
   private final Sequences sequences;
+  private final Streams streams = new Streams();
   private final Traffic traffic = new Traffic();
   private final Admission admission = new Admission(PROCESSORS, System::nanoTime);
 
@@ -188,6 +191,7 @@ public final class ServingComponent implements InferenceServer {
   void close() {
     traffic.announceEnd();
     traffic.end(LAST_REQUESTS);
+    streams.close();
     sequences.clear();
     models.close();
   }
@@ -267,17 +271,35 @@ public final class ServingComponent implements InferenceServer {
 
   @Override
   public PendingInference infer(InferenceRequest request) {
-    return infer(request, pending -> {}, false);
+    return infer(request, pending -> {}, false, null);
+  }
+
+  @Override
+  public InferenceStream openStream() {
+    return streams.open((request, line) -> infer(request, pending -> {}, false, line));
+  }
+
+  @Override
+  public List<OpenBurst> bursts() {
+    return streams.bursts();
   }
 
   @Override
   public InferenceResponse answer(InferenceRequest request, Consumer<PendingInference> begun)
       throws ServingException {
-    return infer(request, begun, true).await();
+    return infer(request, begun, true, null).await();
   }
 
+  /**
+   * Starts a request.
+   *
+   * @param line of its stream; null without one
+   */
   private PendingInference infer(
-      InferenceRequest request, Consumer<PendingInference> begun, boolean isAwaited) {
+      InferenceRequest request,
+      Consumer<PendingInference> begun,
+      boolean isAwaited,
+      BurstLine line) {
     if (!traffic.begin()) {
       return refused(
           request,
@@ -316,11 +338,11 @@ public final class ServingComponent implements InferenceServer {
       isStarted = true;
       begun.accept(running);
       if (turn != null) {
-        turn.await(running::start);
+        turn.await(() -> start(running, line));
       } else if (isAwaited && isQuick(use.version())) {
         running.startDirectly();
       } else {
-        running.start();
+        start(running, line);
       }
       return running;
     } catch (ServingException e) {
@@ -332,6 +354,12 @@ public final class ServingComponent implements InferenceServer {
         }
         traffic.ended();
       }
+    }
+  }
+
+  private static void start(RunningInference running, BurstLine line) {
+    if (line == null || running.canBeJoined() || !line.execute(() -> running.start(line))) {
+      running.start();
     }
   }
 

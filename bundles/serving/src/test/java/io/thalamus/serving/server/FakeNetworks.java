@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.serving.server;
 
+import io.thalamus.api.Burst;
+import io.thalamus.api.BurstInfo;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
@@ -31,8 +33,11 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
@@ -53,7 +58,15 @@ final class FakeNetworks {
 
   final AtomicInteger open = new AtomicInteger();
   final AtomicInteger executions = new AtomicInteger();
+  final AtomicInteger executionsByBurst = new AtomicInteger();
+  private final Set<Burst> busy = ConcurrentHashMap.newKeySet();
   final AtomicInteger loads = new AtomicInteger();
+
+  /** The bursts that are open. */
+  final Set<Burst> bursts = ConcurrentHashMap.newKeySet();
+
+  /** Called instead of an execution by burst. */
+  volatile Function<Run, ExecutionReport> byBurst = Run::run;
 
   /** Called after a file was read. */
   volatile Runnable onLoad = () -> {};
@@ -74,6 +87,7 @@ final class FakeNetworks {
     Optional<Duration> timeout = Optional.empty();
     Priority priority;
     String client;
+    boolean isMeasured;
     volatile Runnable onStop = () -> {};
 
     Run(float factor) {
@@ -176,6 +190,7 @@ final class FakeNetworks {
             .get(FLOAT, 0);
     open.incrementAndGet();
     boolean[] closed = new boolean[1];
+    Set<Burst> own = ConcurrentHashMap.newKeySet();
     return proxy(
         Compilation.class,
         (proxy, method, arguments) -> {
@@ -185,14 +200,53 @@ final class FakeNetworks {
           return switch (method.getName()) {
             case "model" -> model;
             case "createExecution" -> execution(factor);
+            case "createBurst" -> {
+              Burst burst = burst();
+              own.add(burst);
+              yield burst;
+            }
             case "close" -> {
               closed[0] = true;
+              own.forEach(Burst::close);
               open.decrementAndGet();
               yield null;
             }
             default -> throw new UnsupportedOperationException(method.getName());
           };
         });
+  }
+
+  private Burst burst() {
+    Burst[] self = new Burst[1];
+    self[0] =
+        proxy(
+            Burst.class,
+            (proxy, method, arguments) ->
+                switch (method.getName()) {
+                  case "describe" -> new BurstInfo(1, 0, 0, 0, Map.of());
+                  case "close" -> {
+                    bursts.remove(self[0]);
+                    yield null;
+                  }
+                  case "hashCode" -> System.identityHashCode(proxy);
+                  case "equals" -> proxy == arguments[0];
+                  default -> throw new UnsupportedOperationException(method.getName());
+                });
+    bursts.add(self[0]);
+    return self[0];
+  }
+
+  /** Executes as a burst of depth 1 does: one at a time, and none when it is closed. */
+  private ExecutionReport burstCompute(Burst burst, Run run) {
+    if (!bursts.contains(burst) || !busy.add(burst)) {
+      return ExecutionReport.failed(ResultCode.BAD_STATE, "the burst is closed or busy");
+    }
+    try {
+      executionsByBurst.incrementAndGet();
+      return byBurst.apply(run);
+    } finally {
+      busy.remove(burst);
+    }
   }
 
   private Execution execution(float factor) {
@@ -208,10 +262,14 @@ final class FakeNetworks {
             case "setOutput" -> run.outputs[(int) arguments[0]] = (MemorySegment) arguments[1];
             case "setTimeout" -> run.timeout = Optional.of((Duration) arguments[0]);
             case "setPriority" -> run.priority = (Priority) arguments[0];
+            case "setMeasureSteps" -> run.isMeasured = (boolean) arguments[0];
             case "setClient" -> run.client = (String) arguments[0];
             case "stop" -> {
               run.onStop.run();
               return null;
+            }
+            case "burstCompute" -> {
+              return burstCompute((Burst) arguments[0], run);
             }
             case "compute" -> {
               return warmUp.apply(run);

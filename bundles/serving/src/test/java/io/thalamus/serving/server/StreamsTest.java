@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.server;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.thalamus.api.ExecutionReport;
+import io.thalamus.api.ResultCode;
+import io.thalamus.serving.Failure;
+import io.thalamus.serving.InferenceResponse;
+import io.thalamus.serving.InferenceStream;
+import io.thalamus.serving.OpenBurst;
+import io.thalamus.serving.PendingInference;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Requests of streams, which are executed by bursts. */
+class StreamsTest extends ServerTest {
+  private static float first(PendingInference pending) throws Exception {
+    InferenceResponse response = get(pending);
+    return response.outputs().getFirst().value().toArray(ValueLayout.JAVA_FLOAT)[0];
+  }
+
+  private List<String> names() {
+    return server.bursts().stream().map(each -> each.model() + " " + each.version()).toList();
+  }
+
+  private static List<String> threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .map(Thread::getName)
+        .filter(name -> name.startsWith("thalamus-serving-burst"))
+        .toList();
+  }
+
+  @Test
+  void aStreamHasABurstForEachModelUntilItIsClosed() throws Exception {
+    write("a.tflite", "times 2");
+    write("b.tflite", "times 3");
+    look();
+    InferenceStream stream = server.openStream();
+    assertEquals(List.of(), server.bursts(), "nothing has come yet");
+    for (int i = 0; i < 20; i++) {
+      assertEquals(2 * i, first(stream.infer(request("a", x(i, 0)))));
+      assertEquals(3 * i, first(stream.infer(request("b", x(i, 0)))));
+    }
+    assertEquals(40, fake.executionsByBurst.get());
+    assertEquals(List.of("a 1", "b 1"), names().stream().sorted().toList());
+    assertEquals(2, fake.bursts.size());
+    assertEquals(1, threads().size());
+    InferenceStream other = server.openStream();
+    assertEquals(2, first(other.infer(request("a", x(1, 0)))));
+    assertEquals(3, fake.bursts.size(), "each stream has its own");
+    other.close();
+    stream.close();
+    stream.close();
+    eventually(() -> fake.bursts.isEmpty() && server.bursts().isEmpty());
+    eventually(() -> threads().isEmpty());
+    assertEquals(2, first(stream.infer(request("a", x(1, 0)))), "what comes late is executed too");
+    assertEquals(0, fake.bursts.size());
+  }
+
+  @Test
+  void requestsWaitForEachOtherAndTheLastOnesForTheEnd() throws Exception {
+    write("a.tflite", "times 2");
+    look();
+    CountDownLatch gate = new CountDownLatch(1);
+    AtomicInteger running = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    fake.byBurst =
+        run -> {
+          most.accumulateAndGet(running.incrementAndGet(), Math::max);
+          await(gate);
+          running.decrementAndGet();
+          return run.run();
+        };
+    InferenceStream stream = server.openStream();
+    List<PendingInference> pending = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      pending.add(stream.infer(request("a", x(i, 0))));
+    }
+    stream.close();
+    PendingInference cancelled = pending.get(5);
+    cancelled.cancel();
+    assertFalse(pending.getLast().completion().isDone());
+    gate.countDown();
+    for (int i = 0; i < 8; i++) {
+      if (i == 5) {
+        assertEquals(Failure.CANCELLED, failure(cancelled).failure());
+      } else {
+        assertEquals(2 * i, first(pending.get(i)));
+      }
+    }
+    assertEquals(1, most.get(), "executions at once");
+    eventually(() -> fake.bursts.isEmpty());
+  }
+
+  private static void await(CountDownLatch gate) {
+    try {
+      gate.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void aNewVersionHasABurstOfItsOwnAndTheOldOneIsClosed() throws Exception {
+    write("m/1/model.tflite", "times 2");
+    look();
+    InferenceStream stream = server.openStream();
+    assertEquals(2, first(stream.infer(request("m", x(1, 0)))));
+    write("m/2/model.tflite", "times 5");
+    look();
+    look();
+    assertEquals(5, first(stream.infer(request("m", x(1, 0)))));
+    eventually(() -> fake.bursts.size() == 1);
+    assertEquals(List.of("m 2"), names());
+    eventually(() -> fake.open.get() == 2);
+    stream.close();
+    eventually(() -> fake.bursts.isEmpty());
+  }
+
+  @Test
+  void aDeviceThatGoesIsNoFailureOfTheStream() throws Exception {
+    write("m.tflite", "times 2");
+    look();
+    AtomicInteger tries = new AtomicInteger();
+    fake.byBurst =
+        run ->
+            tries.incrementAndGet() == 1
+                ? ExecutionReport.failed(ResultCode.DEAD_OBJECT, "it has left")
+                : run.run();
+    try (InferenceStream stream = server.openStream()) {
+      InferenceResponse response = get(stream.infer(request("m", x(1, 2))));
+      assertEquals(2, response.attempts());
+      assertArrayEquals(
+          new float[] {2, 4},
+          response.outputs().getFirst().value().toArray(ValueLayout.JAVA_FLOAT));
+      fake.byBurst = run -> ExecutionReport.failed(ResultCode.OP_FAILED, "it cannot");
+      assertEquals("it cannot", failure(stream.infer(request("m", x(1, 2)))).getMessage());
+      assertEquals(Failure.NOT_FOUND, failure(stream.infer(request("n", x(1, 2)))).failure());
+      fake.byBurst = FakeNetworks.Run::run;
+      assertEquals(2, first(stream.infer(request("m", x(1, 2)))));
+    }
+  }
+
+  @Test
+  void streamsBeyondTheMostHaveNoBurstAndAreAnsweredAllTheSame() throws Exception {
+    write("m.tflite", "times 2");
+    look();
+    List<InferenceStream> streams = new ArrayList<>();
+    for (int i = 0; i < 70; i++) {
+      streams.add(server.openStream());
+      assertEquals(2 * i, first(streams.getLast().infer(request("m", x(i, 2)))));
+    }
+    assertEquals(64, fake.bursts.size());
+    assertEquals(6, fake.executions.get());
+    streams.getFirst().close();
+    eventually(() -> fake.bursts.size() == 63);
+    eventually(
+        () -> {
+          first(streams.getLast().infer(request("m", x(1, 2))));
+          return fake.bursts.size() == 64;
+        });
+    List<OpenBurst> open = server.bursts();
+    assertEquals(64, open.size());
+    // The end of the server closes what its clients leave open.
+    server.close();
+    eventually(() -> fake.bursts.isEmpty() && threads().isEmpty());
+  }
+}
