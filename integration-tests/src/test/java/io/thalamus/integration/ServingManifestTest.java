@@ -22,6 +22,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The manifest for Kubernetes in docs/serving-elsewhere.md, beside what the server does. */
 class ServingManifestTest {
@@ -83,18 +85,47 @@ class ServingManifestTest {
     return new ProcessBuilder(command).redirectErrorStream(true).start();
   }
 
-  @Test
-  void aPortThatIsInUseIsNamedAtOnce() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"--port", "--grpc-port"})
+  void aPortThatIsInUseIsNamedAtOnce(String option) throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
       String port = Integer.toString(taken.getLocalPort());
+      String other = option.equals("--port") ? "--grpc-port" : "--port";
       Process server =
-          start(
-              List.of("serve", "--models", folder.toString(), "--port", port, "--grpc-port", "0"));
+          start(List.of("serve", "--models", folder.toString(), option, port, other, "0"));
       List<String> lines = server.inputReader().lines().toList();
       assertEquals(1, server.waitFor());
       assertEquals(1, lines.size(), lines::toString);
       String expected = "thalamus: cannot listen at 127.0.0.1:" + port + ": ";
       assertTrue(lines.getFirst().startsWith(expected), lines::toString);
+      assertTrue(
+          lines.getFirst().endsWith("; --port and --grpc-port choose others"), lines::toString);
     }
+  }
+
+  @Test
+  void settingsOfAnyBundleAreTakenAndOthersRefusedByName() throws Exception {
+    List<String> arguments =
+        List.of("serve", "--models", folder.toString(), "--port", "0", "--grpc-port", "0");
+    Process server = start(with(arguments, "runtime.devices.permits=3"));
+    try {
+      String line = server.inputReader().readLine();
+      assertTrue(line.startsWith("serving 0 models at "), line);
+    } finally {
+      server.destroyForcibly();
+      server.waitFor();
+    }
+    Process refused = start(with(arguments, "runtime.devices.permit=3"));
+    List<String> lines = refused.inputReader().lines().toList();
+    assertEquals(2, refused.waitFor(), lines::toString);
+    assertTrue(
+        lines.getFirst().contains("--set runtime.devices.permit=3: there is no permit, but "),
+        lines::toString);
+  }
+
+  private static List<String> with(List<String> arguments, String setting) {
+    List<String> all = new ArrayList<>(arguments);
+    all.addAll(List.of("--set", setting));
+    return all;
   }
 }

@@ -2,9 +2,12 @@
 package io.thalamus.grpc.server;
 
 import io.thalamus.http.HttpServer;
+import io.thalamus.http.ListenFailure;
 import io.thalamus.http.settings.HttpSettings;
 import io.thalamus.serving.InferenceServer;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.util.Dictionary;
 import java.util.Hashtable;
 import java.util.Map;
 import org.osgi.framework.BundleContext;
@@ -29,25 +32,34 @@ public final class GrpcComponent {
   /** The configuration without which nothing listens. */
   public static final String PID = "io.thalamus.grpc";
 
+  private static final System.Logger LOG = System.getLogger(GrpcComponent.class.getPackageName());
+
   @Reference private InferenceServer served;
 
   private GrpcServer server;
-  private ServiceRegistration<HttpServer> registration;
+  private ServiceRegistration<?> registration;
 
-  /** Listens. */
+  /** Listens, or says why it cannot. */
   @Activate
-  void open(BundleContext context, HttpSettings settings) throws IOException {
-    server = new GrpcServer(settings, served);
-    registration =
-        context.registerService(
-            HttpServer.class, server, new Hashtable<>(Map.of(HttpServer.PROTOCOL, "grpc")));
+  void open(BundleContext context, HttpSettings settings) {
+    Dictionary<String, Object> properties = new Hashtable<>(Map.of(HttpServer.PROTOCOL, "grpc"));
+    try {
+      server = new GrpcServer(settings, served);
+      registration = context.registerService(HttpServer.class, server, properties);
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, e.getMessage());
+      ListenFailure failure = new ListenFailure(e.getMessage());
+      registration = context.registerService(ListenFailure.class, failure, properties);
+    }
   }
 
   /** Ends what runs, and listens no more. */
   @Deactivate
   void close() {
     try {
-      server.close();
+      if (server != null) {
+        server.close();
+      }
     } finally {
       registration.unregister();
     }

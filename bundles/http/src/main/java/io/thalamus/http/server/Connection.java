@@ -301,7 +301,8 @@ final class Connection extends ChannelInboundHandlerAdapter {
     // A client that waits for leave to send has sent nothing, and may or may not send on.
     boolean isLong = isChunked || length > SKIPPED_BYTES || expect != null;
     if (request.protocolVersion().majorVersion() != 1) {
-      reject(505, "the version " + request.protocolVersion() + " is not served", Map.of(), true);
+      // often.
+      reject(505, request.protocolVersion() + " is not served: expected HTTP/1.1", Map.of(), true);
       return;
     }
     if (request.protocolVersion().minorVersion() > 0

@@ -2,9 +2,11 @@
 package io.thalamus.http.server;
 
 import io.thalamus.http.HttpServer;
+import io.thalamus.http.ListenFailure;
 import io.thalamus.http.Route;
 import io.thalamus.http.settings.HttpSettings;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import org.osgi.framework.BundleContext;
@@ -32,24 +34,34 @@ public final class HttpComponent {
   /** The configuration without which nothing listens. */
   public static final String PID = "io.thalamus.http";
 
+  private static final System.Logger LOG = System.getLogger(HttpComponent.class.getPackageName());
+
   private final Set<Route.Provider> providers = new LinkedHashSet<>();
   private NettyServer server;
-  private ServiceRegistration<HttpServer> registration;
+  private ServiceRegistration<?> registration;
 
-  /** Listens. */
+  /** Listens, or says why it cannot. */
   @Activate
-  void open(BundleContext context, HttpSettings settings) throws IOException {
-    synchronized (this) {
-      server = new NettyServer(settings, router());
+  void open(BundleContext context, HttpSettings settings) {
+    try {
+      synchronized (this) {
+        server = new NettyServer(settings, router());
+      }
+      registration = context.registerService(HttpServer.class, server, null);
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, e.getMessage());
+      ListenFailure failure = new ListenFailure(e.getMessage());
+      registration = context.registerService(ListenFailure.class, failure, null);
     }
-    registration = context.registerService(HttpServer.class, server, null);
   }
 
   /** Ends what runs, and listens no more. */
   @Deactivate
   void close() {
     try {
-      server.close();
+      if (server != null) {
+        server.close();
+      }
     } finally {
       registration.unregister();
     }

@@ -9,19 +9,21 @@ import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
 import io.thalamus.console.settings.DeclaredSettings;
+import io.thalamus.console.settings.Setting;
 import io.thalamus.console.text.Style;
 import io.thalamus.http.HttpServer;
+import io.thalamus.http.ListenFailure;
 import io.thalamus.serving.IndexEntry;
 import io.thalamus.serving.ModelState;
 import io.thalamus.serving.server.ServingComponent;
 import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Dictionary;
 import java.util.Hashtable;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -36,6 +38,7 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Filter;
 import org.osgi.framework.InvalidSyntaxException;
+import org.osgi.framework.ServiceReference;
 import org.osgi.service.cm.Configuration;
 import org.osgi.service.cm.ConfigurationAdmin;
 import org.osgi.service.component.annotations.Activate;
@@ -88,7 +91,7 @@ public final class ServeCommand extends Command {
           .repeated(
               "set",
               "BUNDLE.NAME=VALUE",
-              "a setting of serving, http, oip, grpc or dashboard, as http.bodyLimit=1000000",
+              "a setting of any bundle, as http.bodyLimit=1000000; nn:config lists them",
               Candidates.NONE);
 
   private final ConfigurationAdmin configurations;
@@ -122,17 +125,13 @@ public final class ServeCommand extends Command {
     Duration grace = millis(invocation, "grace", DEFAULT_GRACE_MILLIS);
     Duration drain = millis(invocation, "drain", DEFAULT_DRAIN_MILLIS);
     Map<String, Map<String, List<String>>> settings = settings(invocation, models);
-    requireFree(settings.get(HTTP));
-    if (hasGrpc()) {
-      requireFree(settings.get(GRPC));
-    }
     Ending ending = new Ending();
     try {
       Runtime.getRuntime().addShutdownHook(ending.hook());
     } catch (IllegalStateException e) {
       throw new CommandException("the process ends", e);
     }
-    List<Configuration> made = new ArrayList<>();
+    List<Changed> made = new ArrayList<>();
     ServiceTracker<ServingComponent, ServingComponent> server = tracker(ServingComponent.class, "");
     ServiceTracker<HttpServer, HttpServer> http =
         tracker(HttpServer.class, "(!(" + HttpServer.PROTOCOL + "=*))");
@@ -167,15 +166,15 @@ public final class ServeCommand extends Command {
   }
 
   /** Takes the configurations back. A listener has its calls until it listens no more. */
-  private static void remove(List<Configuration> made, List<ServiceTracker<?, ?>> listening)
+  private static void remove(List<Changed> made, List<ServiceTracker<?, ?>> listening)
       throws IOException, InterruptedException {
-    List<Configuration> others = new ArrayList<>();
-    for (Configuration configuration : made) {
-      String name = configuration.getPid().substring(PREFIX.length());
+    List<Changed> others = new ArrayList<>();
+    for (Changed changed : made) {
+      String name = changed.configuration().getPid().substring(PREFIX.length());
       if (name.equals(HTTP) || name.equals(GRPC)) {
-        configuration.delete();
+        changed.takeBack();
       } else {
-        others.add(configuration);
+        others.add(changed);
       }
     }
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS);
@@ -184,8 +183,8 @@ public final class ServeCommand extends Command {
         Thread.sleep(LOOK_MILLIS);
       }
     }
-    for (Configuration configuration : others) {
-      configuration.delete();
+    for (Changed changed : others) {
+      changed.takeBack();
     }
   }
 
@@ -195,32 +194,42 @@ public final class ServeCommand extends Command {
         invocation.arguments().integer(name, 0, LONGEST_MILLIS).orElse(otherwise));
   }
 
-  /** Returns the settings of each bundle, by the last word of its name. */
+  /** Returns the settings of each bundle, by its name without the first words. */
   private Map<String, Map<String, List<String>>> settings(Invocation invocation, Path models)
       throws CommandException {
     Map<String, Map<String, List<String>>> settings = new LinkedHashMap<>();
-    CONFIGURED.forEach(bundle -> settings.put(bundle, new TreeMap<>()));
     List<String> set = invocation.arguments().texts("set");
     // A server for which nothing is set need not read what could be.
     DeclaredSettings declared =
         set.isEmpty() ? new DeclaredSettings(List.of()) : DeclaredSettings.of(context.getBundles());
     for (String setting : set) {
-      int dot = setting.indexOf('.');
       int equals = setting.indexOf('=');
-      Map<String, List<String>> of =
-          dot > 0 && equals > dot + 1 ? settings.get(setting.substring(0, dot)) : null;
-      if (of == null) {
-        throw invocation.usage(
-            "--set %s: expected NAME=VALUE behind one of %s. and a dot"
-                .formatted(setting, String.join(", ", CONFIGURED)));
+      int dot = setting.lastIndexOf('.', equals);
+      if (dot <= 0 || equals == dot + 1) {
+        throw invocation.usage("--set " + setting + ": expected BUNDLE.NAME=VALUE");
       }
+      String bundle = setting.substring(0, dot);
       String name = setting.substring(dot + 1, equals);
       String value = setting.substring(equals + 1);
-      Optional<String> fault = fault(declared, setting.substring(0, dot), name, value);
+      Optional<String> fault = fault(declared, bundle, name, value);
       if (fault.isPresent()) {
         throw invocation.usage("--set " + setting + ": " + fault.get());
       }
-      of.computeIfAbsent(name, key -> new ArrayList<>()).add(value);
+      List<String> values =
+          settings
+              .computeIfAbsent(bundle, key -> new TreeMap<>())
+              .computeIfAbsent(name, key -> new ArrayList<>());
+      values.add(value);
+      boolean isList = declared(declared, bundle).find(name).map(Setting::isList).orElse(false);
+      if (values.size() > 1 && !isList) {
+        throw invocation.usage(
+            "--set " + setting + ": " + bundle + "." + name + " takes one value");
+      }
+    }
+    // Behind those of others, so that what serves begins with them.
+    for (String bundle : CONFIGURED) {
+      Map<String, List<String>> own = settings.remove(bundle);
+      settings.put(bundle, own == null ? new TreeMap<>() : own);
     }
     String host = invocation.arguments().text("host").orElse("127.0.0.1");
     settings.get(SERVING).put("models", List.of(models.toAbsolutePath().toString()));
@@ -231,11 +240,15 @@ public final class ServeCommand extends Command {
     return settings;
   }
 
-  /** Returns what is wrong with a setting of a bundle; gRPC listens by the settings of HTTP. */
+  /** Returns what a bundle declares; gRPC listens by the settings of HTTP. */
+  private static DeclaredSettings declared(DeclaredSettings all, String bundle) {
+    return all.of(PREFIX + (bundle.equals(GRPC) ? HTTP : bundle));
+  }
+
+  /** Returns what is wrong with a setting of a bundle. */
   private static Optional<String> fault(
       DeclaredSettings declared, String configured, String name, String value) {
-    String pid = PREFIX + (configured.equals(GRPC) ? HTTP : configured);
-    Optional<String> undeclared = declared.of(pid).fault(name, value);
+    Optional<String> undeclared = declared(declared, configured).fault(name, value);
     return undeclared.isEmpty() && configured.equals(SERVING)
         ? ServingComponent.fault(name, value)
         : undeclared;
@@ -247,33 +260,30 @@ public final class ServeCommand extends Command {
   }
 
   /**
-   * Fails at once if the server could not listen. Its bundles would log that, and the command would
-   * wait for them.
+   * A configuration that was changed for the time of serving.
+   *
+   * @param before what it was; null if there was none
    */
-  private static void requireFree(Map<String, List<String>> settings) throws CommandException {
-    String host = settings.get("host").getFirst();
-    int port = Integer.parseInt(settings.get("port").getFirst());
-    InetSocketAddress address = new InetSocketAddress(host, port);
-    if (address.isUnresolved()) {
-      throw new CommandException("there is no host " + host);
-    }
-    try (ServerSocket socket = new ServerSocket()) {
-      socket.setReuseAddress(true);
-      socket.bind(address);
-    } catch (IOException e) {
-      throw new CommandException(
-          "cannot listen at %s:%d: %s; --port and --grpc-port choose others"
-              .formatted(host, port, e.getMessage()),
-          e);
+  private record Changed(Configuration configuration, Dictionary<String, Object> before) {
+    void takeBack() throws IOException {
+      if (before == null) {
+        configuration.delete();
+      } else {
+        configuration.update(before);
+      }
     }
   }
 
-  private void configure(Map<String, Map<String, List<String>>> settings, List<Configuration> made)
+  private void configure(Map<String, Map<String, List<String>>> settings, List<Changed> made)
       throws IOException {
     for (Map.Entry<String, Map<String, List<String>>> bundle : settings.entrySet()) {
       Configuration configuration = configurations.getConfiguration(PREFIX + bundle.getKey(), "?");
-      made.add(configuration);
+      Dictionary<String, Object> before = configuration.getProperties();
+      made.add(new Changed(configuration, before));
       Hashtable<String, Object> properties = new Hashtable<>();
+      if (before != null) {
+        Collections.list(before.keys()).forEach(key -> properties.put(key, before.get(key)));
+      }
       bundle
           .getValue()
           .forEach(
@@ -303,14 +313,26 @@ public final class ServeCommand extends Command {
                     && (PREFIX + GRPC).equals(bundle.getSymbolicName()));
   }
 
-  /** Returns a service once it is there; null if the process is told to end before. */
-  private static <T> T await(ServiceTracker<T, T> tracker, String what, Ending ending)
+  /**
+   * Returns a service once it is there; null if the process is told to end before.
+   *
+   * @throws CommandException with the reason if a server cannot listen
+   */
+  private <T> T await(ServiceTracker<T, T> tracker, String what, Ending ending)
       throws InterruptedException, CommandException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(START_SECONDS);
     while (!ending.hasBegun()) {
       T service = tracker.waitForService(LOOK_MILLIS);
       if (service != null) {
         return service;
+      }
+      ServiceReference<ListenFailure> failure = context.getServiceReference(ListenFailure.class);
+      if (failure != null) {
+        String reason = context.getService(failure).reason();
+        throw new CommandException(
+            reason.startsWith("cannot listen")
+                ? reason + "; --port and --grpc-port choose others"
+                : reason);
       }
       if (System.nanoTime() - end > 0) {
         throw new CommandException(what + " does not start; the log says why");
