@@ -15,11 +15,14 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tck.check.TestGraph;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -234,12 +237,15 @@ class ControlFlowTest {
     assertArrayEquals(floats, TestGraph.floats(run(TestGraph.bytes(given)).getFirst()));
   }
 
+  private static OnnxFileBuilder body() {
+    return new OnnxFileBuilder().input("i", INT64).input("on", BOOL);
+  }
+
+  /** Two elements are joined to what there is in each of 3 rounds. */
   @Test
-  void whatGrowsRoundByRoundIsNamed() {
+  void statesMayGrowRoundByRound() throws Exception {
     OnnxFileBuilder body =
-        new OnnxFileBuilder()
-            .input("i", INT64)
-            .input("on", BOOL)
+        body()
             .input("s", FLOAT, 2)
             .node("Concat", List.of("s", "x"), "t", integer("axis", 0))
             .output("on", BOOL)
@@ -248,8 +254,103 @@ class ControlFlowTest {
         .input("x", FLOAT, 2)
         .node("Loop", List.of("n", "", "x"), "y", subgraph("body", body))
         .output("y", FLOAT, -1);
+    float[] grown = TestGraph.floats(run(number(3), TestGraph.bytes(1f, -2f)).getFirst());
+    assertArrayEquals(new float[] {1, -2, 1, -2, 1, -2, 1, -2}, grown);
+  }
+
+  /** A list that is empty at first; its values side by side, one below the other, and counted. */
+  @ParameterizedTest
+  @CsvSource({"0, 0, '0 0 1 -2 2 -4'", "0, 1, '0 0 1 -2 2 -4'", "1, 1, '0 1 2 0 -2 -4'"})
+  void listsMayGrowRoundByRound(int axis, int isNew, String expected) throws Exception {
+    OnnxFileBuilder body =
+        body()
+            .input("s", FLOAT)
+            .node("Cast", List.of("i"), "f", integer("to", FLOAT))
+            .node("Mul", List.of("f", "x"), "v")
+            .node("SequenceInsert", List.of("s", "v"), "t")
+            .output("on", BOOL)
+            .output("t", FLOAT);
+    file.input("n", INT64)
+        .input("x", FLOAT, 2)
+        .integers("last", new long[0], -1)
+        .node("SequenceEmpty", List.of(), "none")
+        .node("Loop", List.of("n", "", "none"), "all", subgraph("body", body))
+        .node(
+            "ConcatFromSequence",
+            List.of("all"),
+            "y",
+            integer("axis", axis),
+            integer("new_axis", isNew))
+        .node("SequenceLength", List.of("all"), "count")
+        .node("SequenceAt", List.of("all", "last"), "end")
+        .output("y", FLOAT, -1)
+        .output("count", INT64)
+        .output("end", FLOAT, 2);
+    List<byte[]> results = run(number(3), TestGraph.bytes(1f, -2f));
+    String[] words = expected.split(" ");
+    float[] wanted = new float[words.length];
+    for (int i = 0; i < words.length; i++) {
+      wanted[i] = Float.parseFloat(words[i]);
+    }
+    assertArrayEquals(wanted, TestGraph.floats(results.get(0)), 0f);
+    assertEquals(3, results.get(1)[0]);
+    assertArrayEquals(new float[] {2, -4}, TestGraph.floats(results.get(2)));
+  }
+
+  @Test
+  void anotherNumberOfDimensionsRoundByRoundIsNamed() {
+    OnnxFileBuilder body =
+        body()
+            .input("s", FLOAT, 2)
+            .node("Unsqueeze", List.of("s", "zero"), "t")
+            .output("on", BOOL)
+            .output("t", FLOAT, -1);
+    file.input("n", INT64)
+        .input("x", FLOAT, 2)
+        .integers("zero", new long[] {1}, 0)
+        .node("Loop", List.of("n", "", "x"), "y", subgraph("body", body))
+        .output("y", FLOAT, -1);
     ModelFormatException e =
         assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()));
-    assertEquals("node 0 Loop 'the Loop': round by round FLOAT 2 becomes FLOAT 4", e.getMessage());
+    assertEquals(
+        "node 0 Loop 'the Loop': round by round FLOAT 2 becomes FLOAT 1x2", e.getMessage());
+  }
+
+  /**
+   * The first round of the outer loop is tried, with the inner one in it; the model has neither.
+   */
+  @Test
+  void whatWasOnlyTriedIsNotInTheModel() throws Exception {
+    OnnxFileBuilder inner =
+        body()
+            .input("a", FLOAT, 2)
+            .node("Add", List.of("a", "a"), "b")
+            .output("on", BOOL)
+            .output("b", FLOAT, 2);
+    OnnxFileBuilder outer =
+        body()
+            .input("s", FLOAT, 2)
+            .node("Loop", List.of("n", "", "s"), "t", subgraph("body", inner))
+            .node("ReduceMax", List.of("t"), "most", integer("keepdims", 0))
+            .node("Less", List.of("most", "limit"), "goesOn")
+            .output("goesOn", BOOL)
+            .output("t", FLOAT, 2);
+    file.input("n", INT64)
+        .input("x", FLOAT, 2)
+        .floats("limit", new long[0], 100)
+        .integers("rounds", new long[0], 50)
+        .node("Loop", List.of("rounds", "", "x"), "y", subgraph("body", outer))
+        .output("y", FLOAT, 2);
+    Model model = TestFiles.read(file.build());
+    assertEquals(4, model.referenced().size());
+    for (Subgraph graph : model.subgraphs().toList()) {
+      Set<Integer> read = new HashSet<>(graph.outputIndexes());
+      graph.operations().forEach(operation -> read.addAll(operation.inputs()));
+      graph
+          .operations()
+          .forEach(each -> assertTrue(each.outputs().stream().anyMatch(read::contains)));
+    }
+    float[] doubled = TestGraph.floats(run(number(2), TestGraph.bytes(1f, 3f)).getFirst());
+    assertArrayEquals(new float[] {64, 192}, doubled);
   }
 }

@@ -49,8 +49,8 @@ final class Control {
     List<Value> chosen = new ArrayList<>();
     for (int i = 0; i < first.size(); i++) {
       node.require(
-          first.get(i).parts() == null
-              && second.get(i).parts() == null
+          !first.get(i).isSequence()
+              && !second.get(i).isSequence()
               && first.get(i).type() == second.get(i).type()
               && first.get(i).rank() == second.get(i).rank(),
           "its branches give " + first.get(i).text() + " and " + second.get(i).text());

@@ -104,10 +104,8 @@ public final class GraphConverter {
     try {
       GraphConverter converter = new GraphConverter(file, files, converters, shapes);
       Subgraph graph = converter.convert();
-      return new Model(
-          Layout.improve(graph, converters.catalog(), converter.ops.grids()),
-          converter.referenced,
-          false);
+      return Layout.model(
+          Layout.improve(graph, converters.catalog(), converter.ops.grids()), converter.referenced);
     } catch (ArithmeticException e) {
       throw new ModelFormatException("its dimensions are beyond counting", e);
     }
@@ -384,7 +382,7 @@ public final class GraphConverter {
     Set<Integer> used = new HashSet<>(inputs);
     for (OnnxValue output : file.graph().outputs()) {
       Value value = scope.get(output.name());
-      if (value.parts() != null) {
+      if (value.isSequence()) {
         throw new ModelFormatException("output '" + output.name() + "' is a sequence");
       }
       OperandType type = value.type().argument().orElseThrow();
@@ -414,11 +412,7 @@ public final class GraphConverter {
     if (!isComputed
         || !used.add(operand)
         || !ops.builder().get(operand).shape().equals(Emitter.physical(value.shape()))) {
-      if (value.isOpen()) {
-        throw new ModelFormatException(
-            "'" + name + "' has a size that only an execution tells, and is given twice");
-      }
-      operand = copy(value);
+      operand = value.isOpen() ? OpenSizes.copy(ops, value).operand() : copy(value);
       used.add(operand);
     }
     return operand;

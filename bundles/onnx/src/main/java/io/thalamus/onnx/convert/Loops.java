@@ -118,41 +118,122 @@ final class Loops {
     return outputs;
   }
 
-  private List<Value> convert(Value goesOn, List<Value> states, Body body)
+  /**
+   * What a state is in each round.
+   *
+   * @param shape of the state, or of each value of a list; null where the list has been empty
+   * @param isList whether it is a list, whose values are rows of one value
+   */
+  private record State(DataType type, int[] shape, boolean isList) {
+    static State of(Value value) throws ModelFormatException {
+      if (value.rows() != null) {
+        int[] rows = value.rows().shape();
+        return new State(value.type(), Arrays.copyOfRange(rows, 1, rows.length), true);
+      }
+      if (value.parts() == null) {
+        return new State(value.type(), value.shape(), false);
+      }
+      State state = new State(null, null, true);
+      for (Value part : value.parts()) {
+        Emitter.require(
+            !part.isSequence() && !part.isOpen() && part.count() > 0,
+            "a list of " + part.text() + " goes round in it");
+        state = state.with(new State(part.type(), part.shape(), true));
+      }
+      return state;
+    }
+
+    /** The state that is this one at first and becomes another; sizes that change are 0. */
+    State with(State other) throws ModelFormatException {
+      if (shape == null || other.shape == null) {
+        return shape == null ? other : this;
+      }
+      boolean isAlike =
+          isList == other.isList
+              && type == other.type
+              && shape.length == other.shape.length
+              && (!isList || Arrays.equals(shape, other.shape));
+      Emitter.require(isAlike, "round by round %s becomes %s".formatted(text(), other.text()));
+      int[] sizes = shape.clone();
+      for (int i = 0; i < sizes.length; i++) {
+        sizes[i] = sizes[i] == other.shape[i] ? sizes[i] : 0;
+      }
+      return new State(type, sizes, isList);
+    }
+
+    boolean isSame(State other) {
+      return Arrays.equals(shape, other.shape);
+    }
+
+    String text() {
+      return (isList ? "a list of " : "") + type + " " + Dims.text(shape);
+    }
+
+    /** The shape of its operand. */
+    int[] physical() {
+      return isList ? Dims.insert(shape, 0, 0) : shape;
+    }
+  }
+
+  private List<Value> convert(Value goesOn, List<Value> first, Body body)
+      throws ModelFormatException {
+    List<State> states = new ArrayList<>();
+    for (Value value : first) {
+      states.add(State.of(value));
+    }
+    while (true) {
+      given.clear();
+      GraphConverter inner = node.graph().inner();
+      List<Integer> inputs = new ArrayList<>();
+      Value index = input(inner, DataType.INT64, new int[0], inputs);
+      input(inner, DataType.BOOL, new int[0], inputs);
+      List<Value> before = new ArrayList<>();
+      for (State state : states) {
+        if (state.shape == null) {
+          before.add(Value.ofSequence(List.of()));
+        } else {
+          Value value = input(inner, state.type, state.physical(), inputs);
+          before.add(state.isList ? Value.ofRows(value) : value);
+        }
+      }
+      List<Integer> captured = new ArrayList<>();
+      Scope bridge = new Scope(node.scope(), value -> capture(inner, value, captured));
+      List<Value> results = body.convert(inner, bridge, index, before);
+      boolean isSame = true;
+      for (int i = 0; i < states.size(); i++) {
+        State state = states.get(i).with(State.of(results.get(i + 1)));
+        isSame &= states.get(i).isSame(state);
+        states.set(i, state);
+      }
+      if (isSame) {
+        return finish(goesOn, first, states, inner, inputs, index, results, captured);
+      }
+    }
+  }
+
+  private List<Value> finish(
+      Value goesOn,
+      List<Value> first,
+      List<State> states,
+      GraphConverter inner,
+      List<Integer> inputs,
+      Value index,
+      List<Value> results,
+      List<Integer> captured)
       throws ModelFormatException {
     Ops ops = node.ops();
-    for (Value state : states) {
-      node.require(state.parts() == null, "a sequence goes round in it");
-      node.require(!state.isOpen(), "a value of unknown size goes round in it");
-    }
-    GraphConverter inner = node.graph().inner();
-    List<Integer> inputs = new ArrayList<>();
-    Value index = input(inner, DataType.INT64, new int[0], inputs);
-    input(inner, DataType.BOOL, new int[0], inputs);
-    List<Value> before = new ArrayList<>();
-    for (Value state : states) {
-      before.add(input(inner, state.type(), state.shape(), inputs));
-    }
-    List<Integer> captured = new ArrayList<>();
-    Scope bridge = new Scope(node.scope(), value -> capture(inner, value, captured));
-    List<Value> results = body.convert(inner, bridge, index, before);
     List<Value> after = new ArrayList<>();
     after.add(inner.ops().add(index, 1));
     after.add(inner.ops().reshape(results.getFirst()));
     for (int i = 0; i < states.size(); i++) {
-      Value result = results.get(i + 1);
-      node.require(
-          result.parts() == null
-              && result.type() == states.get(i).type()
-              && Arrays.equals(result.shape(), states.get(i).shape()),
-          "round by round %s becomes %s".formatted(states.get(i).text(), result.text()));
-      after.add(result);
+      node.require(states.get(i).shape != null, "a list goes round in it that stays empty");
+      after.add(physical(inner.ops(), results.get(i + 1), states.get(i)));
     }
     List<Integer> rowInputs = new ArrayList<>();
     List<Value> rows = results.subList(states.size() + 1, results.size());
     for (Value row : rows) {
       node.require(
-          row.parts() == null && !row.isOpen() && row.count() > 0,
+          !row.isSequence() && !row.isOpen() && row.count() > 0,
           "it gathers " + row.text() + ", of which it does not know the size");
       Value gathered = input(inner, row.type(), Dims.insert(row.shape(), 0, 0), rowInputs);
       after.add(appended(inner.ops(), gathered, row));
@@ -166,12 +247,12 @@ final class Loops {
     arguments.add(reference(ops, bodyGraph));
     arguments.add(ops.operand(ops.number(DataType.INT64, 0)));
     arguments.add(ops.operand(ops.reshape(goesOn)));
-    for (Value state : states) {
-      arguments.add(ops.operand(state));
+    for (int i = 0; i < states.size(); i++) {
+      arguments.add(ops.operand(physical(ops, first.get(i), states.get(i))));
     }
     for (Value row : rows) {
-      int[] first = Dims.insert(row.shape(), 0, 1);
-      arguments.add(ops.operand(ops.fill(row.type(), first, 0)));
+      int[] one = Dims.insert(row.shape(), 0, 1);
+      arguments.add(ops.operand(ops.fill(row.type(), one, 0)));
     }
     for (Value value : given) {
       arguments.add(ops.operand(value));
@@ -179,20 +260,39 @@ final class Loops {
     return results(states, rows, arguments);
   }
 
-  private List<Value> results(List<Value> states, List<Value> rows, List<Integer> arguments)
+  /** The value of which the operand goes round. */
+  private static Value physical(Ops ops, Value value, State state) throws ModelFormatException {
+    Value whole = value;
+    if (value.rows() != null) {
+      whole = value.rows();
+    } else if (value.parts() != null) {
+      whole =
+          value.parts().isEmpty()
+              ? ops.fill(state.type, state.physical(), 0)
+              : ops.stack(value.parts(), 0);
+    }
+    return whole.isConstant() && whole.count() == 0
+        ? OpenSizes.empty(ops, whole.type(), whole.shape())
+        : whole;
+  }
+
+  private List<Value> results(List<State> states, List<Value> rows, List<Integer> arguments)
       throws ModelFormatException {
     Ops ops = node.ops();
     List<Value> found = new ArrayList<>();
     found.add(ops.temporary(DataType.INT64, new int[0]));
     found.add(ops.temporary(DataType.BOOL, new int[0]));
-    for (Value state : states) {
-      found.add(ops.temporary(state.type(), state.shape()));
+    for (State state : states) {
+      found.add(ops.temporary(state.type, state.physical()));
     }
     for (Value row : rows) {
       found.add(ops.temporary(row.type(), Dims.insert(row.shape(), 0, 0)));
     }
     ops.addUnchecked(OperationCode.WHILE, arguments, found.stream().map(Value::operand).toList());
     List<Value> outputs = new ArrayList<>(found.subList(FIRST_STATE, found.size()));
+    for (int i = 0; i < states.size(); i++) {
+      outputs.set(i, states.get(i).isList ? Value.ofRows(outputs.get(i)) : outputs.get(i));
+    }
     for (int i = states.size(); i < outputs.size(); i++) {
       outputs.set(i, withoutFirst(ops, outputs.get(i)));
     }
@@ -239,6 +339,9 @@ final class Loops {
         parts.add(capture(inner, part, inputs));
       }
       return Value.ofSequence(parts);
+    }
+    if (value.rows() != null) {
+      return Value.ofRows(capture(inner, value.rows(), inputs));
     }
     if (value.isConstant()) {
       Value constant = Value.of(value.constant());

@@ -80,7 +80,7 @@ final class Node {
   /** The same, of which only an execution may tell the size. */
   Value openIn(int input) throws ModelFormatException {
     Value value = any(input);
-    require(value.parts() == null, "'" + onnx.inputs().get(input) + "' is a sequence");
+    require(!value.isSequence(), "'" + onnx.inputs().get(input) + "' is a sequence");
     return value;
   }
 
@@ -93,7 +93,10 @@ final class Node {
   /** The values of an input that is a list. */
   List<Value> sequence(int input) throws ModelFormatException {
     Value value = any(input);
-    require(value.parts() != null, "'" + onnx.inputs().get(input) + "' is no sequence");
+    require(value.isSequence(), "'" + onnx.inputs().get(input) + "' is no sequence");
+    require(
+        value.parts() != null,
+        "'" + onnx.inputs().get(input) + "' has a length that only an execution tells");
     return value.parts();
   }
 
@@ -274,7 +277,7 @@ final class Node {
           output == 0
               && onnx.domain().isEmpty()
               && value.sizes() == null
-              && value.parts() == null
+              && !value.isSequence()
               && !value.isConstant()
               && !value.isOpen();
       Sizes sizes = mayBeSizes ? Sizes.result(this) : null;

@@ -415,6 +415,16 @@ final class OpenSizes {
         type.isFloat() ? ops.real(number) : ops.int32((int) number));
   }
 
+  /** The same in another operand. */
+  static Value copy(Ops ops, Value value) throws ModelFormatException {
+    return ops.emitSized(
+        value.type(),
+        value.shape(),
+        ThalamusExtension.CONCATENATION,
+        ops.operand(value),
+        ops.int32(0));
+  }
+
   /** A tensor without elements, which an operation writes: its only size of 0 is left open. */
   static Value empty(Ops ops, DataType type, int... shape) throws ModelFormatException {
     int axis = 0;

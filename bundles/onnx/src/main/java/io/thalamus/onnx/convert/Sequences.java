@@ -2,8 +2,10 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** Lists of tensors, whose lengths and places are known while the model is read. */
@@ -13,10 +15,10 @@ final class Sequences {
   static void addTo(Converters table) {
     table.add("SequenceEmpty", node -> node.out(Value.ofSequence(List.of())));
     table.add("SequenceConstruct", Sequences::construct);
-    table.add("SequenceAt", node -> node.out(node.sequence(0).get(place(node, 1, 0))));
+    table.add("SequenceAt", Sequences::at);
     table.add("SequenceInsert", Sequences::insert);
     table.add("SequenceErase", Sequences::erase);
-    table.add("SequenceLength", node -> node.out(Shapes.integer(node.sequence(0).size())));
+    table.add("SequenceLength", Sequences::length);
     table.add("ConcatFromSequence", Sequences::concat);
     table.add("SplitToSequence", Sequences::split);
   }
@@ -39,7 +41,40 @@ final class Sequences {
     node.out(Value.ofSequence(values));
   }
 
+  private static void at(Node node) throws ModelFormatException {
+    Value rows = node.any(0).rows();
+    if (rows == null) {
+      node.out(node.sequence(0).get(place(node, 1, 0)));
+      return;
+    }
+    Ops ops = node.ops();
+    Value place = ops.reshape(ops.cast(node.in(1), DataType.INT32));
+    Value size = ops.cast(OpenSizes.size(ops, rows, 0), DataType.INT32);
+    node.out(OpenSizes.gather(ops, rows, 0, Indexing.counted(ops, place, size)));
+  }
+
+  private static void length(Node node) throws ModelFormatException {
+    Value rows = node.any(0).rows();
+    node.out(
+        rows == null
+            ? Shapes.integer(node.sequence(0).size())
+            : OpenSizes.size(node.ops(), rows, 0));
+  }
+
   private static void insert(Node node) throws ModelFormatException {
+    Value rows = node.any(0).rows();
+    if (rows != null) {
+      Ops ops = node.ops();
+      Value value = node.in(1);
+      node.require(!node.has(2), "it inserts into a list that grows otherwise than at its end");
+      node.require(
+          value.type() == rows.type()
+              && Arrays.equals(Dims.insert(value.shape(), 0, 0), rows.shape()),
+          value.text() + " is not like the values of its list");
+      Value row = ops.reshape(value, Dims.insert(value.shape(), 0, 1));
+      node.out(Value.ofRows(OpenSizes.concat(ops, List.of(rows, row), 0)));
+      return;
+    }
     List<Value> values = new ArrayList<>(node.sequence(0));
     values.add(place(node, 2, 1), node.in(1));
     node.out(Value.ofSequence(values));
@@ -52,12 +87,29 @@ final class Sequences {
   }
 
   private static void concat(Node node) throws ModelFormatException {
+    if (node.any(0).rows() != null) {
+      node.out(joined(node, node.any(0).rows()));
+      return;
+    }
     List<Value> values = node.sequence(0);
     node.require(!values.isEmpty(), "it joins no values");
     int rank = values.getFirst().rank();
     boolean isNew = node.flag("new_axis", false);
     int axis = node.axis(node.setting("axis", 0), isNew ? rank + 1 : rank);
     node.out(isNew ? node.ops().stack(values, axis) : node.ops().concat(values, axis));
+  }
+
+  /** The rows of a list side by side along another axis, which may be a new one. */
+  private static Value joined(Node node, Value rows) throws ModelFormatException {
+    Ops ops = node.ops();
+    boolean isNew = node.flag("new_axis", false);
+    int axis = node.axis(node.setting("axis", 0), isNew ? rows.rank() : rows.rank() - 1);
+    int[] order = Dims.insert(MoveOps.others(rows.rank(), 0), axis, 0);
+    Value moved = OpenSizes.transpose(ops, rows, order);
+    int[] shape = moved.shape();
+    return isNew
+        ? moved
+        : OpenSizes.reshape(ops, moved, Dims.with(Dims.remove(shape, axis), axis, 0));
   }
 
   private static void split(Node node) throws ModelFormatException {

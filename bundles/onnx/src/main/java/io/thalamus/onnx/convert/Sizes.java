@@ -58,7 +58,7 @@ record Sizes(long[] numbers, long most) {
         boolean isAny = false;
         for (int i = 0; i < node.inputs(); i++) {
           Value part = node.any(i);
-          if (part.parts() != null || part.isOpen() || part.rank() != 1 || part.dim(0) > MOST) {
+          if (part.isSequence() || part.isOpen() || part.rank() != 1 || part.dim(0) > MOST) {
             return null;
           }
           Sizes sizes = of(part);

@@ -32,6 +32,7 @@ final class Value {
   private Integers integers;
   private boolean isOpen;
   private List<Value> parts;
+  private Value rows;
   private Value turned;
   private Sizes sizes;
 
@@ -58,6 +59,22 @@ final class Value {
     Value value = new Value(DataType.FLOAT, new int[0], null, NONE);
     value.parts = List.copyOf(parts);
     return value;
+  }
+
+  /** A list of which only an execution tells the length; its values are alike. */
+  static Value ofRows(Value rows) {
+    Value value = new Value(rows.type, new int[0], null, NONE);
+    value.rows = rows;
+    return value;
+  }
+
+  /** The values of a list as the rows of one; null where it is no such list. */
+  Value rows() {
+    return rows;
+  }
+
+  boolean isSequence() {
+    return parts != null || rows != null;
   }
 
   /** The values of a list; null where it is no list. */

@@ -2,8 +2,10 @@
 package io.thalamus.onnx.layout;
 
 import io.thalamus.model.Lifetime;
+import io.thalamus.model.Model;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.OperationCatalog;
+import java.util.List;
 import java.util.Map;
 
 /** All passes, in the order in which one prepares the next. */
@@ -22,5 +24,10 @@ public final class Layout {
     Subgraph sunk = Pruning.prune(TransposeSinking.sink(Pruning.prune(graph), grids));
     Subgraph fused = Pruning.prune(ActivationFusion.fuse(sunk));
     return Pruning.prune(QuantizedFusion.fuse(fused, catalog, grids));
+  }
+
+  /** A model of an improved graph and those that it refers to; what was only tried is left out. */
+  public static Model model(Subgraph main, List<Subgraph> referenced) {
+    return Pruning.model(main, referenced);
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.layout;
 
+import io.thalamus.model.Lifetime.SubgraphReference;
+import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
@@ -44,6 +46,43 @@ final class Pruning {
         operations,
         moved(graph.inputIndexes(), place),
         moved(graph.outputIndexes(), place));
+  }
+
+  /** A model of a graph and those that it refers to, or that these do; others are left out. */
+  static Model model(Subgraph main, List<Subgraph> referenced) {
+    List<Integer> kept = new ArrayList<>();
+    List<Subgraph> graphs = new ArrayList<>();
+    graphs.add(main);
+    for (int i = 0; i < graphs.size(); i++) {
+      for (Operand operand : graphs.get(i).operands()) {
+        if (operand.lifetime() instanceof SubgraphReference reference
+            && !kept.contains(reference.index())) {
+          kept.add(reference.index());
+          graphs.add(referenced.get(reference.index()));
+        }
+      }
+    }
+    List<Integer> order = kept.stream().sorted().toList();
+    return new Model(
+        renamed(main, order),
+        order.stream().map(index -> renamed(referenced.get(index), order)).toList(),
+        false);
+  }
+
+  private static Subgraph renamed(Subgraph graph, List<Integer> order) {
+    List<Operand> operands = new ArrayList<>();
+    for (Operand operand : graph.operands()) {
+      operands.add(
+          operand.lifetime() instanceof SubgraphReference reference
+              ? new Operand(
+                  operand.type(),
+                  operand.shape(),
+                  operand.quantization(),
+                  new SubgraphReference(order.indexOf(reference.index())),
+                  operand.name())
+              : operand);
+    }
+    return new Subgraph(operands, graph.operations(), graph.inputIndexes(), graph.outputIndexes());
   }
 
   private static List<Integer> moved(List<Integer> operands, int[] place) {
