@@ -47,7 +47,8 @@ public final class GrpcComponent {
       server = new GrpcServer(settings, served);
       registration = context.registerService(HttpServer.class, server, properties);
     } catch (IOException e) {
-      LOG.log(Level.WARNING, e.getMessage());
+      // Whoever wants a server reads the service, and would tell a warning a second time.
+      LOG.log(Level.INFO, e.getMessage());
       ListenFailure failure = new ListenFailure(e.getMessage());
       registration = context.registerService(ListenFailure.class, failure, properties);
     }

@@ -49,7 +49,8 @@ public final class HttpComponent {
       }
       registration = context.registerService(HttpServer.class, server, null);
     } catch (IOException e) {
-      LOG.log(Level.WARNING, e.getMessage());
+      // Whoever wants a server reads the service, and would tell a warning a second time.
+      LOG.log(Level.INFO, e.getMessage());
       ListenFailure failure = new ListenFailure(e.getMessage());
       registration = context.registerService(ListenFailure.class, failure, null);
     }
