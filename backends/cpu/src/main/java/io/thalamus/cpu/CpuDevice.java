@@ -13,6 +13,7 @@ import io.thalamus.model.DeviceType;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.PerformanceInfo;
+import io.thalamus.model.WideTypes;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.HashMap;
@@ -58,6 +59,7 @@ public final class CpuDevice extends KernelDevice implements AutoCloseable {
         performance.put(type, one);
       }
     }
+    WideTypes.all().forEach(type -> performance.put(type, one));
     return DeviceInfo.builder("thalamus-cpu", version)
         .type(DeviceType.CPU)
         .capabilities(new Capabilities(one, one, performance, one, one))

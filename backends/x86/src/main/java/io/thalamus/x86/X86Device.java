@@ -24,7 +24,9 @@ import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.PerformanceInfo;
+import io.thalamus.model.WideTypes;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -78,10 +80,11 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   private static final long MAX_FILE_BYTES = 1L << 30;
 
   /** The types of tensors that operations compute or move. */
-  private static final OperandCode[] TYPES = {
+  private static final OperandType[] TYPES = {
     OperandCode.TENSOR_FLOAT32,
     OperandCode.TENSOR_FLOAT16,
     OperandCode.TENSOR_INT32,
+    WideTypes.TENSOR_INT64,
     OperandCode.TENSOR_BOOL8,
     OperandCode.TENSOR_QUANT8_ASYMM,
     OperandCode.TENSOR_QUANT8_ASYMM_SIGNED

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.cpu.CpuDevice;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
@@ -23,6 +24,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -30,6 +32,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Integers of 64 bits from ones of 32 and the reverse, by what Java's own casts make of them. */
 class WideIntegersTest {
   private static final int ROUNDS = 40;
+
+  private static final float[] FLOATS = {
+    0, -0.5f, 1.9f, -1.9f, 127.5f, -128.5f, 255.9f, 1e9f, -3e9f, 1e20f, Float.NaN
+  };
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
@@ -67,6 +73,44 @@ class WideIntegersTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "TENSOR_BOOL8, TENSOR_INT64",
+    "TENSOR_QUANT8_ASYMM, TENSOR_INT64",
+    "TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_INT64",
+    "TENSOR_BOOL8, TENSOR_FLOAT32",
+    "TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_INT32",
+    "TENSOR_QUANT8_ASYMM, TENSOR_FLOAT32",
+    "TENSOR_INT32, TENSOR_FLOAT32",
+    "TENSOR_FLOAT32, TENSOR_INT32",
+    "TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM",
+    "TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM_SIGNED"
+  })
+  void otherNumbersAreThoseOfTheReference(String from, String to) throws Exception {
+    long seed = Long.getLong("thalamus.seed", 1);
+    Random random = new Random(seed);
+    try (X86Device device = new X86Device("1.0.0", 1);
+        CpuDevice cpu = new CpuDevice("1.0.0")) {
+      for (int count : new int[] {1, 7, 8, 300}) {
+        ByteBuffer numbers = buffer(count * type(from).elementSize());
+        for (int i = 0; i < count; i++) {
+          switch (from) {
+            case "TENSOR_BOOL8" -> numbers.put((byte) random.nextInt(2));
+            case "TENSOR_FLOAT32" -> numbers.putFloat(FLOATS[random.nextInt(FLOATS.length)]);
+            case "TENSOR_INT32" -> numbers.putInt(random.nextInt());
+            default -> numbers.put((byte) random.nextInt());
+          }
+        }
+        Model model = cast(type(from), type(to), count);
+        assertTrue(device.supportedOperations(model).get(0));
+        assertArrayEquals(
+            TestGraph.run(cpu, model, numbers.array()),
+            GuardedProgram.run(device, Level.AVX2, model, random, numbers.array()),
+            "seed " + seed);
+      }
+    }
+  }
+
+  @ParameterizedTest
   @CsvSource({"0, 2147483648", "3, -2147483649", "4, 4294967296", "4, -9223372036854775808"})
   void theFirstBeyond32BitsIsNamed(int element, long number) throws Exception {
     ByteBuffer wide = buffer(5 * Long.BYTES);
@@ -88,13 +132,26 @@ class WideIntegersTest {
     "TENSOR_INT64, TENSOR_INT32, 65536, true",
     "TENSOR_INT64, TENSOR_INT32, 65537, false",
     "TENSOR_INT64, TENSOR_FLOAT32, 4, false",
-    "TENSOR_FLOAT32, TENSOR_INT64, 4, false"
+    "TENSOR_FLOAT32, TENSOR_INT64, 4, false",
+    "TENSOR_BOOL8, TENSOR_INT64, 4, true",
+    "TENSOR_INT32, TENSOR_QUANT8_ASYMM_SIGNED, 4, false"
   })
   void theRestIsLeftToTheReference(String from, String to, int count, boolean isTaken)
       throws Exception {
     try (X86Device device = new X86Device("1.0.0")) {
       Model model = cast(type(from), type(to), count);
       assertEquals(isTaken, device.supportedOperations(model).get(0));
+    }
+  }
+
+  /** NNAPI's plan gives operations of a type without a declared cost to the reference. */
+  @Test
+  void theirCostIsBelowTheReferences() {
+    try (X86Device device = new X86Device("1.0.0");
+        CpuDevice cpu = new CpuDevice("1.0.0")) {
+      float own = device.info().capabilities().of(WideTypes.TENSOR_INT64, false).execTime();
+      float reference = cpu.info().capabilities().of(WideTypes.TENSOR_INT64, false).execTime();
+      assertTrue(own < reference && reference < Float.MAX_VALUE, own + ", " + reference);
     }
   }
 
@@ -120,6 +177,9 @@ class WideIntegersTest {
 
   private static int operand(
       SubgraphBuilder graph, OperandType type, int count, Lifetime lifetime) {
-    return graph.operand(new Operand(type, Shape.of(count), Quantization.NONE, lifetime, ""));
+    boolean isStored =
+        type == OperandCode.TENSOR_QUANT8_ASYMM || type == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+    Quantization quantization = isStored ? Quantization.of(1, 0) : Quantization.NONE;
+    return graph.operand(new Operand(type, Shape.of(count), quantization, lifetime, ""));
   }
 }

@@ -21,7 +21,6 @@ import java.util.stream.Stream;
  * files are damaged between them. No answer may be wrong, and nothing may fail.
  */
 final class SharedCache implements Proof {
-  private static final int LONGEST_LIFE_MILLIS = 4_000;
   private static final long PATIENCE_SECONDS = 300;
   private static final int LAST_TRIES = 5;
 
@@ -95,6 +94,7 @@ final class SharedCache implements Proof {
     private int failed;
     private int wrong;
     private boolean isCached = true;
+    private long lifeNanos;
 
     Runs(
         Path root,
@@ -125,13 +125,17 @@ final class SharedCache implements Proof {
       }
       Run plain = run(List.of());
       plain.finish();
+      lifeNanos = System.nanoTime() - plain.startNanos();
       byte[] expected = Files.readAllBytes(plain.output());
       for (int round = 0; round < rounds || killed < kills; round++) {
+        List<Run> lasting = new ArrayList<>();
         for (Run run : List.of(run(caching()), run(caching()))) {
-          // One that is done by then, or that nobody kills, has to be right.
           if (random.nextBoolean() || !isKilled(run)) {
-            judge(run, expected);
+            lasting.add(run);
           }
+        }
+        for (Run run : lasting) {
+          judge(run, expected);
         }
         damage();
       }
@@ -157,9 +161,10 @@ final class SharedCache implements Proof {
       }
     }
 
-    /** Kills a process after a while, unless it is done by then. */
+    /** Kills a process at a moment of an undisturbed one's life, unless it has ended by then. */
     private boolean isKilled(Run run) throws InterruptedException {
-      if (run.process().waitFor(random.nextInt(LONGEST_LIFE_MILLIS), TimeUnit.MILLISECONDS)) {
+      long age = System.nanoTime() - run.startNanos();
+      if (run.process().waitFor(random.nextLong(lifeNanos) - age, TimeUnit.NANOSECONDS)) {
         return false;
       }
       run.process().destroyForcibly().waitFor();
@@ -191,7 +196,7 @@ final class SharedCache implements Proof {
     }
 
     /** A process and what it writes. */
-    private record Run(Process process, Path output, Path text) {
+    private record Run(Process process, long startNanos, Path output, Path text) {
       void finish() throws InterruptedException {
         if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
           process.destroyForcibly().waitFor();
@@ -216,12 +221,13 @@ final class SharedCache implements Proof {
       command.addAll(List.of("--storage", folder.resolve("storage").toString()));
       command.addAll(List.of("--with", "cpu," + device));
       command.addAll(words);
+      long startNanos = System.nanoTime();
       Process process =
           new ProcessBuilder(command)
               .redirectErrorStream(true)
               .redirectOutput(text.toFile())
               .start();
-      return new Run(process, output, text);
+      return new Run(process, startNanos, output, text);
     }
 
     private void judge(Run run, byte[] expected) throws IOException, InterruptedException {

@@ -8,6 +8,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.WideTypes;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Cast;
 import io.thalamus.x86.kernel.Cast.Type;
@@ -48,52 +49,72 @@ public final class Casting {
         OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
     table.add(
         ThalamusExtension.CAST,
-        operation ->
-            isWide(operation, OperandCode.TENSOR_INT32, WideTypes.TENSOR_INT64, Integer.MAX_VALUE),
-        (operation, operands, program) -> widen(operands, program),
-        OperandCode.TENSOR_INT32);
-    table.add(
-        ThalamusExtension.CAST,
-        operation -> isWide(operation, WideTypes.TENSOR_INT64, OperandCode.TENSOR_INT32, LONGEST),
-        (operation, operands, program) -> narrow(operands, program),
-        WideTypes.TENSOR_INT64);
+        Casting::isOfExtensionPossible,
+        Casting::castOfExtension,
+        WideTypes.TENSOR_INT64,
+        OperandCode.TENSOR_FLOAT32,
+        OperandCode.TENSOR_INT32,
+        OperandCode.TENSOR_BOOL8,
+        OperandCode.TENSOR_QUANT8_ASYMM,
+        OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
-  private static boolean isWide(
-      OperationView operation, OperandType from, OperandType to, int most) {
-    return Sizes.isPossible(operation.input(0))
-        && operation.input(0).shape().elementCount() <= most
-        && operation.input(0).type().equals(from)
-        && operation.output().type().equals(to);
+  /** Integers made bytes keep their lower bits there, and do not become the nearest in range. */
+  private static boolean isOfExtensionPossible(OperationView operation) {
+    OperandType from = operation.input(0).type();
+    OperandType to = operation.output().type();
+    if (!Sizes.isPossible(operation.input(0))) {
+      return false;
+    }
+    if (from.equals(WideTypes.TENSOR_INT64)) {
+      return to == OperandCode.TENSOR_INT32 && operation.input(0).shape().elementCount() <= LONGEST;
+    }
+    boolean isInteger = type(from).filter(type -> !type.isFloat()).isPresent();
+    if (to.equals(WideTypes.TENSOR_INT64)) {
+      return isInteger;
+    }
+    return type(from).isPresent()
+        && type(to).filter(type -> !isInteger || type.size() == Float.BYTES).isPresent();
+  }
+
+  private static void castOfExtension(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    OperandType from = operation.view().input(0).type();
+    OperandType to = operation.view().output().type();
+    Place source = operands.input(0);
+    Place target = operands.output();
+    if (from.equals(WideTypes.TENSOR_INT64)) {
+      narrow(source, target, program);
+    } else if (to.equals(WideTypes.TENSOR_INT64)) {
+      boolean isFirst = from == OperandCode.TENSOR_INT32;
+      widen(isFirst ? source : widen(from, source, Type.INT32, program), target, program);
+    } else {
+      long count = operation.inputShape(0).elementCount();
+      cast(type(from).orElseThrow(), source, type(to).orElseThrow(), target, count, program);
+    }
   }
 
   /** Makes integers of 32 bits ones of 64. */
-  private static void widen(Lowering.Operands operands, ProgramBuilder program) {
-    long count = operands.output().bytes() / Long.BYTES;
+  private static void widen(Place source, Place target, ProgramBuilder program) {
+    long count = target.bytes() / Long.BYTES;
     for (long at = 0; at < count; at += LONGEST) {
       WideIntegers part = new WideIntegers(false, (int) Math.min(LONGEST, count - at));
       program.call(
-          part.emit(program.emitter()),
-          operands.input(0),
-          at * Integer.BYTES,
-          operands.output(),
-          at * Long.BYTES,
-          1);
+          part.emit(program.emitter()), source, at * Integer.BYTES, target, at * Long.BYTES, 1);
     }
   }
 
   /** Takes the lower halves of integers of 64 bits; a run that meets others fails. */
-  private static void narrow(Lowering.Operands operands, ProgramBuilder program) {
-    int count = Math.toIntExact(operands.output().bytes() / Integer.BYTES);
+  private static void narrow(Place source, Place target, ProgramBuilder program) {
+    int count = Math.toIntExact(target.bytes() / Integer.BYTES);
     Place status = program.place(CheckedIndexes.STATUS);
-    program.call(
-        new WideIntegers(true, count).emit(program.emitter()), operands.input(0), 0, status, 0, 1);
+    program.call(new WideIntegers(true, count).emit(program.emitter()), source, 0, status, 0, 1);
     program.check(status, 0);
     program.call(
         new Strided(Integer.BYTES, count, Long.BYTES, Integer.BYTES, 0, 0).emit(program.emitter()),
-        operands.input(0),
+        source,
         0,
-        operands.output(),
+        target,
         0,
         1);
   }

@@ -48,7 +48,8 @@ public record Cast(Type from, Type to, int count) {
       return size;
     }
 
-    boolean isFloat() {
+    /** Returns whether elements are floating-point numbers. */
+    public boolean isFloat() {
       return this == FLOAT32 || this == FLOAT16;
     }
   }
