@@ -20,6 +20,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.OutcomeException;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
@@ -109,6 +110,62 @@ class FindingTest {
               () -> graph.input(TENSOR_INT32, NONE, places.length));
           return new byte[][] {data(type, random, shape), TestGraph.bytes(places)};
         });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void slicesAtTuplesOfIndexesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          OperandCode type =
+              one(random, List.of(TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM));
+          int[] shape = shape(random);
+          int depth = 1 + random.nextInt(4);
+          int tuples = 1 + random.nextInt(40);
+          int[] places = new int[tuples * depth];
+          for (int i = 0; i < places.length; i++) {
+            places[i] = random.nextInt(shape[i % depth]);
+          }
+          int[] result = new int[1 + 4 - depth];
+          result[0] = tuples;
+          System.arraycopy(shape, depth, result, 1, 4 - depth);
+          boolean isConstant = random.nextBoolean();
+          int data = graph.input(type, quantization(type), shape);
+          graph.operation(
+              ThalamusExtension.GATHER_ND,
+              List.of(
+                  data,
+                  isConstant
+                      ? graph.constant(TENSOR_INT32, NONE, TestGraph.bytes(places), tuples, depth)
+                      : graph.input(TENSOR_INT32, NONE, tuples, depth)),
+              graph.output(type, quantization(type), result));
+          byte[] values = data(type, random, shape);
+          return isConstant
+              ? new byte[][] {values}
+              : new byte[][] {values, TestGraph.bytes(places)};
+        });
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {-1, 2, Integer.MAX_VALUE})
+  void theFirstIndexOfATupleOutOfBoundsIsNamed(int wrong) throws Exception {
+    try (X86Device device = new X86Device("1.0.0");
+        TestGraph graph = new TestGraph()) {
+      graph.operation(
+          ThalamusExtension.GATHER_ND,
+          List.of(graph.input(TENSOR_FLOAT32, NONE, 3, 2), graph.input(TENSOR_INT32, NONE, 3, 2)),
+          graph.output(TENSOR_FLOAT32, NONE, 3));
+      byte[] table = TestGraph.bytes(new float[6]);
+      byte[] places = TestGraph.bytes(new int[] {2, 1, 0, wrong, 1, -9});
+      OutcomeException failed =
+          assertThrows(
+              OutcomeException.class, () -> TestGraph.run(device, graph.model(), table, places));
+      assertTrue(
+          failed.getMessage().contains("index 1 is " + wrong + ", outside of [0, 2)"),
+          failed.getMessage());
+    }
   }
 
   @ParameterizedTest

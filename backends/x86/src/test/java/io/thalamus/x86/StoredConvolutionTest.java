@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** 8-bit convolutions of random shapes, each call between guard pages, against the reference. */
 class StoredConvolutionTest {
-  private static final int ROUNDS = 100;
+  private static final int ROUNDS = 60;
   private static final int[] CHANNELS = {1, 2, 3, 4, 7, 8, 15, 16, 17, 24, 32, 33, 40, 65, 100};
   private static final int[] ACTIVATIONS = {0, 0, 1, 2, 3};
 

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** 8-bit operations of random shapes, each call between guard pages, against the reference. */
 class StoredOperationsTest {
-  private static final int ROUNDS = 80;
+  private static final int ROUNDS = 40;
 
   private final CpuDevice cpu = new CpuDevice("1.0.0");
 

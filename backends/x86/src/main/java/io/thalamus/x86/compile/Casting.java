@@ -109,7 +109,7 @@ public final class Casting {
     int count = Math.toIntExact(target.bytes() / Integer.BYTES);
     Place status = program.place(CheckedIndexes.STATUS);
     program.call(new WideIntegers(true, count).emit(program.emitter()), source, 0, status, 0, 1);
-    program.check(status, 0);
+    program.check(status, 0, 0);
     program.call(
         new Strided(Integer.BYTES, count, Long.BYTES, Integer.BYTES, 0, 0).emit(program.emitter()),
         source,

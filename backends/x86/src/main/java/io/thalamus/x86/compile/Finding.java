@@ -10,6 +10,8 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Selection.Axis;
 import io.thalamus.operations.Slice.Lookup;
+import io.thalamus.operations.extension.Selection.Slices;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Cast.Type;
 import io.thalamus.x86.kernel.CheckedIndexes;
 import io.thalamus.x86.kernel.FoundRows;
@@ -18,9 +20,12 @@ import io.thalamus.x86.kernel.GatheredRows;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
 import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
 
 /**
- * Places of elements, and elements by their places: ARGMAX and ARGMIN; GATHER and EMBEDDING_LOOKUP.
+ * Places of elements, and elements by their places: ARGMAX and ARGMIN; GATHER, EMBEDDING_LOOKUP and
+ * GATHER_ND.
  */
 public final class Finding {
   /** Elements of a call. */
@@ -51,6 +56,11 @@ public final class Finding {
         new OperationCode[] {OperationCode.GATHER, OperationCode.EMBEDDING_LOOKUP}) {
       table.add(code, Finding::isLookupPossible, Finding::lookup, Moving.TYPES);
     }
+    table.add(
+        ThalamusExtension.GATHER_ND,
+        Finding::areSlicesPossible,
+        Finding::gatherSlices,
+        Moving.TYPES);
   }
 
   private static boolean isFindPossible(OperationView operation) {
@@ -141,11 +151,9 @@ public final class Finding {
   private static void gather(
       Lookup lookup, int size, Lowering.Operands operands, ProgramBuilder program) {
     int row = lookup.rowLength() * size;
-    CheckedIndexes indexes = new CheckedIndexes(lookup.indexes(), lookup.rows(), row);
-    Place places = program.place(indexes.bytes());
-    program.call(
-        indexes.emit(program.emitter()), operands.input(lookup.indexInput()), 0, places, 0, 1);
-    program.check(places, lookup.rows());
+    CheckedIndexes indexes =
+        new CheckedIndexes(lookup.indexes(), List.of(lookup.rows()), List.of(row));
+    Place places = check(indexes, operands.input(lookup.indexInput()), program);
     long table = (long) lookup.rows() * row;
     Function rows = new GatheredRows(table, row).emit(program.emitter());
     int most = Math.max(1, LONGEST * Float.BYTES / row);
@@ -158,9 +166,63 @@ public final class Finding {
             operands.output(),
             ((long) outer * lookup.indexes() + first) * row,
             places,
-            CheckedIndexes.STATUS + (long) first * Long.BYTES,
+            indexes.places() + (long) first * Long.BYTES,
             Math.min(most, lookup.indexes() - first));
       }
+    }
+  }
+
+  /** Returns where it is told where rows begin; a run that meets a wrong index fails. */
+  private static Place check(CheckedIndexes indexes, Place from, ProgramBuilder program) {
+    Place places = program.place(indexes.bytes());
+    program.call(indexes.emit(program.emitter()), from, 0, places, 0, 1);
+    for (int i = 0; i < indexes.limits().size(); i++) {
+      program.check(places, i * CheckedIndexes.STATUS, indexes.limits().get(i));
+    }
+    return places;
+  }
+
+  private static boolean areSlicesPossible(OperationView operation) {
+    OperandView indexes = operation.input(1);
+    return Sizes.isPossible(operation.input(0))
+        && Sizes.isPossible(indexes)
+        && Sizes.isPossible(operation.output())
+        && StoredConvolution.parameters(operation, Slices.class)
+            .filter(slices -> slices.tuples() < MOST_CALLS * 16)
+            .filter(slices -> indexes.value().isEmpty() || areGood(slices, indexes.int32s()))
+            .isPresent();
+  }
+
+  private static boolean areGood(Slices slices, int[] indexes) {
+    List<Integer> dimensions = slices.dimensions();
+    return IntStream.range(0, indexes.length)
+        .allMatch(i -> indexes[i] >= 0 && indexes[i] < dimensions.get(i % dimensions.size()));
+  }
+
+  /** Copies slices by tuples of indexes that are known in a run. */
+  private static void gatherSlices(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Slices slices = operation.parameters(Slices.class);
+    int size = operation.view().output().type().elementSize();
+    CheckedIndexes indexes =
+        new CheckedIndexes(
+            slices.tuples(),
+            slices.dimensions(),
+            slices.strides().stream().map(stride -> Math.toIntExact(stride * size)).toList());
+    Place places = check(indexes, operands.input(1), program);
+    int slice = slices.sliceSize() * size;
+    Function rows = new GatheredRows(operands.input(0).bytes(), slice).emit(program.emitter());
+    int most = Math.max(1, LONGEST * Float.BYTES / slice);
+    for (int first = 0; first < slices.tuples(); first += most) {
+      program.call(
+          rows,
+          operands.input(0),
+          0,
+          operands.output(),
+          (long) first * slice,
+          places,
+          indexes.places() + (long) first * Long.BYTES,
+          Math.min(most, slices.tuples() - first));
     }
   }
 

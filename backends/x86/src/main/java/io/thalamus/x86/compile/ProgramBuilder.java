@@ -68,7 +68,7 @@ final class ProgramBuilder {
       long o2,
       long blocks) {}
 
-  private record Checked(Place status, int limit) {}
+  private record Checked(Place status, int at, int limit) {}
 
   private record Constant(long from, Place to) {}
 
@@ -133,14 +133,15 @@ final class ProgramBuilder {
   }
 
   /**
-   * Has a run fail in the end where a place begins with a number that is not 0.
+   * Has a run fail in the end if a place has a number there that is not 0.
    *
+   * @param at bytes from the beginning of the place
    * @param limit of indexes; 0 for integers of 64 bits that must be ones of 32
    */
-  void check(Place status, int limit) {
+  void check(Place status, int at, int limit) {
     status.use(step);
     status.use(Integer.MAX_VALUE);
-    checked.add(new Checked(status, limit));
+    checked.add(new Checked(status, at, limit));
   }
 
   /** Returns what has been made for a key, once: what many operations share. */
@@ -285,7 +286,9 @@ final class ProgramBuilder {
         operations.stream().mapToInt(Integer::intValue).toArray(),
         plan.size(),
         copied.stream().map(one -> new Copied(one.from(), range(one.to()))).toList(),
-        checked.stream().map(one -> new Check(one.status().offset(), one.limit())).toList(),
+        checked.stream()
+            .map(one -> new Check(one.status().offset() + one.at(), one.limit()))
+            .toList(),
         ranges(inputs),
         ranges(outputs),
         shapes);
