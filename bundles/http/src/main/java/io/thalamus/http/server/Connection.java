@@ -7,6 +7,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.nio.AbstractNioChannel;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
@@ -29,7 +30,6 @@ import io.thalamus.http.settings.HttpSettings;
 import io.thalamus.http.settings.Rights;
 import io.thalamus.http.settings.Tls;
 import java.lang.System.Logger.Level;
-import java.net.URI;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -87,9 +87,6 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
   /** True if the client or the server wants the connection to end with the current request. */
   private boolean isFinal;
-
-  /** True if it was quiet when the server stopped and looked at it last. */
-  private boolean wasQuiet;
 
   /** True if the current request wants the headers of its answer alone. */
   private boolean isHead;
@@ -314,7 +311,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
     String path;
     Map<String, List<String>> query;
     try {
-      String target = target(request.uri());
+      String target = Router.target(request.uri());
       int mark = target.indexOf('?');
       path = mark < 0 ? target : target.substring(0, mark);
       query = mark < 0 ? Map.of() : new QueryStringDecoder(target).parameters();
@@ -361,19 +358,6 @@ final class Connection extends ChannelInboundHandlerAdapter {
           new DefaultFullHttpResponse(
               HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
     }
-  }
-
-  /** Returns path and query of an address that may name the host too. */
-  private static String target(String uri) {
-    if (uri.startsWith("/")) {
-      return uri;
-    }
-    URI whole = URI.create(uri);
-    if (whole.getRawPath() == null || whole.getHost() == null) {
-      throw new IllegalArgumentException("it does not begin with a slash");
-    }
-    String path = whole.getRawPath().isEmpty() ? "/" : whole.getRawPath();
-    return whole.getRawQuery() == null ? path : path + "?" + whole.getRawQuery();
   }
 
   /** Returns the client; null if it may not do that, which it was told. */
@@ -542,12 +526,17 @@ final class Connection extends ChannelInboundHandlerAdapter {
    * a request under way: it is answered, and not lost.
    */
   void stop() {
-    boolean isQuiet = state == State.IDLE && System.nanoTime() - since > QUIET_NANOS;
-    if (isQuiet && wasQuiet) {
-      channel().close();
+    if (isQuiet()) {
+      // Threads that waited for processors have not read what came long ago.
+      ((AbstractNioChannel.NioUnsafe) channel().unsafe()).read();
+      if (isQuiet()) {
+        channel().close();
+      }
     }
-    // What came meanwhile, but was not read yet, is read before it is looked at again.
-    wasQuiet = isQuiet;
+  }
+
+  private boolean isQuiet() {
+    return state == State.IDLE && System.nanoTime() - since > QUIET_NANOS;
   }
 
   /** Ends what lasts too long. */

@@ -3,6 +3,7 @@ package io.thalamus.http.server;
 
 import io.netty.handler.codec.http.QueryStringDecoder;
 import io.thalamus.http.Route;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -108,5 +109,18 @@ final class Router {
       }
       return values;
     }
+  }
+
+  /** Returns path and query of an address that may name the host too. */
+  static String target(String uri) {
+    if (uri.startsWith("/")) {
+      return uri;
+    }
+    URI whole = URI.create(uri);
+    if (whole.getRawPath() == null || whole.getHost() == null) {
+      throw new IllegalArgumentException("it does not begin with a slash");
+    }
+    String path = whole.getRawPath().isEmpty() ? "/" : whole.getRawPath();
+    return whole.getRawQuery() == null ? path : path + "?" + whole.getRawQuery();
   }
 }

@@ -23,6 +23,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -316,6 +317,50 @@ class HttpServerTest {
       assertTrue(left.await(20, TimeUnit.SECONDS));
       assertTrue(streamed.await(20, TimeUnit.SECONDS));
       assertEquals("x", running.get("/hello/x").body());
+    }
+  }
+
+  /**
+   * The threads of a server may wait for processors, while requests come that it has yet to read.
+   */
+  @Test
+  void whatCameBeforeAQuietConnectionIsClosedIsAnswered() throws Exception {
+    byte[] request = "GET /hello/x HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.UTF_8);
+    CountDownLatch gate = new CountDownLatch(1);
+    List<Socket> sockets = new ArrayList<>();
+    try (RunningServer running = new RunningServer(Map.of(), HELLO)) {
+      for (EventExecutor loop : running.server().loops()) {
+        sockets.add(running.connect());
+        sockets.getLast().getOutputStream().write(request);
+        RunningServer.readTo(sockets.getLast().getInputStream(), "\r\n\r\nx");
+      }
+      Iterator<EventExecutor> loops = running.server().loops().iterator();
+      // The first one also listens, and is to end that.
+      loops.next();
+      loops.forEachRemaining(loop -> loop.execute(() -> await(gate)));
+      Thread.sleep(2_200);
+      for (Socket socket : sockets) {
+        socket.getOutputStream().write(request);
+      }
+      Thread end = Thread.ofPlatform().start(running.server()::close);
+      Thread.sleep(300);
+      gate.countDown();
+      for (Socket socket : sockets) {
+        RunningServer.readTo(socket.getInputStream(), "\r\n\r\nx");
+      }
+      end.join();
+    } finally {
+      for (Socket socket : sockets) {
+        socket.close();
+      }
+    }
+  }
+
+  private static void await(CountDownLatch gate) {
+    try {
+      gate.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 
