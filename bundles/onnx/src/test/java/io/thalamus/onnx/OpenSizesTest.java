@@ -225,9 +225,7 @@ class OpenSizesTest {
   @Test
   void whatTakesKnownSizesAloneSaysSo() {
     positives(4);
-    file.node("CumSum", List.of("p", "axis"), "y", none())
-        .integers("axis", new long[0], 0)
-        .output("y", FLOAT, -1);
+    file.node("Hardmax", List.of("p"), "y", none()).output("y", FLOAT, -1);
     assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()));
   }
 

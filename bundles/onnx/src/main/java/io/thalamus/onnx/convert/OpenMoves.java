@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
@@ -8,10 +9,14 @@ import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 
 /** The operators of {@link OpenOperators} that change shapes, or take and move elements. */
 final class OpenMoves {
+  private static final Optional<OperandCode> INTEGERS = Optional.of(OperandCode.TENSOR_INT32);
+
   private OpenMoves() {}
 
   // ---- shapes ----
@@ -72,7 +77,41 @@ final class OpenMoves {
     }
     node.require(shape != null, "it does not say to what shape");
     int[] target = Arrays.stream(shape).map(size -> Math.max(size, 0)).toArray();
-    node.out(OpenSizes.reshape(node.ops(), value, target));
+    boolean isOne = Arrays.stream(target).filter(size -> size == 0).count() <= 1;
+    if (isOne && value.isOpen() || !node.has(1) || node.isKnown(1)) {
+      node.out(OpenSizes.reshape(node.ops(), value, rest(value, shape, target)));
+      return;
+    }
+    node.require(value.type().isFloat() && target.length <= 4, "it is of " + value.text());
+    Value sizes = node.ops().cast(node.in(1), DataType.INT32);
+    node.out(
+        node.ops()
+            .emitSized(
+                value.type(),
+                rest(value, shape, target),
+                OperationCode.RESHAPE,
+                node.ops().operand(value),
+                node.ops().operand(sizes)));
+  }
+
+  /** The sizes, of which one that stands for the rest is known where the only open one is kept. */
+  private static int[] rest(Value value, int[] shape, int[] target) {
+    int rest = 0;
+    while (rest < shape.length && shape[rest] != -1) {
+      rest++;
+    }
+    boolean isKept = rest > 0 && rest < shape.length && value.rank() > 0 && value.dim(0) == 0;
+    if (!isKept || target[0] != 0) {
+      return target;
+    }
+    int own = Dims.count(value.shape(), 1, value.rank());
+    int others = 1;
+    for (int i = 1; i < target.length; i++) {
+      others *= i == rest ? 1 : target[i];
+    }
+    return own > 0 && others > 0 && own % others == 0
+        ? Dims.with(target, rest, own / others)
+        : target;
   }
 
   static void flatten(Node node) throws ModelFormatException {
@@ -143,50 +182,185 @@ final class OpenMoves {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     boolean isOld = node.opset() < 10;
-    int[] starts = isOld ? node.list("starts") : node.ints(1);
-    boolean isEndKnown = isOld || node.isKnown(2);
-    int[] ends = isOld ? node.list("ends") : isEndKnown ? node.ints(2) : starts;
-    node.require(starts != null && ends != null, "it does not say from where to where");
+    Value starts = limits(node, 1, "starts");
+    Value ends = limits(node, 2, "ends");
+    int count = starts.dim(0);
     int[] given = isOld ? node.list("axes") : node.has(3) ? node.ints(3) : null;
-    int[] axes = node.axes(given == null ? Dims.range(starts.length) : given, value.rank());
+    int[] axes = node.axes(given == null ? Dims.range(count) : given, value.rank());
     int[] steps = node.has(4) ? node.ints(4) : new int[0];
     node.require(
-        axes.length == starts.length && ends.length == starts.length,
-        "its starts and axes differ in number");
-    for (int i = 0; i < axes.length; i++) {
-      int axis = axes[i];
+        axes.length == count && ends.dim(0) == count, "its starts and axes differ in number");
+    for (int i = 0; i < count; i++) {
       int step = i < steps.length ? steps[i] : 1;
-      if (isEndKnown && value.dim(axis) > 0) {
-        int first = Movement.first(starts[i], value.dim(axis), step);
-        int[] places = new int[Movement.length(first, ends[i], value.dim(axis), step)];
-        Arrays.setAll(places, place -> first + place * step);
-        node.require(places.length > 0, "nothing is left of it");
-        Value chosen = ops.integers(new int[] {places.length}, places);
-        Value length = ops.number(DataType.INT64, places.length);
-        value =
-            step == 1
-                ? OpenSizes.part(ops, value, axis, first, length)
-                : OpenSizes.gather(ops, value, axis, chosen);
-        continue;
-      }
-      node.require(step == 1, "its steps along an axis of unknown size are not 1");
-      Value size = OpenSizes.size(ops, value, axis);
-      if (isEndKnown && ends[i] == Integer.MAX_VALUE && starts[i] == 0) {
-        continue;
-      }
-      node.require(starts[i] >= 0 || size.isConstant(), "it counts from an end that is not known");
-      int start = starts[i] < 0 ? Math.max(0, starts[i] + value.dim(axis)) : starts[i];
-      Value end =
-          isEndKnown
-              ? ops.number(DataType.INT64, ends[i])
-              : ops.reshape(ops.at(ops.cast(node.in(2), DataType.INT64), 0, i));
-      Value isBehind = ops.binary(Binary.LESS, end, ops.number(DataType.INT64, 0));
-      Value last = ops.select(isBehind, ops.add(end, size), end);
-      Value first = ops.binary(Binary.MINIMUM, ops.number(DataType.INT64, start), size);
-      Value length = ops.max(ops.sub(ops.binary(Binary.MINIMUM, last, size), first), 0);
-      value = OpenSizes.part(ops, value, axis, start, length);
+      node.require(step != 0, "a step of it is 0");
+      value = slice(ops, value, axes[i], ops.at(starts, 0, i), ops.at(ends, 0, i), step);
     }
     node.out(value);
+  }
+
+  /** Starts or ends; those beyond 30 bits, which stand for all there is, are brought within. */
+  private static Value limits(Node node, int input, String name) throws ModelFormatException {
+    Ops ops = node.ops();
+    int[] known =
+        node.opset() < 10 ? node.list(name) : node.isKnown(input) ? node.ints(input) : null;
+    if (known == null) {
+      node.require(node.opset() >= 10, "it does not say from where to where");
+      return ops.flat(ops.cast(node.in(input), DataType.INT64));
+    }
+    double[] numbers = Arrays.stream(known).mapToDouble(OpenMoves::within).toArray();
+    return ops.constant(DataType.INT64, new int[] {known.length}, numbers);
+  }
+
+  private static int within(int limit) {
+    return Math.clamp(limit, -(1 << 30), 1 << 30);
+  }
+
+  /** A part along one axis. Backwards it is one of what is turned round. */
+  private static Value slice(Ops ops, Value value, int axis, Value start, Value end, int step)
+      throws ModelFormatException {
+    boolean isKnown = start.isConstant() && end.isConstant();
+    if (isKnown && value.dim(axis) > 0) {
+      int size = value.dim(axis);
+      int first = Movement.first((int) start.constant().integer(0), size, step);
+      int last = (int) end.constant().integer(0);
+      int[] places = new int[Movement.length(first, last, size, step)];
+      Arrays.setAll(places, place -> first + place * step);
+      Emitter.require(places.length > 0, "nothing is left of it");
+      Value length = ops.number(DataType.INT64, places.length);
+      return step == 1
+          ? OpenSizes.part(ops, value, axis, first, length)
+          : OpenSizes.gather(ops, value, axis, ops.integers(new int[] {places.length}, places));
+    }
+    boolean isAll =
+        isKnown
+            && step == 1
+            && start.constant().integer(0) == 0
+            && end.constant().integer(0) == 1 << 30;
+    if (isAll) {
+      return value;
+    }
+    Value size = OpenSizes.size(ops, value, axis);
+    Value source = value;
+    Value first = fromFront(ops, start, size);
+    Value last = fromFront(ops, end, size);
+    if (step < 0) {
+      Value top = ops.add(size, -1);
+      first = ops.sub(top, first);
+      last = ops.sub(top, last);
+      source =
+          ops.emitSized(
+              value.type(),
+              value.shape(),
+              ThalamusExtension.REVERSE,
+              ops.operand(value),
+              ops.int32Vector(axis));
+    }
+    first = ops.binary(Binary.MINIMUM, ops.max(first, 0), size);
+    last = ops.binary(Binary.MINIMUM, ops.max(last, 0), size);
+    Value length = ops.max(ops.sub(last, first), 0);
+    Value part = OpenSizes.part(ops, source, axis, first, length);
+    int stride = Math.abs(step);
+    if (stride == 1) {
+      return part;
+    }
+    Value number =
+        ops.binary(
+            Binary.FLOOR_DIV, ops.add(length, stride - 1), ops.number(DataType.INT64, stride));
+    Value places = OpenSizes.part(ops, OpenSizes.places(ops, part, axis), 0, 0, number);
+    Value factor = ops.number(DataType.INT32, stride);
+    return OpenSizes.gather(ops, part, axis, OpenSizes.binary(ops, Binary.MUL, places, factor));
+  }
+
+  private static Value fromFront(Ops ops, Value place, Value size) throws ModelFormatException {
+    Value isBehind = ops.binary(Binary.LESS, place, ops.number(DataType.INT64, 0));
+    return ops.select(isBehind, ops.add(place, size), place);
+  }
+
+  /** A number around a value, of which the amount may be computed, but not cut off. */
+  static void pad(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    String mode = node.text("mode", "constant");
+    node.require(
+        mode.equals("constant") && node.opset() >= 11, "it pads what has an open size by " + mode);
+    double number = node.has(2) ? node.onlyNumber(2) : 0;
+    int[] axes = node.has(3) ? node.axes(node.ints(3), value.rank()) : Dims.range(value.rank());
+    Value pads = node.in(1);
+    node.require(pads.count() == 2 * axes.length, "its pads do not fit its axes");
+    Sizes sizes = Sizes.of(pads);
+    Value result = value;
+    boolean isPlain = value.type().isFloat() && value.rank() <= 4;
+    if (pads.isConstant() && !isPlain) {
+      for (int i = 0; i < axes.length; i++) {
+        Value before = around(ops, result, axes[i], (int) sizes.get(i), number);
+        Value after = around(ops, result, axes[i], (int) sizes.get(i + axes.length), number);
+        result = OpenSizes.concat(ops, List.of(before, result, after), axes[i]);
+      }
+      node.out(result);
+      return;
+    }
+    node.require(isPlain, "it pads " + value.text());
+    int[] shape = value.shape().clone();
+    List<Value> amounts = new ArrayList<>(Collections.nCopies(2 * shape.length, null));
+    for (int i = 0; i < axes.length; i++) {
+      for (int side = 0; side < 2; side++) {
+        int at = i + side * axes.length;
+        long known = sizes == null ? Sizes.UNKNOWN : sizes.get(at);
+        node.require(known >= 0 || known == Sizes.UNKNOWN, "it cuts off what has an open size");
+        boolean isOpen = shape[axes[i]] == 0 || known == Sizes.UNKNOWN;
+        shape[axes[i]] = isOpen ? 0 : Math.addExact(shape[axes[i]], (int) known);
+        Value amount = ops.cast(ops.at(ops.flat(pads), 0, at), DataType.INT32);
+        amounts.set(2 * axes[i] + side, ops.reshape(amount, 1));
+      }
+    }
+    amounts.replaceAll(each -> each == null ? none(ops) : each);
+    Value all = ops.reshape(ops.concat(amounts, 0), value.rank(), 2);
+    node.out(
+        ops.emitSized(
+            value.type(),
+            shape,
+            OperationCode.PAD_V2,
+            ops.operand(value),
+            ops.operand(all),
+            ops.real(number)));
+  }
+
+  private static Value none(Ops ops) {
+    try {
+      return ops.constant(DataType.INT32, new int[] {1}, 0);
+    } catch (ModelFormatException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static Value around(Ops ops, Value value, int axis, int count, double number)
+      throws ModelFormatException {
+    int[] shape = Dims.with(value.shape(), axis, count);
+    for (int i = 0; i < shape.length; i++) {
+      Emitter.require(i == axis || shape[i] > 0, "it pads " + value.text());
+    }
+    Emitter.require(count >= 0, "it cuts off what has an open size");
+    return ops.fill(value.type(), shape, number);
+  }
+
+  static void tile(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    boolean isPlain = value.type().isFloat() || value.type().operand().equals(INTEGERS);
+    node.require(node.opset() >= 6 && isPlain && value.rank() <= 4, "it is of " + value.text());
+    int[] shape = value.shape().clone();
+    Sizes sizes = Sizes.of(node.in(1));
+    for (int i = 0; i < shape.length; i++) {
+      long times = sizes == null ? Sizes.UNKNOWN : sizes.get(i);
+      shape[i] = times > 0 ? Math.multiplyExact(shape[i], (int) times) : 0;
+    }
+    node.out(
+        ops.emitSized(
+            value.type(),
+            shape,
+            OperationCode.TILE,
+            ops.operand(value),
+            ops.operand(ops.cast(node.in(1), DataType.INT32))));
   }
 
   static void split(Node node) throws ModelFormatException {
@@ -219,7 +393,7 @@ final class OpenMoves {
     node.out(OpenSizes.gather(ops, value, axis, counted(ops, places, size)));
   }
 
-  private static Value counted(Ops ops, Value places, Value size) throws ModelFormatException {
+  static Value counted(Ops ops, Value places, Value size) throws ModelFormatException {
     if (places.isConstant()) {
       return Indexing.counted(ops, places, size);
     }
@@ -328,8 +502,6 @@ final class OpenMoves {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
-    node.require(
-        axis == value.rank() - 1 && value.type().isFloat(), "it is not the last axis of reals");
     boolean isComputed = node.opset() >= 10 && !node.isKnown(1);
     Sizes sizes = isComputed ? Sizes.of(node.in(1)) : null;
     long most =
@@ -339,7 +511,21 @@ final class OpenMoves {
     if (isComputed && most == Sizes.UNKNOWN && value.dim(axis) > 0) {
       most = value.dim(axis);
     }
-    node.require(most > 0 && most < 1 << 20, "nothing says how many it takes at most");
+    boolean isBounded = most > 0 && most < 1 << 20;
+    if (value.rank() == 1 && (!isBounded || !value.type().isFloat())) {
+      Value count =
+          isComputed
+              ? ops.reshape(ops.cast(node.in(1), DataType.INT64))
+              : ops.number(DataType.INT64, most);
+      OpenIndexes.sort(node, value, count);
+      return;
+    }
+    node.require(isBounded, "nothing says how many it takes at most");
+    node.require(value.type().isFloat(), "it is of " + value.text());
+    int given = axis;
+    int[] order = Dims.insert(MoveOps.others(value.rank(), axis), value.rank() - 1, axis);
+    value = OpenSizes.transpose(ops, value, order);
+    axis = value.rank() - 1;
     boolean isLargest = node.flag("largest", true);
     Value signed = isLargest ? value : OpenSizes.unary(ops, Unary.NEG, value);
     int last = ops.int32Vector(axis);
@@ -374,7 +560,8 @@ final class OpenMoves {
       result = OpenSizes.part(ops, result, axis, 0, length);
       fromFront = OpenSizes.part(ops, fromFront, axis, 0, length);
     }
-    node.out(0, result);
-    node.out(1, fromFront);
+    int[] back = Dims.insert(Dims.range(value.rank() - 1), given, axis);
+    node.out(0, OpenSizes.transpose(ops, result, back));
+    node.out(1, OpenSizes.transpose(ops, fromFront, back));
   }
 }

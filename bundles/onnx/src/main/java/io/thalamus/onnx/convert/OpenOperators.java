@@ -6,6 +6,7 @@ import io.thalamus.model.OperationType;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -24,6 +25,9 @@ final class OpenOperators {
           "Expand", new int[] {1},
           "TopK", new int[] {1},
           "Slice", new int[] {1, 2},
+          "Pad", new int[] {1},
+          "Tile", new int[] {1},
+          "Reshape", new int[] {1},
           "Compress", new int[] {1});
 
   private OpenOperators() {}
@@ -71,6 +75,16 @@ final class OpenOperators {
     table.put("ConstantOfShape", OpenMoves::constantOfShape);
     table.put("Expand", OpenMoves::expand);
     table.put("TopK", OpenMoves::topK);
+    table.put("Pad", OpenMoves::pad);
+    table.put("Tile", OpenMoves::tile);
+    table.put("GatherElements", OpenIndexes::gatherElements);
+    table.put("OneHot", OpenIndexes::oneHot);
+    table.put("ScatterElements", OpenIndexes::scatterElements);
+    table.put("ScatterND", OpenIndexes::scatterNd);
+    table.put("CumSum", OpenIndexes::cumSum);
+    table.put("RoiAlign", RegionAlign::convert);
+    table.put("LayerNormalization", OpenOperators::layerNormalization);
+    table.put("Conv", OpenOperators::convolution);
     table.put("ReduceSum", node -> reduce(node, OperationCode.REDUCE_SUM));
     table.put("ReduceMean", node -> reduce(node, OperationCode.MEAN));
     table.put("ReduceMax", node -> reduce(node, OperationCode.REDUCE_MAX));
@@ -107,7 +121,14 @@ final class OpenOperators {
   /** Returns whether a size is computed that the file does not state. */
   private static boolean isToldLater(Node node, String name) throws ModelFormatException {
     for (int input : TOLD.getOrDefault(name, new int[0])) {
-      boolean isTold = input < node.inputs() && (!name.equals("Slice") || node.opset() >= 10);
+      boolean isNew =
+          switch (name) {
+            case "Slice" -> node.opset() >= 10;
+            case "Pad" -> node.opset() >= 11 && node.text("mode", "constant").equals("constant");
+            case "Tile" -> node.opset() >= 6;
+            default -> true;
+          };
+      boolean isTold = input < node.inputs() && isNew;
       if (isTold && node.has(input) && !node.isKnown(input)) {
         return name.equals("Compress") || node.declared(0) == null;
       }
@@ -209,12 +230,89 @@ final class OpenOperators {
               ops.int32Vector(axes),
               operation == OperationCode.MEAN ? ops.int32(1) : ops.bool(true));
     } else {
-      boolean isSum = operation == OperationCode.REDUCE_SUM && axes.length == value.rank();
+      boolean isLast = axes.length == 1 && axes[0] == value.rank() - 1 && value.rank() > 1;
+      boolean isSum =
+          operation == OperationCode.REDUCE_SUM && (isLast || axes.length == value.rank());
       node.require(isSum && !value.type().is8Bit(), "it reduces " + value.text());
-      result = ops.reshape(OpenSizes.sum(ops, OpenSizes.flat(ops, value)), kept);
+      result =
+          isLast
+              ? sums(ops, value, kept)
+              : ops.reshape(OpenSizes.sum(ops, OpenSizes.flat(ops, value)), kept);
     }
     int[] rest = Dims.permute(kept, MoveOps.others(value.rank(), axes));
     node.out(node.flag("keepdims", true) ? result : OpenSizes.reshape(ops, result, rest));
+  }
+
+  /** Sums of integers along the last axis, as a product with a column of ones, which is exact. */
+  private static Value sums(Ops ops, Value value, int[] kept) throws ModelFormatException {
+    Value places = OpenSizes.places(ops, value, value.rank() - 1);
+    Value ones = OpenSizes.binary(ops, Binary.MUL, places, ops.number(DataType.INT32, 0));
+    ones = OpenSizes.cast(ops, ones, value.type());
+    ones = OpenSizes.binary(ops, Binary.ADD, ones, ops.number(value.type(), 1));
+    return ops.emitSized(
+        value.type(),
+        kept,
+        ThalamusExtension.BATCH_MATMUL,
+        ops.operand(value),
+        ops.operand(OpenSizes.along(ops, ones, 2, 0)),
+        ops.bool(false),
+        ops.bool(false));
+  }
+
+  private static void layerNormalization(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    int axis = node.axis(node.setting("axis", -1), value.rank());
+    int size = Dims.count(value.shape(), axis, value.rank());
+    node.require(value.type().isFloat() && size > 0, "it normalizes " + value.text());
+    node.require(!node.wants(1) && !node.wants(2), "it gives more than one result");
+    node.out(
+        ops.emitSized(
+            value.type(),
+            value.shape(),
+            ThalamusExtension.LAYER_NORMALIZATION,
+            ops.operand(value),
+            ops.operand(node.in(1)),
+            node.has(2) ? ops.operand(node.in(2)) : ops.omitted(value.type()),
+            ops.int32(axis),
+            ops.real(node.real("epsilon", 1e-5f))));
+  }
+
+  /** A convolution of an open number of images. */
+  private static void convolution(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    Value weights = node.in(1);
+    node.require(
+        value.rank() == 4
+            && weights.rank() == 4
+            && value.type().isFloat()
+            && Dims.count(value.shape(), 1, 4) > 0
+            && value.dim(1) == weights.dim(1)
+            && node.setting("group", 1) == 1,
+        value.text() + " has another open size than that of its first axis, or groups");
+    Frame frame = Frame.of(node, value.shape(), new int[] {weights.dim(2), weights.dim(3)});
+    int units = weights.dim(0);
+    Value bias = node.has(2) ? node.in(2) : ops.fill(value.type(), new int[] {units}, 0);
+    Value result =
+        ops.emitSized(
+            value.type(),
+            new int[] {value.dim(0), frame.output()[0], frame.output()[1], units},
+            OperationCode.CONV_2D,
+            ops.operand(OpenSizes.transpose(ops, value, 0, 2, 3, 1)),
+            ops.operand(ops.transpose(weights, 0, 2, 3, 1)),
+            ops.operand(bias),
+            ops.int32(frame.before()[1]),
+            ops.int32(frame.after()[1]),
+            ops.int32(frame.before()[0]),
+            ops.int32(frame.after()[0]),
+            ops.int32(frame.strides()[1]),
+            ops.int32(frame.strides()[0]),
+            ops.int32(0),
+            ops.bool(false),
+            ops.int32(frame.dilations()[1]),
+            ops.int32(frame.dilations()[0]));
+    node.out(OpenSizes.transpose(ops, result, 0, 3, 1, 2));
   }
 
   private static void place(Node node, OperationType operation) throws ModelFormatException {
@@ -270,9 +368,34 @@ final class OpenOperators {
   }
 
   private static void matmul(Node node) throws ModelFormatException {
-    Value weights = node.in(1);
-    node.require(weights.rank() == 2, weights.text() + " is no matrix");
+    Value a = node.openIn(0);
+    Value weights = node.openIn(1);
+    if (weights.isOpen() || weights.rank() != 2 || a.rank() != 2) {
+      node.out(stacked(node, a, weights));
+      return;
+    }
     node.out(product(node, node.openIn(0), node.ops().transpose(weights, 1, 0), null));
+  }
+
+  private static Value stacked(Node node, Value a, Value b) throws ModelFormatException {
+    Ops ops = node.ops();
+    node.require(
+        a.type().isFloat() && a.rank() > 1 && b.rank() == a.rank(),
+        a.text() + " and " + b.text() + " cannot be multiplied");
+    int rank = a.rank();
+    int[] shape = a.shape().clone();
+    for (int i = 0; i < rank - 2; i++) {
+      shape[i] = shape[i] == 1 ? b.dim(i) : shape[i];
+    }
+    shape[rank - 1] = b.dim(rank - 1);
+    return ops.emitSized(
+        a.type(),
+        shape,
+        ThalamusExtension.BATCH_MATMUL,
+        ops.operand(a),
+        ops.operand(b),
+        ops.bool(false),
+        ops.bool(false));
   }
 
   private static void gemm(Node node) throws ModelFormatException {

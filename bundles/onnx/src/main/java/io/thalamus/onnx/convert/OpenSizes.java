@@ -250,17 +250,19 @@ final class OpenSizes {
     if (value.dim(axis) > 0 || !value.isOpen()) {
       return ops.number(DataType.INT64, value.dim(axis));
     }
-    int[] sizes = new int[value.rank()];
-    Arrays.fill(sizes, 1);
-    sizes[axis] = 0;
-    for (int i = 0; i < sizes.length; i++) {
-      require(i == axis || value.dim(i) > 0, "more than one axis of " + value.text());
-    }
+    return sum(ops, cast(ops, line(ops, value, axis), DataType.INT64));
+  }
+
+  /** True for each place along an axis. */
+  private static Value line(Ops ops, Value value, int axis) throws ModelFormatException {
     Value all = value;
     if (value.rank() > 1) {
       if (value.type() == DataType.BOOL) {
         all = cast(ops, value, DataType.INT32);
       }
+      int[] sizes = new int[value.rank()];
+      Arrays.fill(sizes, 1);
+      sizes[axis] = 0;
       all =
           ops.emitSized(
               all.type(),
@@ -270,8 +272,34 @@ final class OpenSizes {
               ops.int32Vector(new int[value.rank()]),
               ops.int32Vector(Dims.with(sizes, axis, REST)));
     }
-    Value isThere = not(ops, falsehood(ops, all));
-    return sum(ops, flat(ops, cast(ops, isThere, DataType.INT64)));
+    return flat(ops, not(ops, falsehood(ops, all)));
+  }
+
+  /** The places along an axis, from 0 on. */
+  static Value places(Ops ops, Value value, int axis) throws ModelFormatException {
+    int size = value.dim(axis);
+    if (size > 0) {
+      return ops.integers(new int[] {size}, ops.budget().range(size));
+    }
+    Value found = found(ops, line(ops, value, axis), new int[] {1, 0}, true);
+    Value row = gatherNd(ops, found, ops.integers(new int[] {1}, 0));
+    return cast(ops, row, DataType.INT32);
+  }
+
+  /** A row along one of so many axes. */
+  static Value along(Ops ops, Value row, int rank, int axis) throws ModelFormatException {
+    int[] shape = new int[rank];
+    Arrays.fill(shape, 1);
+    return reshape(ops, row, Dims.with(shape, axis, row.dim(0)));
+  }
+
+  /** The same with an axis of size 1 more. */
+  static Value expandDims(Ops ops, Value value, int axis) throws ModelFormatException {
+    int[] shape = Dims.insert(value.shape(), axis, 1);
+    return value.isOpen()
+        ? ops.emitSized(
+            value.type(), shape, OperationCode.EXPAND_DIMS, ops.operand(value), ops.int32(axis))
+        : ops.reshape(value, shape);
   }
 
   /** The sum of a row of integers, as a product of matrices, which is exact. */
@@ -289,6 +317,19 @@ final class OpenSizes {
             ops.bool(false),
             ops.bool(false));
     return ops.reshape(product);
+  }
+
+  /** The elements along an axis made one. */
+  static Value reduce(Ops ops, OperationCode operation, Value value, int axis, boolean isKept)
+      throws ModelFormatException {
+    int[] kept = Dims.with(value.shape(), axis, 1);
+    return ops.emitSized(
+        value.type(),
+        isKept ? kept : Dims.remove(kept, axis),
+        operation,
+        ops.operand(value),
+        ops.int32Vector(axis),
+        operation == OperationCode.MEAN ? ops.int32(isKept ? 1 : 0) : ops.bool(isKept));
   }
 
   // ---- places ----
@@ -369,12 +410,21 @@ final class OpenSizes {
    */
   static Value part(Ops ops, Value value, int axis, int start, Value length)
       throws ModelFormatException {
+    return part(ops, value, axis, ops.number(DataType.INT64, start), length);
+  }
+
+  /** The same from a place on that may be computed. */
+  static Value part(Ops ops, Value value, int axis, Value start, Value length)
+      throws ModelFormatException {
     if (value.type() == DataType.BOOL) {
       Value whole = cast(ops, value, DataType.INT32);
       return cast(ops, part(ops, whole, axis, start, length), DataType.BOOL);
     }
-    int[] starts = new int[value.rank()];
-    starts[axis] = start;
+    int starts =
+        start.isConstant()
+            ? ops.int32Vector(
+                Dims.with(new int[value.rank()], axis, (int) start.constant().integer(0)))
+            : vector(ops, start, axis, value.rank(), 0);
     boolean isKnown = length != null && length.isConstant();
     int size = isKnown ? (int) length.constant().integer(0) : 0;
     int[] shape = Dims.with(value.shape(), axis, size);
@@ -382,22 +432,21 @@ final class OpenSizes {
     Arrays.fill(rest, REST);
     int sizes = ops.int32Vector(Dims.with(rest, axis, isKnown ? size : REST));
     if (length != null && !isKnown) {
-      List<Value> numbers = new ArrayList<>();
-      for (int i = 0; i < value.rank(); i++) {
-        numbers.add(
-            ops.reshape(
-                i == axis ? ops.cast(length, DataType.INT32) : ops.number(DataType.INT32, REST),
-                1));
-      }
-      sizes = ops.operand(ops.concat(numbers, 0));
+      sizes = vector(ops, length, axis, value.rank(), REST);
     }
     return ops.emitSized(
-        value.type(),
-        shape,
-        OperationCode.SLICE,
-        ops.operand(value),
-        ops.int32Vector(starts),
-        sizes);
+        value.type(), shape, OperationCode.SLICE, ops.operand(value), starts, sizes);
+  }
+
+  /** The operand of a number for each axis, of which one is computed. */
+  private static int vector(Ops ops, Value number, int axis, int rank, int others)
+      throws ModelFormatException {
+    List<Value> numbers = new ArrayList<>();
+    for (int i = 0; i < rank; i++) {
+      Value each = i == axis ? number : ops.number(DataType.INT32, others);
+      numbers.add(ops.reshape(ops.cast(each, DataType.INT32), 1));
+    }
+    return ops.operand(ops.concat(numbers, 0));
   }
 
   /** A tensor of sizes that are computed, with a number everywhere. */

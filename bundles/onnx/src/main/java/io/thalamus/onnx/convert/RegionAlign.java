@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
+import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import java.util.ArrayList;
@@ -11,6 +12,9 @@ import java.util.List;
  * How many samples a cell has must be stated, since it decides on shapes.
  */
 final class RegionAlign {
+  /** Floats count so far. */
+  private static final long EXACT = 1 << 24;
+
   private final Node node;
   private final Ops ops;
   private final int regions;
@@ -20,7 +24,7 @@ final class RegionAlign {
   private RegionAlign(Node node) throws ModelFormatException {
     this.node = node;
     this.ops = node.ops();
-    this.regions = node.in(1).dim(0);
+    this.regions = node.openIn(1).dim(0);
     this.samples = node.setting("sampling_ratio", 0);
     String mode =
         node.text(
@@ -33,7 +37,40 @@ final class RegionAlign {
   }
 
   static void addTo(Converters table) {
-    table.add("RoiAlign", node -> new RegionAlign(node).convert());
+    table.add("RoiAlign", RegionAlign::convert);
+  }
+
+  /** Also where only an execution tells how many regions there are. */
+  static void convert(Node node) throws ModelFormatException {
+    new RegionAlign(node).convert();
+  }
+
+  private Value add(Value a, Value b) throws ModelFormatException {
+    return OpenSizes.binary(ops, Binary.ADD, a, b);
+  }
+
+  private Value sub(Value a, Value b) throws ModelFormatException {
+    return OpenSizes.binary(ops, Binary.SUB, a, b);
+  }
+
+  private Value mul(Value a, Value b) throws ModelFormatException {
+    return OpenSizes.binary(ops, Binary.MUL, a, b);
+  }
+
+  private Value max(Value a, Value b) throws ModelFormatException {
+    return OpenSizes.binary(ops, Binary.MAXIMUM, a, b);
+  }
+
+  private Value min(Value a, double b) throws ModelFormatException {
+    return OpenSizes.binary(ops, Binary.MINIMUM, a, real(b));
+  }
+
+  private Value real(double number) throws ModelFormatException {
+    return ops.number(DataType.FLOAT, number);
+  }
+
+  private Value shaped(Value value, int... shape) throws ModelFormatException {
+    return OpenSizes.reshape(ops, value, shape);
   }
 
   /** Samples along an axis, one column each: lower and upper neighbour, and the upper's weight. */
@@ -42,8 +79,8 @@ final class RegionAlign {
   private void convert() throws ModelFormatException {
     Value image = node.in(0);
     node.require(
-        image.rank() == 4 && node.in(1).rank() == 2 && image.type().isFloat(),
-        "it has the inputs " + image.text() + " and " + node.in(1).text());
+        image.rank() == 4 && node.openIn(1).rank() == 2 && image.type().isFloat(),
+        "it has the inputs " + image.text() + " and " + node.openIn(1).text());
     int channels = image.dim(1);
     int height = node.setting("output_height", 1);
     int width = node.setting("output_width", 1);
@@ -58,37 +95,37 @@ final class RegionAlign {
             ops.transpose(ops.reshape(image, image.dim(0), channels, plane), 0, 2, 1),
             image.dim(0) * plane,
             channels);
-    Value batch = ops.reshape(ops.cast(node.in(2), DataType.INT32), regions, 1, 1);
-    Value base = ops.mul(batch, plane);
+    node.require(
+        (long) image.dim(0) * plane <= EXACT, "its images have too many places to be counted");
+    Value batch = shaped(OpenSizes.cast(ops, node.openIn(2), DataType.FLOAT), regions, 1, 1);
+    Value base = mul(batch, real(plane));
     boolean isLargest = node.text("mode", "avg").equals("max");
     List<Value> parts = new ArrayList<>();
-    Value ones = ops.number(DataType.FLOAT, 1);
+    int all = regions * rows * columns;
     for (int i = 0; i < 4; i++) {
-      Value y = ops.reshape(i < 2 ? down.low() : down.high(), regions, rows, 1);
-      Value x = ops.reshape(i % 2 == 0 ? across.low() : across.high(), regions, 1, columns);
-      Value place = ops.add(ops.add(base, ops.mul(y, image.dim(3))), x);
-      Value v = ops.reshape(i < 2 ? ops.sub(ones, down.rest()) : down.rest(), regions, rows, 1);
+      Value y = shaped(i < 2 ? down.low() : down.high(), regions, rows, 1);
+      Value x = shaped(i % 2 == 0 ? across.low() : across.high(), regions, 1, columns);
+      Value place = add(add(base, mul(y, real(image.dim(3)))), x);
+      Value v = shaped(i < 2 ? sub(real(1), down.rest()) : down.rest(), regions, rows, 1);
       Value h =
-          ops.reshape(
-              i % 2 == 0 ? ops.sub(ones, across.rest()) : across.rest(), regions, 1, columns);
+          shaped(i % 2 == 0 ? sub(real(1), across.rest()) : across.rest(), regions, 1, columns);
       Value weight =
-          ops.mul(
-              ops.mul(v, ops.reshape(down.isInside(), regions, rows, 1)),
-              ops.mul(h, ops.reshape(across.isInside(), regions, 1, columns)));
-      Value found = ops.gather(pixels, 0, ops.reshape(place, regions * rows * columns));
-      parts.add(ops.mul(found, ops.reshape(weight, regions * rows * columns, 1)));
+          mul(
+              mul(v, shaped(down.isInside(), regions, rows, 1)),
+              mul(h, shaped(across.isInside(), regions, 1, columns)));
+      Value places = OpenSizes.cast(ops, shaped(place, all), DataType.INT32);
+      Value found = OpenSizes.gather(ops, pixels, 0, places);
+      parts.add(mul(found, shaped(weight, all, 1)));
     }
     Value sampled =
         isLargest
-            ? ops.binary(
-                Binary.MAXIMUM,
-                ops.binary(Binary.MAXIMUM, parts.get(0), parts.get(1)),
-                ops.binary(Binary.MAXIMUM, parts.get(2), parts.get(3)))
-            : ops.add(ops.add(parts.get(0), parts.get(1)), ops.add(parts.get(2), parts.get(3)));
+            ? max(max(parts.get(0), parts.get(1)), max(parts.get(2), parts.get(3)))
+            : add(add(parts.get(0), parts.get(1)), add(parts.get(2), parts.get(3)));
     Value cells =
-        ops.reshape(
-            ops.transpose(
-                ops.reshape(sampled, regions * height, samples, width, samples * channels),
+        shaped(
+            OpenSizes.transpose(
+                ops,
+                shaped(sampled, regions * height, samples, width, samples * channels),
                 0,
                 2,
                 1,
@@ -97,51 +134,47 @@ final class RegionAlign {
             samples * samples,
             channels);
     Value result =
-        isLargest
-            ? ops.reduce(Ops.Reduction.MAX, cells, 1)
-            : ops.reduce(Ops.Reduction.MEAN, cells, 1);
-    node.out(ops.transpose(ops.reshape(result, regions, height, width, channels), 0, 3, 1, 2));
+        OpenSizes.reduce(
+            ops, isLargest ? OperationCode.REDUCE_MAX : OperationCode.MEAN, cells, 1, true);
+    node.out(
+        OpenSizes.transpose(ops, shaped(result, regions, height, width, channels), 0, 3, 1, 2));
   }
 
   private Axis axis(int coordinate, int cells, int size) throws ModelFormatException {
-    Value boxes = ops.cast(node.in(1), DataType.FLOAT);
+    Value boxes = OpenSizes.cast(ops, node.openIn(1), DataType.FLOAT);
     double scale = node.real("spatial_scale", 1);
-    Value first = place(ops.at(boxes, 1, coordinate), scale);
-    Value last = place(ops.at(boxes, 1, coordinate + 2), scale);
-    Value extent = ops.sub(last, first);
+    Value first = place(column(boxes, coordinate), scale);
+    Value last = place(column(boxes, coordinate + 2), scale);
+    Value extent = sub(last, first);
     if (offset == 0) {
-      extent = ops.max(extent, 1);
+      extent = max(extent, real(1));
     }
     int count = cells * samples;
     double[] steps = ops.budget().doubles(count);
     for (int i = 0; i < count; i++) {
       steps[i] = (i / samples + (i % samples + 0.5) / samples) / cells;
     }
-    Value places =
-        ops.add(
-            ops.reshape(first, regions, 1),
-            ops.mul(
-                ops.reshape(extent, regions, 1),
-                ops.constant(DataType.FLOAT, new int[] {1, count}, steps)));
+    Value row = ops.constant(DataType.FLOAT, new int[] {1, count}, steps);
+    Value places = add(first, mul(extent, row));
+    Value isBefore = OpenSizes.binary(ops, Binary.LESS, places, real(-1));
+    Value isBehind = OpenSizes.binary(ops, Binary.GREATER, places, real(size));
     Value outside =
-        ops.binary(
-            Binary.MAXIMUM,
-            ops.cast(
-                ops.binary(Binary.LESS, places, ops.number(DataType.FLOAT, -1)), DataType.FLOAT),
-            ops.cast(
-                ops.binary(Binary.GREATER, places, ops.number(DataType.FLOAT, size)),
-                DataType.FLOAT));
-    Value within = ops.min(ops.max(places, 0), size - 1);
-    Value low = ops.unary(Unary.FLOOR, within);
-    Value high = ops.min(ops.add(low, 1), size - 1);
-    return new Axis(
-        ops.cast(low, DataType.INT32),
-        ops.cast(high, DataType.INT32),
-        ops.sub(within, low),
-        ops.sub(ops.number(DataType.FLOAT, 1), outside));
+        max(
+            OpenSizes.cast(ops, isBefore, DataType.FLOAT),
+            OpenSizes.cast(ops, isBehind, DataType.FLOAT));
+    Value within = min(max(places, real(0)), size - 1);
+    Value low = OpenSizes.unary(ops, Unary.FLOOR, within);
+    Value high = min(add(low, real(1)), size - 1);
+    return new Axis(low, high, sub(within, low), sub(real(1), outside));
+  }
+
+  private Value column(Value boxes, int coordinate) throws ModelFormatException {
+    return boxes.isOpen()
+        ? OpenSizes.gather(ops, boxes, 1, ops.integers(new int[] {1}, coordinate))
+        : ops.part(boxes, 1, coordinate, 1);
   }
 
   private Value place(Value coordinate, double scale) throws ModelFormatException {
-    return ops.add(ops.mul(coordinate, scale), offset);
+    return add(mul(coordinate, real(scale)), real(offset));
   }
 }

@@ -136,12 +136,17 @@ final class TransposeSinking {
     }
     int[] shape = operand(view.source()).shape().toArray();
     int[] moved = Arrays.stream(view.order()).filter(axis -> shape[axis] != 1).toArray();
-    boolean isInOrder = Arrays.equals(moved, Arrays.stream(moved).sorted().toArray());
+    boolean isOpen = Arrays.stream(shape).filter(size -> size == 0).count() > 1;
+    boolean isInOrder = !isOpen && Arrays.equals(moved, Arrays.stream(moved).sorted().toArray());
+    // A size that only an execution tells is the rest.
+    int[] target =
+        Arrays.stream(operand(index).shape().toArray())
+            .map(size -> size == 0 ? -1 : size)
+            .toArray();
     operations.add(
         new Operation(
             isInOrder ? OperationCode.RESHAPE : OperationCode.TRANSPOSE,
-            List.of(
-                view.source(), ints(isInOrder ? operand(index).shape().toArray() : view.order())),
+            List.of(view.source(), ints(isInOrder ? target : view.order())),
             List.of(index)));
   }
 

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Dims;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The operators of {@link OpenOperators} that ask for each place which others belong to it: they
+ * compare all pairs of places.
+ */
+final class OpenIndexes {
+  private OpenIndexes() {}
+
+  // ---- by indexes ----
+
+  static void gatherElements(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
+    node.require(value.rank() == indexes.rank(), "data and indexes differ in rank");
+    int axis = node.axis(node.setting("axis", 0), value.rank());
+    Value size = ops.cast(OpenSizes.size(ops, value, axis), DataType.INT32);
+    Value counted = OpenMoves.counted(ops, indexes, size);
+    if (value.rank() == 1) {
+      node.out(OpenSizes.gather(ops, value, 0, counted));
+      return;
+    }
+    Value none = OpenSizes.binary(ops, Binary.MUL, indexes, ops.number(DataType.INT32, 0));
+    List<Value> tuple = new ArrayList<>();
+    for (int i = 0; i < value.rank(); i++) {
+      Value own = counted;
+      if (i != axis) {
+        Value line = OpenSizes.along(ops, OpenSizes.places(ops, indexes, i), value.rank(), i);
+        own = OpenSizes.binary(ops, Binary.ADD, line, none);
+      }
+      tuple.add(OpenSizes.expandDims(ops, own, value.rank()));
+    }
+    node.out(OpenSizes.gatherNd(ops, value, OpenSizes.concat(ops, tuple, value.rank())));
+  }
+
+  static void oneHot(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value indexes = OpenSizes.cast(ops, node.openIn(0), DataType.INT32);
+    int rank = indexes.rank() + 1;
+    int axis = node.axis(node.setting("axis", -1), rank);
+    int depth = node.onlyInt(1);
+    node.require(depth > 0, "its depth is " + depth);
+    Value counted = OpenMoves.counted(ops, indexes, ops.number(DataType.INT32, depth));
+    Value row = ops.integers(new int[] {depth}, ops.budget().range(depth));
+    Value isHit =
+        OpenSizes.binary(
+            ops,
+            Binary.EQUAL,
+            OpenSizes.expandDims(ops, counted, axis),
+            OpenSizes.along(ops, row, rank, axis));
+    Value values = node.in(2);
+    node.out(OpenSizes.select(ops, isHit, ops.at(values, 0, 1), ops.at(values, 0, 0)));
+  }
+
+  // ---- replaced elements ----
+
+  static void scatterElements(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value data = node.openIn(0);
+    node.require(data.rank() == 1, "it is of " + data.text());
+    Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
+    Value size = ops.cast(OpenSizes.size(ops, data, 0), DataType.INT32);
+    Value updates = node.openIn(2);
+    Value result =
+        scattered(
+            node,
+            OpenSizes.reshape(ops, data, data.dim(0), 1),
+            OpenMoves.counted(ops, indexes, size),
+            OpenSizes.reshape(ops, updates, updates.dim(0), 1));
+    node.out(OpenSizes.reshape(ops, result, data.dim(0)));
+  }
+
+  static void scatterNd(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value data = node.openIn(0);
+    Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
+    int depth = indexes.rank() == 2 ? indexes.dim(1) : 0;
+    node.require(depth > 0 && depth <= data.rank(), "its indexes do not fit " + data.text());
+    Value places = null;
+    int stride = 1;
+    for (int i = depth - 1; i >= 0; i--) {
+      node.require(i == 0 || data.dim(i) > 0, data.text() + " is open behind its first axis");
+      Value column = OpenSizes.gather(ops, indexes, 1, ops.number(DataType.INT32, i));
+      Value size = ops.cast(OpenSizes.size(ops, data, i), DataType.INT32);
+      Value counted = OpenMoves.counted(ops, column, size);
+      Value part = OpenSizes.binary(ops, Binary.MUL, counted, ops.number(DataType.INT32, stride));
+      places = places == null ? part : OpenSizes.binary(ops, Binary.ADD, places, part);
+      stride = i == 0 ? stride : Math.multiplyExact(stride, data.dim(i));
+    }
+    int width = Dims.count(data.shape(), depth, data.rank());
+    int rows = Dims.count(data.shape(), 0, depth);
+    Value updates = node.openIn(2);
+    Value result =
+        scattered(
+            node,
+            OpenSizes.reshape(ops, data, rows, width),
+            places,
+            OpenSizes.reshape(ops, updates, indexes.dim(0), width));
+    node.out(OpenSizes.reshape(ops, result, data.shape()));
+  }
+
+  /**
+   * Rows with updates. An update of nothing comes first, so that there is always one.
+   *
+   * @param places for each update the row that it is meant for
+   */
+  private static Value scattered(Node node, Value rows, Value places, Value updates)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    String reduction = node.text("reduction", "none");
+    boolean isSum = reduction.equals("add");
+    node.require(isSum || reduction.equals("none"), "its reduction is " + reduction);
+    node.require(rows.type() == updates.type(), "its updates are of another type");
+    Value nobody = ops.integers(new int[] {1}, -1);
+    Value meant = OpenSizes.concat(ops, List.of(nobody, places), 0);
+    Value nothing = ops.fill(updates.type(), new int[] {1, updates.dim(1)}, 0);
+    Value all = OpenSizes.concat(ops, List.of(nothing, updates), 0);
+    Value isMeant =
+        OpenSizes.binary(
+            ops,
+            Binary.EQUAL,
+            OpenSizes.along(ops, OpenSizes.places(ops, rows, 0), 2, 0),
+            OpenSizes.along(ops, meant, 2, 1));
+    if (isSum) {
+      Value each = OpenSizes.cast(ops, isMeant, rows.type());
+      return OpenSizes.binary(ops, Binary.ADD, rows, product(ops, each, all));
+    }
+    Value numbers =
+        OpenSizes.along(
+            ops, OpenSizes.cast(ops, OpenSizes.places(ops, meant, 0), DataType.FLOAT), 2, 1);
+    Value order =
+        OpenSizes.binary(ops, Binary.MUL, OpenSizes.cast(ops, isMeant, DataType.FLOAT), numbers);
+    Value last = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, order, 1, false);
+    Value taken = OpenSizes.gather(ops, all, 0, OpenSizes.cast(ops, last, DataType.INT32));
+    Value isHit =
+        OpenSizes.binary(
+            ops, Binary.GREATER, OpenSizes.along(ops, last, 2, 0), ops.number(DataType.FLOAT, 0));
+    return OpenSizes.select(ops, isHit, taken, rows);
+  }
+
+  private static Value product(Ops ops, Value a, Value b) throws ModelFormatException {
+    int[] shape = Dims.with(a.shape(), a.rank() - 1, b.dim(b.rank() - 1));
+    return ops.emitSized(
+        a.type(),
+        shape,
+        ThalamusExtension.BATCH_MATMUL,
+        ops.operand(a),
+        ops.operand(b),
+        ops.bool(false),
+        ops.bool(false));
+  }
+
+  // ---- sums and order ----
+
+  static void cumSum(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    int axis = node.axis(node.onlyInt(1), value.rank());
+    node.require(axis == value.rank() - 1, "it does not add along the last axis");
+    boolean isExclusive = node.flag("exclusive", false);
+    Binary isAdded = isExclusive ? Binary.LESS : Binary.LESS_EQUAL;
+    if (node.flag("reverse", false)) {
+      isAdded = isExclusive ? Binary.GREATER : Binary.GREATER_EQUAL;
+    }
+    Value places = OpenSizes.places(ops, value, axis);
+    Value from = OpenSizes.along(ops, places, 2, 0);
+    Value to = OpenSizes.along(ops, places, 2, 1);
+    Value isIn = OpenSizes.binary(ops, isAdded, from, to);
+    Value whole = value.rank() == 1 ? OpenSizes.reshape(ops, value, 1, value.dim(0)) : value;
+    Value sums = product(ops, whole, OpenSizes.cast(ops, isIn, value.type()));
+    node.out(value.rank() == 1 ? OpenSizes.reshape(ops, sums, value.dim(0)) : sums);
+  }
+
+  /**
+   * A row in order: the place of each element is how many come before it.
+   *
+   * @param count how many are wanted, as one number
+   */
+  static void sort(Node node, Value row, Value count) throws ModelFormatException {
+    Ops ops = node.ops();
+    Binary isBefore = node.flag("largest", true) ? Binary.GREATER : Binary.LESS;
+    Value places = OpenSizes.places(ops, row, 0);
+    Value other = OpenSizes.along(ops, row, 2, 1);
+    Value own = OpenSizes.along(ops, row, 2, 0);
+    Value isEqual =
+        OpenSizes.binary(
+            ops,
+            Binary.AND,
+            OpenSizes.binary(ops, Binary.EQUAL, other, own),
+            OpenSizes.binary(
+                ops,
+                Binary.LESS,
+                OpenSizes.along(ops, places, 2, 1),
+                OpenSizes.along(ops, places, 2, 0)));
+    Value isFirst =
+        OpenSizes.binary(ops, Binary.OR, OpenSizes.binary(ops, isBefore, other, own), isEqual);
+    Value number = OpenSizes.cast(ops, isFirst, DataType.FLOAT);
+    Value before = OpenSizes.reduce(ops, OperationCode.REDUCE_SUM, number, 1, false);
+    Value line = OpenSizes.along(ops, OpenSizes.cast(ops, places, DataType.FLOAT), 2, 0);
+    Value isThere = OpenSizes.binary(ops, Binary.EQUAL, line, OpenSizes.along(ops, before, 2, 1));
+    // Row by row the place of the element that belongs there, of which there is one.
+    Value found = OpenSizes.found(ops, isThere, new int[] {0, 2}, false);
+    Value order =
+        OpenSizes.cast(
+            ops, OpenSizes.gather(ops, found, 1, ops.number(DataType.INT32, 1)), DataType.INT64);
+    Value sorted = OpenSizes.gather(ops, row, 0, OpenSizes.cast(ops, order, DataType.INT32));
+    node.out(0, OpenSizes.part(ops, sorted, 0, 0, count));
+    node.out(1, OpenSizes.part(ops, order, 0, 0, count));
+  }
+}
